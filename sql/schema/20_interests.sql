@@ -1,0 +1,69 @@
+-- Interests: the fixed list that profiles choose from. Admins edit it in the dashboard.
+create table public.interests (
+  id bigint generated always as identity primary key,
+  name text not null
+    constraint "interest name has 1 to 60 characters" check (char_length(name) between 1 and 60 and name ~ '\S')
+);
+comment on table public.interests is 'What a profile can say it likes.';
+
+create unique index interests_name_key on public.interests (lower(name));
+
+alter table public.interests enable row level security;
+
+create policy "everybody reads interests" on public.interests
+  for select to anon, authenticated
+  using (true);
+
+grant select on public.interests to anon, authenticated;
+grant all on public.interests to service_role;
+
+create function api.list_interests()
+returns json
+language sql stable security invoker set search_path = ''
+as $$
+  select coalesce(json_agg(json_build_object('id', id, 'name', name) order by name), '[]')
+  from public.interests
+$$;
+comment on function api.list_interests() is 'Every interest as {id, name}, by name.';
+grant execute on function api.list_interests() to edge_functions;
+
+create function private.check_interests(ids bigint[])
+returns void
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  unknown text;
+begin
+  select string_agg(wanted.id::text, ', ' order by wanted.id)
+  into unknown
+  from (select distinct unnest(ids)) as wanted (id)
+  where not exists (select from public.interests where interests.id = wanted.id);
+  if unknown is not null then
+    raise sqlstate 'PT400' using message = 'interest_ids: unknown interests ' || unknown;
+  end if;
+end
+$$;
+comment on function private.check_interests(bigint[]) is 'Refuses ids that are no interest, naming them.';
+grant execute on function private.check_interests(bigint[]) to anon, authenticated;
+
+create function private.as_ids(list jsonb)
+returns bigint[]
+language sql immutable security invoker set search_path = ''
+as $$
+  select coalesce(array_agg(distinct id::bigint), '{}')
+  from jsonb_array_elements_text(list) as id
+$$;
+comment on function private.as_ids(jsonb) is 'A JSON array of ids, without repeats.';
+grant execute on function private.as_ids(jsonb) to anon, authenticated;
+
+create function api.check_interests(wanted jsonb)
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  perform private.check_interests(private.as_ids(wanted -> 'ids'));
+  return 'null';
+end
+$$;
+comment on function api.check_interests(jsonb) is 'Lets sign-up refuse unknown interests before Auth makes the account.';
+grant execute on function api.check_interests(jsonb) to edge_functions;

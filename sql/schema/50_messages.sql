@@ -1,0 +1,223 @@
+-- Messages: written by send_message alone, marked read by their recipient, never changed otherwise.
+create function private.is_attachment(value jsonb)
+returns boolean
+language sql immutable security invoker set search_path = ''
+as $$
+  select jsonb_typeof(value) = 'object'
+    and value ?& array['url', 'name', 'mime_type', 'size']
+    and value - array['url', 'name', 'mime_type', 'size'] = '{}'
+    and jsonb_typeof(value -> 'url') = 'string' and char_length(value ->> 'url') between 1 and 2048
+    and jsonb_typeof(value -> 'name') = 'string' and char_length(value ->> 'name') between 1 and 255
+    and jsonb_typeof(value -> 'mime_type') = 'string' and char_length(value ->> 'mime_type') between 1 and 255
+    and jsonb_typeof(value -> 'size') = 'number' and (value ->> 'size')::numeric >= 0
+$$;
+comment on function private.is_attachment(jsonb) is 'Whether this is {url, name, mime_type, size} and nothing else.';
+
+create table public.messages (
+  id bigint generated always as identity primary key,
+  conversation_id bigint not null references public.conversations (id) on delete cascade,
+  user_id bigint not null references public.users (id) on delete restrict,
+  content text not null
+    constraint "content has at most 5,000 characters" check (char_length(content) <= 5000),
+  attachment jsonb
+    constraint "attachment is {url, name, mime_type, size}" check (private.is_attachment(attachment)),
+  read boolean not null default false,
+  client_id uuid,
+  created_at timestamptz not null default clock_timestamp(),
+  constraint "a message says something or carries an attachment" check (content ~ '\S' or attachment is not null)
+);
+comment on table public.messages is
+  'Ids of one conversation are in commit order, so a reader who has seen an id has seen all before it.';
+comment on column public.messages.client_id is 'The sender''s name for the message: sending it again is answered, not done, again.';
+
+create index messages_conversation_id_id_idx on public.messages (conversation_id, id desc);
+comment on index public.messages_conversation_id_id_idx is 'Pages of a conversation, from either end.';
+create index messages_unread_idx on public.messages (conversation_id, user_id) where not read;
+comment on index public.messages_unread_idx is 'What is unread; small, because most messages are read.';
+create index messages_user_id_idx on public.messages (user_id);
+create unique index messages_one_per_client_id on public.messages (user_id, client_id) where client_id is not null;
+comment on index public.messages_one_per_client_id is 'A sender''s key names one message, for ever.';
+
+alter table public.messages enable row level security;
+
+create policy "participants read messages" on public.messages
+  for select to authenticated
+  using (conversation_id in (select private.my_conversations()));
+
+grant select on public.messages to authenticated;
+grant all on public.messages to service_role;
+
+create table private.receipts (
+  message_id bigint primary key references public.messages (id) on delete cascade,
+  sender_name text not null
+);
+comment on table private.receipts is
+  'What the first answer to a keyed send said that may change since: the sender''s name. With it a repeat answers byte for byte.';
+alter table private.receipts enable row level security;
+
+create function private.message_body(message public.messages, sender_name text)
+returns json
+language sql stable security invoker
+as $$
+  select pg_catalog.json_build_object(
+    'id', message.id,
+    'user_id', message.user_id,
+    'conversation_id', message.conversation_id,
+    'content', message.content,
+    'attachment', message.attachment,
+    'read', message.read,
+    'createdAt', private.iso(message.created_at),
+    'Sender', pg_catalog.json_build_object('id', message.user_id, 'name', sender_name)
+  )
+$$;
+comment on function private.message_body(public.messages, text) is
+  'A message as the listing shows it. Without `set search_path`, so that it is inlined as private.iso is.';
+grant execute on function private.message_body(public.messages, text) to authenticated;
+
+create function api.list_messages(conversation bigint, page jsonb)
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  page_limit integer := page ->> 'limit';
+  page_offset bigint := page ->> 'offset';
+  before_id bigint := page ->> 'before_id';
+  after_id bigint := page ->> 'after_id';
+  oldest_first boolean := after_id is not null or page ->> 'order' = 'asc';
+  bodies json[];
+  ids bigint[];
+begin
+  perform private.require_participation(conversation);
+
+  -- One row more than the page tells whether there is a next one.
+  if oldest_first then
+    select array_agg(private.message_body(entry, sender.name) order by entry.id), array_agg(entry.id order by entry.id)
+    into bodies, ids
+    from (
+      select *
+      from public.messages
+      where conversation_id = conversation and id > coalesce(after_id, 0)
+      order by id
+      limit page_limit + 1
+      offset page_offset
+    ) as entry
+    join private.participants(conversation) as sender on sender.id = entry.user_id;
+  else
+    select array_agg(private.message_body(entry, sender.name) order by entry.id desc), array_agg(entry.id order by entry.id desc)
+    into bodies, ids
+    from (
+      select *
+      from public.messages
+      where conversation_id = conversation and id < coalesce(before_id, 9223372036854775807)
+      order by id desc
+      limit page_limit + 1
+      offset page_offset
+    ) as entry
+    join private.participants(conversation) as sender on sender.id = entry.user_id;
+  end if;
+
+  if cardinality(ids) > page_limit then
+    perform private.tell_door(jsonb_build_object('next', ids[page_limit]));
+  end if;
+  return coalesce(array_to_json(bodies[:page_limit]), '[]');
+end
+$$;
+comment on function api.list_messages(bigint, jsonb) is
+  'A page {limit, offset, before_id, after_id, order} of a conversation: newest first, with after_id or order asc oldest first.
+Tells the door the last id of the page where another follows.';
+grant execute on function api.list_messages(bigint, jsonb) to edge_functions;
+
+create function api.send_message(conversation bigint, draft jsonb)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  me bigint := private.my_id();
+  my_name text;
+  key uuid := draft ->> 'client_id';
+  sent public.messages;
+begin
+  -- The lock gives ids in commit order within the conversation, and lets one of two sends with the same key in at a time.
+  perform from public.conversations
+  where id = conversation and me in (voyager_id, local_id)
+  for no key update;
+  if not found then
+    raise sqlstate 'PT404' using message = 'Conversation not found';
+  end if;
+  select name into my_name from public.users where id = me;
+
+  insert into public.messages (conversation_id, user_id, content, attachment, client_id)
+  values (conversation, me, draft ->> 'content', nullif(draft -> 'attachment', 'null'), key)
+  on conflict (user_id, client_id) where client_id is not null do nothing
+  returning * into sent;
+
+  if sent.id is null then
+    select * into strict sent from public.messages where user_id = me and client_id = key;
+    if (sent.conversation_id, sent.content, sent.attachment)
+      is distinct from (conversation, draft ->> 'content', nullif(draft -> 'attachment', 'null')) then
+      raise sqlstate 'PT422' using message = 'This idempotency key was used for another message';
+    end if;
+    perform private.tell_door('{"replayed": true}');
+    sent.read := false;
+    select sender_name into strict my_name from private.receipts where message_id = sent.id;
+  elsif key is not null then
+    insert into private.receipts (message_id, sender_name) values (sent.id, my_name);
+  end if;
+
+  return private.message_body(sent, my_name);
+end
+$$;
+comment on function api.send_message(bigint, jsonb) is
+  'Sends {content, attachment, client_id} as the caller; a client_id seen before answers the first answer again and tells the door
+so. Definer, because nobody holds a grant to insert messages: they are written here alone.';
+grant execute on function api.send_message(bigint, jsonb) to edge_functions;
+
+create function api.mark_read(conversation bigint, message bigint, and_before boolean)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.require_participation(conversation);
+  if not exists (select from public.messages where id = message and conversation_id = conversation) then
+    raise sqlstate 'PT404' using message = 'Message not found';
+  end if;
+  update public.messages
+  set read = true
+  where conversation_id = conversation
+    and (id = message or and_before and id < message)
+    and user_id <> private.my_id()
+    and not read;
+  return '{"success": true}';
+end
+$$;
+comment on function api.mark_read(bigint, bigint, boolean) is
+  'Marks a message that the caller received as read, and with and_before all they received before it; their own, or what is read
+already, stays as it is. Definer, because nobody holds a grant to update messages, and read may only ever become true.';
+grant execute on function api.mark_read(bigint, bigint, boolean) to edge_functions;
+
+create function api.count_unread()
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return (
+    select json_build_object(
+      'total', coalesce(sum(unread), 0),
+      'conversations', coalesce(
+        json_agg(json_build_object('conversation_id', conversation_id, 'unread', unread) order by conversation_id),
+        '[]'
+      )
+    )
+    from (
+      select conversation_id, count(*) as unread
+      from public.messages
+      where conversation_id in (select private.my_conversations())
+        and user_id <> (select private.my_id())
+        and not read
+      group by conversation_id
+    ) as counts
+  );
+end
+$$;
+comment on function api.count_unread() is 'How many messages the caller has not read, in all and in each conversation that has some.';
+grant execute on function api.count_unread() to edge_functions;

@@ -1,0 +1,46 @@
+import { CannotStart, type Keys } from './settings.ts'
+
+const random = (bytes: number): string =>
+  crypto.getRandomValues(new Uint8Array(bytes)).toBase64({ alphabet: 'base64url', omitPadding: true })
+
+const makeKeys = (): Keys => ({
+  jwtSecret: random(32),
+  publishableKey: `sb_publishable_${random(16)}`,
+  secretKey: `sb_secret_${random(16)}`,
+})
+
+/** Makes the folder ours alone until the process ends, however it ends: the kernel lets go of the lock. */
+const claim = (dataDir: string): void => {
+  Deno.mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const lock = Deno.openSync(`${dataDir}/lock`, { create: true, write: true })
+  if (!lock.tryLockSync(true)) {
+    throw new CannotStart(`DATA_DIR ${dataDir} is in use by another server; stop that one or choose another folder`)
+  }
+}
+
+const keepKeys = (dataDir: string, given: Partial<Keys>): Keys => {
+  const file = `${dataDir}/keys.json`
+  let kept: Keys
+  try {
+    kept = JSON.parse(Deno.readTextFileSync(file))
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error
+    kept = { ...makeKeys(), ...given }
+    // Written whole or not at all, so that a crash leaves no half of a key behind.
+    Deno.writeTextFileSync(`${file}.new`, JSON.stringify(kept, null, 2), { mode: 0o600 })
+    Deno.renameSync(`${file}.new`, file)
+  }
+  return { ...kept, ...given }
+}
+
+/** Takes hold of the folder and answers with the project's keys: those given, those kept there, or new ones. */
+export const openDataDir = (dataDir: string | null, given: Partial<Keys>): Keys => {
+  if (dataDir === null) return { ...makeKeys(), ...given }
+  try {
+    claim(dataDir)
+    return keepKeys(dataDir, given)
+  } catch (error) {
+    if (error instanceof CannotStart) throw error
+    throw new CannotStart(`DATA_DIR ${dataDir} cannot be used: ${(error as Error).message}`)
+  }
+}

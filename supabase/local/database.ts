@@ -1,0 +1,100 @@
+import { vector } from '@electric-sql/pglite/vector'
+import { pgtap } from '@electric-sql/pglite/pgtap'
+import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
+import { unaccent } from '@electric-sql/pglite/contrib/unaccent'
+import type { App } from '@supabase/lite'
+import { createPgliteConnection } from '@supabase/lite/pglite'
+import { createPostgresConnection } from '@supabase/lite/postgres'
+import postgres from 'postgres'
+import type { Query } from '../../functions/_shared/database.ts'
+import { type Gate, openGate } from './gate.ts'
+import { CannotStart } from './settings.ts'
+
+/** The stack's one database, as its parts use it. */
+export interface Database {
+  /** For @supabase/lite: Auth, Data API, dashboard. */
+  connection: App['connection']
+  /** Whatever uses `connection` goes through here. */
+  gate: Gate
+  /** One statement as the owner. */
+  query: Query
+  /** A script as the owner. */
+  run: (script: string) => Promise<void>
+  /** A script as the owner; answers with the first column of every row that its statements return. */
+  script: (script: string) => Promise<string[]>
+  /** What the doors use; null where they connect by themselves, as `edgeUrl` says. */
+  doors: Query | null
+  edgeUrl: (password: string) => string | null
+  close: () => Promise<void>
+}
+
+// @supabase/lite grants every privilege on every table to the API roles when it first sees row level security, which would undo the
+// column grants that the migrations make. It has nothing to add to them, so it is told that all is set up.
+const trustMigrations = <Connection extends object>(connection: Connection): Connection =>
+  Object.assign(connection, { ensureRlsContext: () => Promise.resolve(true) })
+
+const firstColumn = (rows: unknown[]): string[] => rows.map((row) => String(Object.values(row as object)[0]))
+
+/** Postgres in this process, kept in a folder or in memory. */
+export const openPglite = async (folder: string | null): Promise<Database> => {
+  const connection = trustMigrations(
+    await createPgliteConnection({
+      url: folder === null ? 'memory://' : `file://${folder}`,
+      pgliteOptions: { extensions: { vector, pgtap, pg_trgm, unaccent } },
+    }),
+  )
+  const { driver } = connection
+  await driver.waitReady
+  const gate = openGate()
+  const query: Query = (text, values) =>
+    gate(async () => (await driver.query<Record<string, unknown>>(text, values)).rows)
+  return {
+    connection: connection as unknown as App['connection'],
+    gate,
+    query,
+    run: (script) => gate(async () => void await driver.exec(script)),
+    script: (script) => gate(async () => (await driver.exec(script)).flatMap((result) => firstColumn(result.rows))),
+    doors: query,
+    edgeUrl: () => null,
+    close: () => gate(() => connection.close()),
+  }
+}
+
+/** A Postgres server. */
+export const openPostgres = async (url: string): Promise<Database> => {
+  const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} })
+  try {
+    const [found] = await sql`select exists (select from pg_available_extensions where name = 'vector') as vector`
+    if (!found?.vector) throw new CannotStart('The database of DATABASE_URL has no pgvector; install that extension')
+  } catch (error) {
+    await sql.end({ timeout: 0 })
+    if (error instanceof CannotStart) throw error
+    throw new CannotStart(
+      `The database of DATABASE_URL cannot be reached: ${
+        (error as Error).message || (error as { code?: string }).code
+      }`,
+    )
+  }
+  const connection = trustMigrations(createPostgresConnection({ url }))
+  return {
+    connection: connection as unknown as App['connection'],
+    gate: (work) => work(),
+    query: (text, values) => sql.unsafe(text, values as never[]),
+    run: async (script) => void await sql.unsafe(script),
+    script: async (script) =>
+      ([await sql.unsafe(script)].flat() as (postgres.Row | postgres.Row[])[]).flatMap((result) =>
+        firstColumn([result].flat())
+      ),
+    doors: null,
+    edgeUrl: (password) => {
+      const edge = new URL(url)
+      edge.username = 'edge_functions'
+      edge.password = password
+      return edge.href
+    },
+    close: async () => {
+      await connection.close()
+      await sql.end({ timeout: 1 })
+    },
+  }
+}

@@ -1,0 +1,28 @@
+import { App } from '@supabase/lite'
+import type { Database } from './database.ts'
+import { migrate, seed } from './migrate.ts'
+import type { Keys, Settings } from './settings.ts'
+
+/** Auth, the Data API and the dashboard, on a database that has its migrations and its seed. */
+export const openPlatform = async (database: Database, keys: Keys, settings: Settings): Promise<App> => {
+  await database.run(Deno.readTextFileSync(new URL('platform.sql', import.meta.url)))
+  const app = new App({
+    connection: database.connection,
+    auth: {
+      enabled: true,
+      jwt_secret: keys.jwtSecret,
+      publishable_key: keys.publishableKey,
+      secret_key: keys.secretKey,
+      minimum_password_length: 8,
+      site_url: `http://${settings.host}:${settings.port}`,
+      email: { enable_confirmations: settings.emailConfirmation },
+    },
+    // The dashboard works without a key, and only from this machine.
+    options: { server: { admin: true } },
+  })
+  await app.ensureSystemSchema()
+  await database.run('grant usage on schema auth to anon, authenticated, service_role')
+  await migrate(database)
+  await seed(database, settings.seed)
+  return app as unknown as App
+}

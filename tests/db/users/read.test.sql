@@ -1,0 +1,13 @@
+select plan(3);
+select tests.make_person('ana');
+select tests.make_person('mallory');
+
+select tests.become('ana');
+select results_eq('select name from public.users', $$ values ('ana') $$, 'ana reads her own row and no other');
+
+select tests.become(null);
+select throws_ok('select id from public.users', '42501', null, 'an anonymous caller reads nobody');
+
+select tests.become_role('service_role');
+select is((select count(*)::int from public.users where email like '%@tests.example'), 2, 'the secret key reads everybody');
+select tests.become_role('postgres');

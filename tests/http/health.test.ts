@@ -1,0 +1,8 @@
+import { expect, test } from 'vitest'
+import { call } from '../tools/people.ts'
+
+test('health tells that the service and its database are up', async () => {
+  const { status, body } = await call('GET', '/health')
+  expect(status).toBe(200)
+  expect(body).toEqual({ status: 'ok', database: 'ok', embeddings: { provider: 'none', model: null, pending: 0 } })
+})

@@ -1,0 +1,95 @@
+import { inject } from 'vitest'
+
+const stack = inject('stack')
+
+export interface Answer {
+  status: number
+  headers: Headers
+  // The body is whatever the service sent; tests say what it must be.
+  // deno-lint-ignore no-explicit-any
+  body: any
+  text: string
+}
+
+type Options = { token?: string; headers?: Record<string, string>; raw?: string }
+
+/** One request to the service. A body is sent as JSON; `raw` sends a text as it is. */
+export const call = async (method: string, path: string, body?: unknown, options: Options = {}): Promise<Answer> => {
+  const content = options.raw ?? (body === undefined ? undefined : JSON.stringify(body))
+  const response = await fetch(path.startsWith('http') ? path : `${stack.base}${path}`, {
+    method,
+    headers: {
+      ...(content !== undefined && { 'Content-Type': 'application/json' }),
+      ...(options.token && { Authorization: `Bearer ${options.token}` }),
+      ...options.headers,
+    },
+    body: content,
+  })
+  const text = await response.text()
+  const isJson = response.headers.get('Content-Type')?.includes('json') && text !== ''
+  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : undefined, text }
+}
+
+/** Somebody with an account, and their way of calling the service. */
+export interface Person {
+  id: number
+  profileId: number
+  name: string
+  email: string
+  password: string
+  token: string
+  call: (method: string, path: string, body?: unknown, options?: Options) => Promise<Answer>
+}
+
+let count = 0
+/** An address nobody used before. */
+export const freshEmail = (): string => `p${process.pid}.${Date.now()}.${count++}@example.com`
+
+/** Signs somebody up. Fields are any of PATCH /users/profile. */
+export const signUp = async (name: string, fields: Record<string, unknown> = {}): Promise<Person> => {
+  const email = freshEmail()
+  const password = 'correct horse'
+  const { status, body, text } = await call('POST', '/auth/signup', { email, password, name, ...fields })
+  if (status !== 201) throw new Error(`sign-up answered ${status} ${text}`)
+  const token: string = body.access_token
+  const me = await call('GET', '/users/me', undefined, { token })
+  return {
+    id: body.user.id,
+    profileId: me.body.Profile.id,
+    name,
+    email,
+    password,
+    token,
+    call: (method, path, content, options = {}) => call(method, path, content, { token, ...options }),
+  }
+}
+
+/** What an admin does in the dashboard: the Data API with the secret key. */
+export const asAdmin = async (method: string, path: string, body?: unknown): Promise<Answer> => {
+  const answer = await call(method, `${stack.origin}/rest/v1/${path}`, body, {
+    headers: { apikey: stack.secretKey, Prefer: 'return=representation' },
+  })
+  if (answer.status >= 300) throw new Error(`${method} ${path} answered ${answer.status} ${answer.text}`)
+  return answer
+}
+
+/** The Data API as somebody with a token, or as nobody with the publishable key alone. */
+export const dataApi = (token: string | undefined, method: string, path: string, body?: unknown): Promise<Answer> =>
+  call(method, `${stack.origin}/rest/v1/${path}`, body, {
+    ...(token && { token }),
+    headers: { apikey: stack.publishableKey, Prefer: 'return=representation' },
+  })
+
+/** Opens a conversation; the first is the voyager. */
+export const converse = async (voyager: Person, local: Person): Promise<number> => {
+  const { status, body, text } = await voyager.call('POST', '/conversations', { other_user_id: local.id })
+  if (status !== 201) throw new Error(`opening a conversation answered ${status} ${text}`)
+  return body.id
+}
+
+/** Sends a message and answers with it. */
+export const say = async (sender: Person, conversation: number, content: string): Promise<Answer['body']> => {
+  const { status, body, text } = await sender.call('POST', `/conversations/${conversation}/messages`, { content })
+  if (status !== 201) throw new Error(`sending answered ${status} ${text}`)
+  return body
+}

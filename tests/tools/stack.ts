@@ -1,0 +1,67 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import type { TestProject } from 'vitest/node'
+
+/** Where the stack of this test run listens, and the keys it was given. */
+export interface Stack {
+  origin: string
+  base: string
+  jwtSecret: string
+  publishableKey: string
+  secretKey: string
+}
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    stack: Stack
+  }
+}
+
+export const testKeys = {
+  jwtSecret: 'test-secret-of-at-least-32-characters',
+  publishableKey: 'sb_publishable_test',
+  secretKey: 'sb_secret_test',
+}
+
+/** Starts `supabase/local/main.ts` with these settings; answers when it has printed its ready line. */
+export const startStack = async (
+  env: Record<string, string> = {},
+): Promise<{ base: string; process: ChildProcess }> => {
+  const process_ = spawn('node_modules/.bin/deno', ['run', '-A', 'supabase/local/main.ts'], {
+    env: {
+      ...process.env,
+      PORT: '0',
+      DATA_DIR: 'memory',
+      SEED: 'none',
+      JWT_SECRET: testKeys.jwtSecret,
+      SUPABASE_PUBLISHABLE_KEY: testKeys.publishableKey,
+      SUPABASE_SECRET_KEY: testKeys.secretKey,
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', process.env.STACK_LOG ? 'inherit' : 'ignore'],
+  })
+  for await (const line of createInterface(process_.stdout!)) {
+    const ready = /^ready (\S+)$/.exec(line)
+    if (ready) {
+      process_.stdout!.resume()
+      return { base: ready[1]!, process: process_ }
+    }
+  }
+  throw new Error('The stack ended before it was ready; run again with STACK_LOG=1')
+}
+
+export const stopStack = async (process_: ChildProcess): Promise<void> => {
+  if (process_.exitCode !== null || process_.signalCode !== null) return
+  const exited = once(process_, 'exit')
+  process_.kill('SIGTERM')
+  await exited
+}
+
+/** One stack for the whole run: on PGlite in memory, or on the Postgres of TEST_DATABASE_URL. */
+export default async (project: TestProject) => {
+  const databaseUrl = process.env.TEST_DATABASE_URL
+  const { base, process: process_ } = await startStack(databaseUrl ? { DATABASE_URL: databaseUrl } : {})
+  project.provide('stack', { base, origin: new URL(base).origin, ...testKeys })
+  return () => stopStack(process_)
+}
