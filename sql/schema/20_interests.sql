@@ -62,7 +62,7 @@ language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   perform private.check_interests(private.as_ids(wanted -> 'ids'));
-  return 'null';
+  return to_json(true);
 end
 $$;
 comment on function api.check_interests(jsonb) is 'Lets sign-up refuse unknown interests before Auth makes the account.';

@@ -1,4 +1,4 @@
-import type { Keys, Settings } from './settings.ts'
+import { type Keys, originOf, type Settings } from './settings.ts'
 
 /** People of the demo world who can log in (sql/seed/demo_conversations.sql gives them the password). */
 const demo = [
@@ -9,7 +9,7 @@ const password = 'voyage-2026'
 
 /** Says how to use the stack; the last line tells that it is ready. */
 export const announce = (settings: Settings, keys: Keys): void => {
-  const origin = `http://${settings.host}:${settings.port}`
+  const origin = originOf(settings)
   const base = `${origin}/functions/v1`
   const lines = [
     '',

@@ -60,6 +60,17 @@ export const openPglite = async (folder: string | null): Promise<Database> => {
   }
 }
 
+// @supabase/lite hands JSON over as text. PGlite takes that as it is; postgres.js would wrap it into a JSON string once more, and the
+// metadata of a new account would reach its trigger as one long string.
+const written = (oid: number): postgres.PostgresType => ({
+  to: oid,
+  from: [oid],
+  serialize: (value: unknown) => typeof value === 'string' ? value : JSON.stringify(value),
+  parse: (text: string) => JSON.parse(text),
+})
+const json = written(114)
+const jsonb = written(3802)
+
 /** A Postgres server. */
 export const openPostgres = async (url: string): Promise<Database> => {
   const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} })
@@ -75,7 +86,7 @@ export const openPostgres = async (url: string): Promise<Database> => {
       }`,
     )
   }
-  const connection = trustMigrations(createPostgresConnection({ url }))
+  const connection = trustMigrations(createPostgresConnection({ url, postgresOptions: { types: { json, jsonb } } }))
   return {
     connection: connection as unknown as App['connection'],
     gate: (work) => work(),

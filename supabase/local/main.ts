@@ -4,11 +4,11 @@ import { openDataDir } from './data_dir.ts'
 import { type Database, openPglite, openPostgres } from './database.ts'
 import { openGateway } from './gateway.ts'
 import { openPlatform } from './platform.ts'
-import { CannotStart, type Keys, readSettings, type Settings } from './settings.ts'
+import { CannotStart, type Keys, originOf, readSettings, type Settings } from './settings.ts'
 
 /** What the platform tells its Edge Functions through their environment. */
 const tellFunctions = async (settings: Settings, keys: Keys, database: Database): Promise<void> => {
-  Deno.env.set('SUPABASE_URL', `http://${settings.host}:${settings.port}`)
+  Deno.env.set('SUPABASE_URL', originOf(settings))
   Deno.env.set('SUPABASE_PUBLISHABLE_KEYS', JSON.stringify({ default: keys.publishableKey }))
   Deno.env.set('SUPABASE_SECRET_KEYS', JSON.stringify({ default: keys.secretKey }))
   Deno.env.set('JWT_SECRET', keys.jwtSecret)

@@ -1,5 +1,5 @@
 -- What Supabase has before the first migration and a bare Postgres has not: the API roles, and what they are given.
--- Auth's own tables come from @supabase/lite. Runs at every start, so it says nothing twice.
+-- Auth's own tables come from @supabase/lite. Runs once for a database; roles belong to the server, and may be there from another one.
 do $$
 begin
   if not exists (select from pg_catalog.pg_roles where rolname = 'anon') then
@@ -17,7 +17,7 @@ begin
 end
 $$;
 
-create schema if not exists extensions;
+create schema extensions;
 grant usage on schema extensions to anon, authenticated, service_role;
 grant usage on schema public to anon, authenticated, service_role;
 

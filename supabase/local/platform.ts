@@ -1,11 +1,12 @@
 import { App } from '@supabase/lite'
 import type { Database } from './database.ts'
 import { migrate, seed } from './migrate.ts'
-import type { Keys, Settings } from './settings.ts'
+import { isLoopback, type Keys, originOf, type Settings } from './settings.ts'
 
 /** Auth, the Data API and the dashboard, on a database that has its migrations and its seed. */
 export const openPlatform = async (database: Database, keys: Keys, settings: Settings): Promise<App> => {
-  await database.run(Deno.readTextFileSync(new URL('platform.sql', import.meta.url)))
+  const [bare] = await database.query(`select to_regnamespace('extensions') is null as is_bare`, [])
+  if (bare?.is_bare) await database.run(Deno.readTextFileSync(new URL('platform.sql', import.meta.url)))
   const app = new App({
     connection: database.connection,
     auth: {
@@ -14,11 +15,11 @@ export const openPlatform = async (database: Database, keys: Keys, settings: Set
       publishable_key: keys.publishableKey,
       secret_key: keys.secretKey,
       minimum_password_length: 8,
-      site_url: `http://${settings.host}:${settings.port}`,
+      site_url: originOf(settings),
       email: { enable_confirmations: settings.emailConfirmation },
     },
-    // The dashboard works without a key, and only from this machine.
-    options: { server: { admin: true } },
+    // On this machine the dashboard works without a key. Where others can reach the stack, nobody is an admin for coming by.
+    options: { server: { admin: isLoopback(settings) } },
   })
   await app.ensureSystemSchema()
   await database.run('grant usage on schema auth to anon, authenticated, service_role')

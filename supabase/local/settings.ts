@@ -20,6 +20,16 @@ export interface Keys {
   secretKey: string
 }
 
+/** Whether only this machine can reach the stack. */
+export const isLoopback = ({ host }: Settings): boolean =>
+  host === 'localhost' || host === '::1' || host.startsWith('127.')
+
+/** The address to reach the stack at, from this machine. */
+export const originOf = ({ host, port }: Settings): string => {
+  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
+}
+
 type Environment = Record<string, string | undefined>
 
 const oneOf = <Value extends string>(env: Environment, name: string, values: readonly Value[]): Value => {

@@ -266,7 +266,7 @@ language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   perform private.check_interests(private.as_ids(wanted -> 'ids'));
-  return 'null';
+  return to_json(true);
 end
 $$;
 comment on function api.check_interests(jsonb) is 'Lets sign-up refuse unknown interests before Auth makes the account.';
@@ -861,10 +861,10 @@ returns json
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  page_limit integer := page ->> 'limit';
-  page_offset bigint := page ->> 'offset';
-  before_id bigint := page ->> 'before_id';
-  after_id bigint := page ->> 'after_id';
+  page_limit integer := (page ->> 'limit')::integer;
+  page_offset bigint := (page ->> 'offset')::bigint;
+  before_id bigint := (page ->> 'before_id')::bigint;
+  after_id bigint := (page ->> 'after_id')::bigint;
   oldest_first boolean := after_id is not null or page ->> 'order' = 'asc';
   bodies json[];
   ids bigint[];
@@ -916,7 +916,7 @@ as $$
 declare
   me bigint := private.my_id();
   my_name text;
-  key uuid := draft ->> 'client_id';
+  key uuid := (draft ->> 'client_id')::uuid;
   sent public.messages;
 begin
   -- The lock gives ids in commit order within the conversation, and lets one of two sends with the same key in at a time.
@@ -969,7 +969,7 @@ begin
     and (id = message or and_before and id < message)
     and user_id <> private.my_id()
     and not read;
-  return '{"success": true}';
+  return json_build_object('success', true);
 end
 $$;
 comment on function api.mark_read(bigint, bigint, boolean) is

@@ -1,0 +1,123 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { startStack, stopStack } from '../tools/stack.ts'
+
+const folders: string[] = []
+const folder = (): string => {
+  folders.push(mkdtempSync(join(tmpdir(), 'stack-')))
+  return folders.at(-1)!
+}
+afterAll(() => folders.forEach((path) => rmSync(path, { recursive: true, force: true })))
+
+/** Runs the stack until it ends by itself. */
+const run = async (env: Record<string, string>): Promise<{ code: number | null; stderr: string }> => {
+  const process_ = spawn('node_modules/.bin/deno', ['run', '-A', 'supabase/local/main.ts'], {
+    env: { ...process.env, PORT: '0', DATA_DIR: 'memory', SEED: 'none', ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let stderr = ''
+  process_.stderr!.on('data', (chunk) => stderr += chunk)
+  const [code] = await once(process_, 'exit')
+  return { code, stderr }
+}
+
+const post = (base: string, path: string, body: unknown, token?: string) =>
+  fetch(base + path, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', ...(token && { Authorization: `Bearer ${token}` }) },
+    body: JSON.stringify(body),
+  })
+
+const killed = async (process_: ChildProcess): Promise<void> => {
+  const exited = once(process_, 'exit')
+  process_.kill('SIGKILL')
+  await exited
+}
+
+test.each([
+  ['a JWT_SECRET under 32 characters', { JWT_SECRET: 'short' }, /^JWT_SECRET has 5 characters; give it 32 or more\n$/],
+  ['a PORT that is no port', { PORT: 'http' }, /^PORT is "http", and must be a number from 0 to 65535\n$/],
+  ['an unknown SEED', { SEED: 'big' }, /^SEED is "big", and must be demo or none\n$/],
+  [
+    'an unknown EMAIL_CONFIRMATION',
+    { EMAIL_CONFIRMATION: 'yes' },
+    /^EMAIL_CONFIRMATION is "yes", and must be off or on\n$/,
+  ],
+  ['a DATABASE_URL that is none', { DATABASE_URL: 'mysql://x' }, /^DATABASE_URL must look like postgresql:\/\/\S+\n$/],
+  [
+    'a database that is not there',
+    { DATABASE_URL: 'postgresql://x@127.0.0.1:1/x' },
+    /^The database of DATABASE_URL cannot be reached: .+\n$/,
+  ],
+  ['a DATA_DIR that is no folder', { DATA_DIR: '/dev/null/data' }, /^DATA_DIR \/dev\/null\/data cannot be used: .+\n$/],
+])('the stack refuses %s in one line', async (_, env, line) => {
+  const { code, stderr } = await run(env)
+  expect(stderr).toMatch(line)
+  expect(code).toBe(1)
+})
+
+test('the stack refuses a port that is in use', async () => {
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const { port } = other.address() as { port: number }
+  const { code, stderr } = await run({ PORT: String(port) })
+  other.close()
+  expect(stderr).toBe(`Port ${port} is in use; stop what listens there, or set PORT to another\n`)
+  expect(code).toBe(1)
+})
+
+test('what was acknowledged survives a kill and a restart, and one server at a time has the folder', async () => {
+  const DATA_DIR = folder()
+  // Keys made on first start are kept; given ones would hide whether they are.
+  const given = { DATA_DIR, JWT_SECRET: '', SUPABASE_PUBLISHABLE_KEY: '', SUPABASE_SECRET_KEY: '' }
+  const first = await startStack(given)
+  const email = 'ana@example.com'
+  const signUp = await post(first.base, '/auth/signup', { email, password: 'correct horse', name: 'Ana' })
+  expect(signUp.status).toBe(201)
+  const { access_token } = await signUp.json()
+  expect(statSync(join(DATA_DIR, 'keys.json')).mode & 0o777).toBe(0o600)
+
+  const rival = await run({ DATA_DIR })
+  expect(rival).toEqual({
+    code: 1,
+    stderr: `DATA_DIR ${DATA_DIR} is in use by another server; stop that one or choose another folder\n`,
+  })
+
+  await killed(first.process)
+  const second = await startStack(given)
+  const me = await fetch(`${second.base}/users/me`, { headers: { Authorization: `Bearer ${access_token}` } })
+  expect(await me.json()).toMatchObject({ email, name: 'Ana' })
+  const login = await post(second.base, '/auth/login', { email, password: 'correct horse' })
+  expect(login.status).toBe(200)
+
+  const before = Date.now()
+  await stopStack(second.process)
+  expect(Date.now() - before).toBeLessThan(5000)
+  expect(second.process.exitCode).toBe(0)
+
+  const third = await startStack(given)
+  expect((await post(third.base, '/auth/login', { email, password: 'correct horse' })).status).toBe(200)
+  await stopStack(third.process)
+})
+
+test('a signal to npm start reaches the server', async () => {
+  const process_ = spawn('npm', ['start'], {
+    env: { ...process.env, PORT: '0', DATA_DIR: 'memory', SEED: 'none' },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  let out = ''
+  await new Promise<void>((resolve) =>
+    process_.stdout!.on('data', (chunk) => (out += chunk).includes('\nready ') && resolve())
+  )
+  const base = /^ready (\S+)$/m.exec(out)![1]!
+  expect((await fetch(`${base}/health`)).status).toBe(200)
+  const exited = once(process_, 'exit')
+  process_.kill('SIGINT')
+  expect((await exited)[0]).toBe(0)
+  await expect(fetch(`${base}/health`)).rejects.toThrow()
+})

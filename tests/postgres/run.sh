@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# The suite on a real Postgres 17 of its own: HTTP tests and pgTAP, each on a fresh database.
+#   usage: tests/postgres/run.sh [arguments of vitest]
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+bash tests/postgres/install.sh
+psql=(.cache/postgres17/usr/lib/postgresql/17/bin/psql -X -q -h 127.0.0.1 -U supabase_admin)
+port=${POSTGRES_TEST_PORT:-$(node -e 'const s = require("net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close() })')}
+# Under /tmp, because the server runs as nobody, who may not enter every home.
+data=$(mktemp -d /tmp/postgres17.XXXXXX)
+chmod 755 "$data"
+trap 'bash tests/postgres/server.sh stop "$data/data"; rm -rf "$data"' EXIT
+bash tests/postgres/server.sh start "$data/data" "$port"
+url=postgresql://supabase_admin@127.0.0.1:$port
+"${psql[@]}" -p "$port" postgres -c 'create role postgres createrole createdb bypassrls' -c 'create database http' -c 'create database pgtap'
+TEST_DATABASE_URL=$url/http PGTAP_DATABASE_URL=$url/pgtap npx vitest run "$@"

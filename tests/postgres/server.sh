@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# A throw-away Postgres 17 on loopback, never as root.
+#   usage: tests/postgres/server.sh start DATA PORT | stop DATA      (PREFIX: where install.sh unpacked it)
+set -euo pipefail
+prefix=$(realpath "${PREFIX:-$(dirname "$0")/../../.cache/postgres17}")
+bin=$prefix/usr/lib/postgresql/17/bin
+command=$1
+data=$(realpath -m "$2")
+unprivileged() {
+  if [ "$(id -u)" = 0 ]; then
+    setpriv --reuid=nobody --regid=nogroup --clear-groups env HOME=/tmp LC_ALL=C.UTF-8 "$@"
+  else
+    LC_ALL=C.UTF-8 "$@"
+  fi
+}
+case $command in
+  start)
+    rm -rf "$data"
+    mkdir -p "$data"
+    [ "$(id -u)" != 0 ] || chown nobody:nogroup "$data"
+    cd /
+    unprivileged "$bin/initdb" -D "$data" -U supabase_admin --encoding=UTF8 --locale-provider=icu --icu-locale=en-US \
+      --locale=C.UTF-8 --auth-host=trust --auth-local=trust --no-sync > /dev/null
+    cat >> "$data/postgresql.conf" <<CONF
+listen_addresses = '127.0.0.1'
+port = $3
+unix_socket_directories = '$data'
+wal_level = logical
+jit = off
+max_connections = 100
+# gone after the tests, so nothing need survive a power cut
+fsync = off
+synchronous_commit = off
+full_page_writes = off
+CONF
+    unprivileged "$bin/pg_ctl" -D "$data" -w -t 30 -l "$data/log" start > /dev/null
+    ;;
+  stop)
+    cd /
+    unprivileged "$bin/pg_ctl" -D "$data" -m immediate -w stop > /dev/null
+    ;;
+esac

@@ -1,0 +1,12 @@
+#!/bin/sh
+# Everything that can be told without running the service: format, lint, types, and that what is derived is up to date.
+set -eu
+cd "$(dirname "$0")/../.."
+sh tests/tools/install.sh
+PATH=$PWD/node_modules/.bin:$PATH
+deno fmt --check --quiet
+deno lint --quiet
+deno check --quiet functions supabase tests docs vitest.config.ts
+deno run -A docs/write_openapi.ts --check
+deno run -A supabase/local/derive_migration.ts --check
+node tests/tools/same_versions.mjs
