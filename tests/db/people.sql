@@ -1,5 +1,6 @@
--- What every pgTAP file may use. people(name) makes somebody with an Auth account; become(name) speaks as them until the next
--- become; become(null) is an anonymous caller; become_owner() is the owner again.
+-- What every pgTAP file may use. make_person(name) makes somebody with an Auth account; become(name) speaks as them until the next
+-- become; become(null) is an anonymous caller; become_owner() is the owner again. make_history(a, b) gives two people one row of
+-- everything; attempt(verb, table, a) tries the verb on what is a's; ask(a, verb) calls a verb of schema api as the doors do.
 create schema if not exists tests;
 grant usage on schema tests, tap to public;
 
@@ -59,6 +60,128 @@ begin
   perform set_config('request.jwt.claims', '', true);
   perform set_config('request.jwt.claim.sub', '', true);
   perform set_config('role', wanted, true);
+end
+$$;
+
+create or replace function tests.become_owner()
+returns void
+language sql volatile set search_path = ''
+as $$ select tests.become_role('none') $$;
+
+-- The voyager likes an interest, and wrote to the local with a key (so there is a receipt); the two have a reservation.
+create or replace function tests.make_history(voyager text, local text)
+returns void
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  conversation bigint;
+  message bigint;
+begin
+  insert into public.profile_interests (profile_id, interest_id)
+  values (tests.profile_of(voyager), (select min(id) from public.interests));
+  insert into public.conversations (voyager_id, local_id)
+  values (tests.id_of(voyager), tests.id_of(local))
+  returning id into conversation;
+  insert into public.messages (conversation_id, user_id, content, client_id)
+  values (conversation, tests.id_of(voyager), 'Hello', gen_random_uuid())
+  returning id into message;
+  insert into private.receipts (message_id, sender_name)
+  values (message, voyager);
+  insert into public.reservations (conversation_id, title, price, date)
+  values (conversation, 'A walk', 20, now());
+end
+$$;
+
+create or replace function tests.conversation_of(voyager text)
+returns bigint
+language sql stable security definer set search_path = ''
+as $$ select id from public.conversations where voyager_id = tests.id_of(voyager) order by id limit 1 $$;
+
+create or replace function tests.message_of(sender text)
+returns bigint
+language sql stable security definer set search_path = ''
+as $$ select id from public.messages where user_id = tests.id_of(sender) order by id limit 1 $$;
+
+-- Tries a statement on the rows of somebody who has a history, as whoever one has become, and undoes it. 'rows': it reached some;
+-- 'none': it ran and reached none; 'denied': it was refused; anything else is the error.
+create or replace function tests.attempt(verb text, on_table text, whose text)
+returns text
+language plpgsql volatile set search_path = ''
+as $$
+declare
+  me constant bigint := tests.id_of(whose);
+  -- An account that lacks what everybody has: nobody's profile, nobody's conversation.
+  nobody constant bigint := tests.id_of('nobody');
+  profile constant bigint := tests.profile_of(whose);
+  conversation constant bigint := tests.conversation_of(whose);
+  message constant bigint := tests.message_of(whose);
+  statement text;
+  reached bigint;
+begin
+  select format(
+    case verb
+      when 'select' then 'select from %1$s where %2$s'
+      when 'insert' then 'insert into %1$s %3$s'
+      when 'update' then 'update %1$s set %4$s where %2$s'
+      when 'delete' then 'delete from %1$s where %2$s'
+    end,
+    on_table, condition, entry, change
+  )
+  into strict statement
+  from (
+    values
+      ('public.users', format('id = %s', me), $sql$(name, email) values ('Intruder', '')$sql$, 'name = name'),
+      ('public.profiles', format('id = %s', profile), format('(user_id) values (%s)', nobody), 'city = city'),
+      ('public.interests', 'id = 1', $sql$(name) values ('Intruding')$sql$, 'name = name'),
+      (
+        'public.profile_interests', format('profile_id = %s', profile),
+        format('(profile_id, interest_id) values (%s, 2)', profile), 'interest_id = interest_id'
+      ),
+      (
+        'public.conversations', format('id = %s', conversation), format('(voyager_id, local_id) values (%s, %s)', me, nobody),
+        'created_at = created_at'
+      ),
+      (
+        'public.messages', format('id = %s', message),
+        format('(conversation_id, user_id, content) values (%s, %s, %L)', conversation, me, 'Intruding'), 'read = true'
+      ),
+      (
+        'public.reservations', format('conversation_id = %s', conversation),
+        format('(conversation_id, title, price, date) values (%s, %L, 1, now())', conversation, 'Intruding'), 'status = status'
+      ),
+      (
+        'private.receipts', format('message_id = %s', message), format('values (%s, %L)', message, 'Intruder'),
+        'sender_name = sender_name'
+      )
+  ) as statements (name, condition, entry, change)
+  where name = on_table;
+  execute statement;
+  get diagnostics reached = row_count;
+  raise sqlstate 'TRIED';
+exception
+  when sqlstate 'TRIED' then
+    return case when reached > 0 then 'rows' else 'none' end;
+  when insufficient_privilege then
+    return 'denied';
+  when others then
+    return sqlstate || ' ' || sqlerrm;
+end
+$$;
+
+-- Calls a verb as functions/_shared/database.ts does; whoever asked, the doors' role is next again.
+create or replace function tests.ask(person text, verb text)
+returns jsonb
+language plpgsql volatile set search_path = ''
+as $$
+declare
+  answer jsonb;
+begin
+  perform tests.become_role('edge_functions');
+  execute format('select case when private.act_as($1, $1 is not null) then api.%s::jsonb end', verb)
+  into answer
+  using tests.claims_of(person);
+  perform tests.become_role('edge_functions');
+  return answer;
 end
 $$;
 
