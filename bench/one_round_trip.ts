@@ -1,0 +1,59 @@
+/**
+ * What becoming the caller costs. Three shapes of the same trivial read, as role edge_functions on a Postgres that has the migrations:
+ *   bare          one statement, nobody's rights but the connection's
+ *   one call      one statement that becomes the caller first (functions/_shared/database.ts)
+ *   transaction   begin, set the claims and the role, read, commit: the usual way
+ * Prints operations a second, medians of interleaved rounds, and each as a share of bare; only the shares mean anything on a busy machine.
+ *
+ *   deno run -A bench/one_round_trip.ts postgresql://edge_functions@127.0.0.1:5432/postgres
+ */
+import postgres from 'postgres'
+
+const url = Deno.args[0]
+if (!url) throw new Error('Give the address of a database')
+const rounds = 7
+const milliseconds = 1500
+const inFlight = 16
+
+const sql = postgres(url, { max: 8, onnotice: () => {} })
+const claims = JSON.stringify({ role: 'anon' })
+
+const shapes: Record<string, () => Promise<unknown>> = {
+  'bare': () => sql.unsafe('select 1 as body', [], { prepare: true }),
+  'one call': () =>
+    sql.unsafe(
+      'select reply.body from (select case when private.act_as(null, false) then 1 end as body) as reply',
+      [],
+      { prepare: true },
+    ),
+  'transaction': () =>
+    sql.begin(async (tx) => {
+      await tx`select set_config('role', 'anon', true), set_config('request.jwt.claims', ${claims}, true)`
+      return await tx`select 1 as body`
+    }),
+}
+
+const rate = async (shape: () => Promise<unknown>): Promise<number> => {
+  const end = performance.now() + milliseconds
+  let done = 0
+  await Promise.all(Array.from({ length: inFlight }, async () => {
+    for (; performance.now() < end; done++) await shape()
+  }))
+  return done / milliseconds * 1000
+}
+
+const rates: Record<string, number[]> = Object.fromEntries(Object.keys(shapes).map((name) => [name, []]))
+for (const shape of Object.values(shapes)) await shape()
+for (let round = 0; round < rounds; round++) {
+  for (const [name, shape] of Object.entries(shapes)) rates[name]!.push(await rate(shape))
+}
+const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
+for (const [name, values] of Object.entries(rates)) {
+  const share = median(values.map((value, round) => value / rates.bare![round]!))
+  console.log(
+    `${name.padEnd(12)} ${median(values).toFixed(0).padStart(7)} /s   ${
+      (share * 100).toFixed(0).padStart(3)
+    } % of bare`,
+  )
+}
+await sql.end()
