@@ -1,0 +1,30 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { startStack, stopStack } from '../tools/stack.ts'
+
+const readme = readFileSync('README.md', 'utf8')
+const tour = readme.slice(readme.indexOf('## A tour'), readme.indexOf('## Clients of Supabase'))
+const steps = [...tour.matchAll(/```sh\n(.*?)```\n\n```json\n(.*?)```/gs)].map(([, command, answer]) => ({
+  command: command!,
+  answer: answer!,
+}))
+
+/** Times differ from run to run, the rest does not. */
+const timeless = (text: string): unknown =>
+  JSON.parse(text.replaceAll(/"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/g, '"<time>"'))
+
+test('the tour of the README answers line by line what it shows', async () => {
+  expect(steps.length).toBeGreaterThanOrEqual(10)
+  const { base, process: process_ } = await startStack({ SEED: 'demo' })
+  try {
+    const script = steps.map(({ command }) => `${command}\necho '\n~~'`).join('\n')
+      .replaceAll('http://127.0.0.1:54321/functions/v1', base)
+    const { stdout } = await promisify(execFile)('bash', ['-c', script])
+    const answers = stdout.split('~~').map((answer) => answer.trim()).filter((answer) => answer !== '')
+    expect(answers.map(timeless)).toEqual(steps.map(({ answer }) => timeless(answer)))
+  } finally {
+    await stopStack(process_)
+  }
+})
