@@ -57,7 +57,7 @@ as $$
 $$;
 comment on function private.my_profile_id() is
   'The caller''s profile id. Definer, so that a policy of one table does not run the policies of another.';
-grant execute on function private.my_profile_id() to anon, authenticated;
+grant execute on function private.my_profile_id() to authenticated;
 
 create policy "people read their own interests" on public.profile_interests
   for select to authenticated
@@ -132,7 +132,7 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  wishes jsonb := coalesce(new.raw_user_meta_data -> 'profile', '{}');
+  wishes jsonb := coalesce(nullif(new.raw_user_meta_data -> 'profile', 'null'), '{}');
   newcomer public.users;
   profile public.profiles;
 begin

@@ -12,6 +12,7 @@ as $$
     and jsonb_typeof(value -> 'size') = 'number' and (value ->> 'size')::numeric >= 0
 $$;
 comment on function private.is_attachment(jsonb) is 'Whether this is {url, name, mime_type, size} and nothing else.';
+grant execute on function private.is_attachment(jsonb) to service_role;
 
 create table public.messages (
   id bigint generated always as identity primary key,
@@ -159,7 +160,7 @@ begin
     end if;
     perform private.tell_door('{"replayed": true}');
     sent.read := false;
-    select sender_name into strict my_name from private.receipts where message_id = sent.id;
+    select coalesce(min(sender_name), my_name) into my_name from private.receipts where message_id = sent.id;
   elsif key is not null then
     insert into private.receipts (message_id, sender_name) values (sent.id, my_name);
   end if;

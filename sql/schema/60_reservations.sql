@@ -5,7 +5,7 @@ create table public.reservations (
   title text not null
     constraint "title has 1 to 200 characters" check (char_length(title) between 1 and 200),
   price numeric(12, 2) not null
-    constraint "price is not negative" check (price >= 0),
+    constraint "price is not negative" check (price >= 0 and price <> 'NaN'),
   date timestamptz not null,
   status text not null default 'pending'
     constraint "status is pending, accepted, declined, cancelled or completed"

@@ -38,7 +38,10 @@ export const openGateway = (platform: App, database: Database, doors: Record<str
   const gateway = new Hono<{ Bindings: { peerAddress: string } }>()
   // Static files need no database, and preflights none either.
   gateway.on('OPTIONS', ['/auth/v1/*', '/rest/v1/*'], cors())
-  gateway.get('/static/*', serveStatic({ root: dashboardFiles, rewriteRequestPath: (path) => path.replace('/static', '') }))
+  gateway.get(
+    '/static/*',
+    serveStatic({ root: dashboardFiles, rewriteRequestPath: (path) => path.replace('/static', '') }),
+  )
   gateway.all('*', (c) => {
     const url = new URL(c.req.url)
     return url.pathname === functions || url.pathname.startsWith(`${functions}/`)

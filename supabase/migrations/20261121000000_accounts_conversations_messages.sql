@@ -332,7 +332,7 @@ as $$
 $$;
 comment on function private.my_profile_id() is
   'The caller''s profile id. Definer, so that a policy of one table does not run the policies of another.';
-grant execute on function private.my_profile_id() to anon, authenticated;
+grant execute on function private.my_profile_id() to authenticated;
 
 create policy "people read their own interests" on public.profile_interests
   for select to authenticated
@@ -407,7 +407,7 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  wishes jsonb := coalesce(new.raw_user_meta_data -> 'profile', '{}');
+  wishes jsonb := coalesce(nullif(new.raw_user_meta_data -> 'profile', 'null'), '{}');
   newcomer public.users;
   profile public.profiles;
 begin
@@ -795,6 +795,7 @@ as $$
     and jsonb_typeof(value -> 'size') = 'number' and (value ->> 'size')::numeric >= 0
 $$;
 comment on function private.is_attachment(jsonb) is 'Whether this is {url, name, mime_type, size} and nothing else.';
+grant execute on function private.is_attachment(jsonb) to service_role;
 
 create table public.messages (
   id bigint generated always as identity primary key,
@@ -942,7 +943,7 @@ begin
     end if;
     perform private.tell_door('{"replayed": true}');
     sent.read := false;
-    select sender_name into strict my_name from private.receipts where message_id = sent.id;
+    select coalesce(min(sender_name), my_name) into my_name from private.receipts where message_id = sent.id;
   elsif key is not null then
     insert into private.receipts (message_id, sender_name) values (sent.id, my_name);
   end if;
@@ -1012,7 +1013,7 @@ create table public.reservations (
   title text not null
     constraint "title has 1 to 200 characters" check (char_length(title) between 1 and 200),
   price numeric(12, 2) not null
-    constraint "price is not negative" check (price >= 0),
+    constraint "price is not negative" check (price >= 0 and price <> 'NaN'),
   date timestamptz not null,
   status text not null default 'pending'
     constraint "status is pending, accepted, declined, cancelled or completed"

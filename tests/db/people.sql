@@ -68,7 +68,7 @@ returns void
 language sql volatile set search_path = ''
 as $$ select tests.become_role('none') $$;
 
--- The voyager likes an interest, and wrote to the local with a key (so there is a receipt); the two have a reservation.
+-- The voyager likes the seed's first interest and wrote to the local with a key, so there is a receipt; the two have a reservation.
 create or replace function tests.make_history(voyager text, local text)
 returns void
 language plpgsql volatile security definer set search_path = ''
@@ -78,7 +78,7 @@ declare
   message bigint;
 begin
   insert into public.profile_interests (profile_id, interest_id)
-  values (tests.profile_of(voyager), (select min(id) from public.interests));
+  values (tests.profile_of(voyager), 1);
   insert into public.conversations (voyager_id, local_id)
   values (tests.id_of(voyager), tests.id_of(local))
   returning id into conversation;
@@ -89,6 +89,10 @@ begin
   values (message, voyager);
   insert into public.reservations (conversation_id, title, price, date)
   values (conversation, 'A walk', 20, now());
+  -- Somebody who lacks what everybody has, for attempts to insert it: no profile, no conversation.
+  insert into public.users (name, email)
+  values ('nobody', 'nobody@tests.example')
+  on conflict do nothing;
 end
 $$;
 
@@ -110,7 +114,6 @@ language plpgsql volatile set search_path = ''
 as $$
 declare
   me constant bigint := tests.id_of(whose);
-  -- An account that lacks what everybody has: nobody's profile, nobody's conversation.
   nobody constant bigint := tests.id_of('nobody');
   profile constant bigint := tests.profile_of(whose);
   conversation constant bigint := tests.conversation_of(whose);

@@ -20,5 +20,7 @@ describe.each(Object.entries(said))('%s', (_, lines) => {
     expect(assertions.length).toBe(Number(planned))
     expect(assertions.length).toBeGreaterThan(0)
   })
-  test.each(assertions)('$name', ({ result, diagnosis }) => expect(result, diagnosis).toBe('ok'))
+  test.each(assertions.map((assertion) => [assertion.name, assertion] as const))('%s', (_, { result, diagnosis }) => {
+    expect(result, diagnosis).toBe('ok')
+  })
 })

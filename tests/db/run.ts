@@ -27,7 +27,7 @@ for (const file of files) {
     const results = await database.script(
       `begin; set local search_path = tap, public; ${read(file)}; select * from finish();`,
     )
-    said[file] = results.filter((line) => /^(not )?ok |^1\.\.|^#|^\s*#/.test(line))
+    said[file] = results.flatMap((row) => row.split('\n')).filter((line) => /^(not )?ok |^1\.\.|^#|^\s*#/.test(line))
   } catch (error) {
     said[file] = [`not ok - the file ran to its end: ${(error as Error).message}`]
   } finally {

@@ -1,0 +1,28 @@
+-- What people may do with what is other people's.
+select plan(32);
+select tests.make_person('ana');
+select tests.make_person('ben');
+select tests.make_person('mallory');
+select tests.make_history('ana', 'ben');
+
+select tests.become('mallory');
+select is(
+  tests.attempt(verb, name, 'ana'),
+  expected,
+  format('mallory %s %s %s', case expected when 'rows' then 'can' else 'cannot' end, verb, name)
+)
+from (
+  values
+    --                           select    insert    update    delete
+    ('public.users',              'none',   'denied', 'none',   'denied'),
+    ('public.profiles',           'none',   'denied', 'none',   'denied'),
+    ('public.interests',          'rows',   'denied', 'denied', 'denied'),
+    ('public.profile_interests',  'none',   'denied', 'denied', 'none'  ),
+    ('public.conversations',      'none',   'denied', 'denied', 'denied'),
+    ('public.messages',           'none',   'denied', 'denied', 'denied'),
+    ('public.reservations',       'none',   'denied', 'denied', 'denied'),
+    ('private.receipts',          'denied', 'denied', 'denied', 'denied')
+) as matrix (name, may_select, may_insert, may_update, may_delete)
+cross join lateral (
+  values ('select', may_select), ('insert', may_insert), ('update', may_update), ('delete', may_delete)
+) as cell (verb, expected);

@@ -1,0 +1,27 @@
+-- What people may do with what is their partner's: the local shares the conversation, and nothing that is ana's alone.
+select plan(32);
+select tests.make_person('ana');
+select tests.make_person('ben');
+select tests.make_history('ana', 'ben');
+
+select tests.become('ben');
+select is(
+  tests.attempt(verb, name, 'ana'),
+  expected,
+  format('ben %s %s %s', case expected when 'rows' then 'can' else 'cannot' end, verb, name)
+)
+from (
+  values
+    --                           select    insert    update    delete
+    ('public.users',              'none',   'denied', 'none',   'denied'),
+    ('public.profiles',           'none',   'denied', 'none',   'denied'),
+    ('public.interests',          'rows',   'denied', 'denied', 'denied'),
+    ('public.profile_interests',  'none',   'denied', 'denied', 'none'  ),
+    ('public.conversations',      'rows',   'denied', 'denied', 'denied'),
+    ('public.messages',           'rows',   'denied', 'denied', 'denied'),
+    ('public.reservations',       'rows',   'denied', 'denied', 'denied'),
+    ('private.receipts',          'denied', 'denied', 'denied', 'denied')
+) as matrix (name, may_select, may_insert, may_update, may_delete)
+cross join lateral (
+  values ('select', may_select), ('insert', may_insert), ('update', may_update), ('delete', may_delete)
+) as cell (verb, expected);

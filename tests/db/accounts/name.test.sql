@@ -1,0 +1,29 @@
+-- Everybody has a name, whatever the Auth account says of it.
+select plan(6);
+
+create function pg_temp.name_of_newcomer(metadata jsonb)
+returns text
+language sql
+as $$
+  insert into auth.users (id, email, raw_user_meta_data)
+  values (gen_random_uuid(), gen_random_uuid() || '@tests.example', metadata);
+  select name
+  from public.users
+  order by id desc
+  limit 1
+$$;
+
+select is(
+  pg_temp.name_of_newcomer(metadata),
+  name,
+  format('who signs up with %s is called %s', coalesce(metadata::text, 'nothing'), name)
+)
+from (
+  values
+    ('{"name": "Ana"}'::jsonb, 'Ana'),
+    ('{"name": ""}', 'New user'),
+    ('{"name": null}', 'New user'),
+    ('{"profile": {"city": "Porto"}}', 'New user'),
+    ('{}', 'New user'),
+    (null, 'New user')
+) as newcomers (metadata, name);
