@@ -106,6 +106,17 @@ $$;
 comment on function api.get_account() is 'The caller as sign-up and log-in show them: {id, name, email, role}.';
 grant execute on function api.get_account() to edge_functions;
 
+create function api.has_account(address text)
+returns json
+language sql stable security definer set search_path = ''
+as $$
+  select to_json(exists (select from public.users where lower(email) = lower(has_account.address)))
+$$;
+comment on function api.has_account(text) is
+  'Whether an address is taken, where Auth does not say. Definer, because callers see no address but their own; the door tells nobody
+but who may know.';
+grant execute on function api.has_account(text) to edge_functions;
+
 create function api.draw_user_id()
 returns json
 language sql volatile security definer set search_path = ''

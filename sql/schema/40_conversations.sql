@@ -86,7 +86,7 @@ comment on function private.require_participation(bigint) is
 which row level security does not bind, refuse alike.';
 grant execute on function private.require_participation(bigint) to authenticated;
 
-create function api.list_conversations(page_limit integer, page_offset integer)
+create function api.list_conversations(page_limit integer, page_offset bigint)
 returns json
 language plpgsql stable security invoker set search_path = ''
 as $$
@@ -131,9 +131,9 @@ begin
   );
 end
 $$;
-comment on function api.list_conversations(integer, integer) is
+comment on function api.list_conversations(integer, bigint) is
   'The caller''s conversations with their latest message, latest activity first; all of them where the limit is null.';
-grant execute on function api.list_conversations(integer, integer) to edge_functions;
+grant execute on function api.list_conversations(integer, bigint) to edge_functions;
 
 create function api.open_conversation(other_user bigint)
 returns json

@@ -192,6 +192,17 @@ $$;
 comment on function api.get_account() is 'The caller as sign-up and log-in show them: {id, name, email, role}.';
 grant execute on function api.get_account() to edge_functions;
 
+create function api.has_account(address text)
+returns json
+language sql stable security definer set search_path = ''
+as $$
+  select to_json(exists (select from public.users where lower(email) = lower(has_account.address)))
+$$;
+comment on function api.has_account(text) is
+  'Whether an address is taken, where Auth does not say. Definer, because callers see no address but their own; the door tells nobody
+but who may know.';
+grant execute on function api.has_account(text) to edge_functions;
+
 create function api.draw_user_id()
 returns json
 language sql volatile security definer set search_path = ''
@@ -695,7 +706,7 @@ comment on function private.require_participation(bigint) is
 which row level security does not bind, refuse alike.';
 grant execute on function private.require_participation(bigint) to authenticated;
 
-create function api.list_conversations(page_limit integer, page_offset integer)
+create function api.list_conversations(page_limit integer, page_offset bigint)
 returns json
 language plpgsql stable security invoker set search_path = ''
 as $$
@@ -740,9 +751,9 @@ begin
   );
 end
 $$;
-comment on function api.list_conversations(integer, integer) is
+comment on function api.list_conversations(integer, bigint) is
   'The caller''s conversations with their latest message, latest activity first; all of them where the limit is null.';
-grant execute on function api.list_conversations(integer, integer) to edge_functions;
+grant execute on function api.list_conversations(integer, bigint) to edge_functions;
 
 create function api.open_conversation(other_user bigint)
 returns json

@@ -1,0 +1,297 @@
+import { beforeAll, describe, expect, inject, test } from 'vitest'
+import { type Answer, asAdmin, converse, type Person, say, signUp } from '../tools/people.ts'
+
+const moment = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+const beyond = '9007199254740993'
+
+const told = ({ status, body }: Answer) => ({ status, body })
+const refused = (status: number, word = '\\w+') => ({
+  status,
+  body: { error: expect.stringMatching(new RegExp(`\\b${word}\\b`, 'i')) },
+})
+const idsOf = (rows: { id: number }[]) => rows.map(({ id }) => id)
+const send = (sender: Person, id: number, draft: unknown, headers = {}) =>
+  sender.call('POST', `/conversations/${id}/messages`, draft, { headers })
+const list = (reader: Person, id: number, query = '') => reader.call('GET', `/conversations/${id}/messages?${query}`)
+
+let ana: Person, bob: Person, cleo: Person
+let conversation: number
+beforeAll(async () => {
+  ;[ana, bob, cleo] = await Promise.all([signUp('Ana'), signUp('Bob'), signUp('Cleo')])
+  conversation = await converse(ana, bob)
+})
+
+/** A conversation of newly met people that holds this many messages, told by the ids in it, oldest first. */
+const conversationOf = async (count: number) => {
+  const [voyager, local] = await Promise.all([signUp('Voyager'), signUp('Local')])
+  const id = await converse(voyager, local)
+  const turns = Array.from({ length: count }, (_, index) => say(index % 2 ? local : voyager, id, `Message ${index}`))
+  return { id, voyager, local, ids: idsOf(await Promise.all(turns)).sort((a, b) => a - b) }
+}
+
+describe('sending', () => {
+  test('the voyager and the local send, and both read what was answered, as the contract prints it', async () => {
+    for (const [sender, reader] of [[ana, bob], [bob, ana]] as const) {
+      const sent = await send(sender, conversation, { content: 'Hello' })
+      expect(told(sent)).toEqual({
+        status: 201,
+        body: {
+          id: expect.any(Number),
+          user_id: sender.id,
+          conversation_id: conversation,
+          content: 'Hello',
+          attachment: null,
+          read: false,
+          createdAt: moment,
+          Sender: { id: sender.id, name: sender.name },
+        },
+      })
+      expect(Number.isInteger(sent.body.id)).toBe(true)
+      expect(Math.abs(Date.parse(sent.body.createdAt) - Date.now())).toBeLessThan(60_000)
+      for (const person of [sender, reader]) {
+        expect(told(await list(person, conversation, 'limit=1'))).toEqual({ status: 200, body: [sent.body] })
+      }
+    }
+  })
+
+  test('an admin writes a message in the dashboard, and corrects it', async () => {
+    const row = { conversation_id: await converse(bob, cleo), user_id: cleo.id, content: 'Wlecome' }
+    const { body: [{ id }] } = await asAdmin('POST', 'messages', row)
+    await asAdmin('PATCH', `messages?id=eq.${id}`, { content: 'Welcome' })
+    const expected = [{ id, user_id: cleo.id, content: 'Welcome', read: false, createdAt: moment }]
+    expect((await list(bob, row.conversation_id)).body).toMatchObject(expected)
+  })
+
+  test('nobody sends as somebody else, as read, or under an id or a time of their choice', async () => {
+    const wishes = { user_id: bob.id, read: true, id: 424_242_424, createdAt: '2020-01-01T00:00:00.000Z' }
+    const { status, body } = await send(ana, conversation, { content: 'Honest', ...wishes })
+    expect({ status, ...body }).toMatchObject({ status: 201, user_id: ana.id, read: false, Sender: { id: ana.id } })
+    expect(body.id).not.toBe(wishes.id)
+    expect(body.createdAt > wishes.createdAt).toBe(true)
+  })
+
+  test.each([
+    ['one character', 'x'],
+    ['one emoji', '🚶'],
+    ['spaces and newlines around it', '  \n\t Hello \r\n\r\n '],
+    ['text from right to left', 'שלום، مرحبا \u202Eabc\u202C'],
+    ['emoji of several code points', '👩‍👩‍👧‍👦🏳️‍🌈👍🏽'],
+    ['letters with separate accents', 'Cafe\u0301 Caf\u00e9'],
+    ['HTML', '<script>alert("1")</script>&amp;<b>'],
+    ['SQL', `'; drop table messages; -- $1 $$ %s {}`],
+    ['escapes and controls', 'a\\u0041\\n\u0001\u007f\u2028\ufeff'],
+    ['something that looks like JSON', '{"content": null}'],
+    ['5,000 letters', 'é'.repeat(5000)],
+    ['5,000 emoji', '🚶'.repeat(5000)],
+  ])('%s arrives as it was sent', async (_, content) => {
+    expect(await send(ana, conversation, { content })).toMatchObject({ status: 201, body: { content } })
+    expect((await list(bob, conversation, 'limit=1')).body[0].content).toBe(content)
+    const { body } = await bob.call('GET', '/conversations')
+    expect(body[0].Messages[0].content).toBe(content)
+  })
+
+  test.each([
+    ['nothing', {}],
+    ['no character', { content: '' }],
+    ['null', { content: null }],
+    ['a number', { content: 5 }],
+    ['a list', { content: ['Hello'] }],
+    ['a space', { content: ' ' }],
+    ['newlines and tabs', { content: '\n\t\r\n ' }],
+    ['spaces of other scripts', { content: '\u00a0\u3000\u2003' }],
+    ['5,001 letters', { content: 'é'.repeat(5001) }],
+    ['5,001 emoji', { content: '🚶'.repeat(5001) }],
+    ['a NUL', { content: 'a\0b' }],
+    ['half of an emoji', { content: 'a\ud83d' }],
+  ])('nobody sends %s, and content is named', async (_, draft) => {
+    const before = (await list(bob, conversation)).text
+    expect(told(await send(ana, conversation, draft))).toEqual(refused(400, 'content'))
+    expect((await list(bob, conversation)).text).toBe(before)
+  })
+})
+
+describe('attachments', () => {
+  const file = { url: 'conversations/1/photo.jpg', name: 'Strand 🏖.jpg', mime_type: 'image/jpeg', size: 12_345 }
+
+  test.each([
+    ['a path in the bucket', {}],
+    ['an https address', { url: 'https://example.com/a%20b.pdf?x=1#2' }],
+    ['an empty file', { size: 0 }],
+    ['a media type with a suffix', { mime_type: 'image/svg+xml' }],
+  ])('%s arrives as it was sent', async (_, change) => {
+    const attachment = { ...file, ...change }
+    const sent = await send(bob, conversation, { content: 'Look', attachment })
+    expect(sent).toMatchObject({ status: 201, body: { content: 'Look' } })
+    expect(sent.body.attachment).toEqual(attachment)
+    expect((await list(ana, conversation, 'limit=1')).body).toEqual([sent.body])
+  })
+
+  test.each([[{}, ''], [{ content: '' }, ''], [{ content: ' \n' }, ' \n']])(
+    'with an attachment the content may be %j',
+    async (draft, content) => {
+      expect(told(await send(ana, conversation, { ...draft, attachment: file })))
+        .toMatchObject({ status: 201, body: { content, attachment: file } })
+    },
+  )
+
+  test('null is no attachment', async () => {
+    expect(await send(ana, conversation, { content: 'Bare', attachment: null }))
+      .toMatchObject({ status: 201, body: { attachment: null } })
+    expect(told(await send(ana, conversation, { content: '', attachment: null }))).toEqual(refused(400, 'content'))
+  })
+
+  test.each([
+    'photo.jpg',
+    5,
+    [file],
+    {},
+    { ...file, url: undefined },
+    { ...file, name: undefined },
+    { ...file, mime_type: undefined },
+    { ...file, size: undefined },
+    { ...file, width: 100 },
+    { ...file, url: null },
+    { ...file, url: '' },
+    { ...file, url: 'https://' },
+    { ...file, url: 'http://example.com/a.jpg' },
+    { ...file, url: 'javascript:alert(1)' },
+    { ...file, url: 'JavaScript:alert(1)' },
+    { ...file, url: ' javascript:alert(1)' },
+    { ...file, url: 'java\nscript:alert(1)' },
+    { ...file, url: 'data:text/html,<b>' },
+    { ...file, url: '//example.com/a.jpg' },
+    { ...file, url: '\\\\example.com\\a.jpg' },
+    { ...file, url: '/etc/passwd' },
+    { ...file, url: '../x' },
+    { ...file, url: 'a/../../x' },
+    { ...file, url: '%2e%2e/x' },
+    { ...file, url: '..\\x' },
+    { ...file, url: 'a'.repeat(2049) },
+    { ...file, name: '' },
+    { ...file, name: 'a\0b' },
+    { ...file, mime_type: 'jpeg' },
+    { ...file, size: -1 },
+    { ...file, size: 1.5 },
+    { ...file, size: '12' },
+    { ...file, size: null },
+  ])('nobody attaches %j, and the attachment is named', async (attachment) => {
+    const before = (await list(bob, conversation)).text
+    expect(told(await send(ana, conversation, { content: 'Look', attachment }))).toEqual(refused(400, 'attachment'))
+    expect((await list(bob, conversation)).text).toBe(before)
+  })
+})
+
+describe('pages', () => {
+  let talk: Awaited<ReturnType<typeof conversationOf>>
+  let newestFirst: number[]
+  beforeAll(async () => {
+    talk = await conversationOf(10)
+    newestFirst = talk.ids.toReversed()
+  })
+
+  const nextOf = ({ headers }: Answer): string | undefined => {
+    const link = headers.get('Link')
+    if (link === null) return undefined
+    expect(link).toMatch(/^<https?:\/\/[^>]+>; rel="next"$/)
+    expect(link.slice(1)).toContain(`${inject('stack').base}/conversations/`)
+    return link.slice(1, link.indexOf('>'))
+  }
+
+  /** The ids on each page from this one to the last, as the Link headers lead; something may happen between two pages. */
+  const follow = async (reader: Person, id: number, query: string, meanwhile = () => Promise.resolve()) => {
+    const pages: number[][] = []
+    let next: string | undefined = `/conversations/${id}/messages?${query}`
+    while (next) {
+      if (pages.length > 0) await meanwhile()
+      const answer = await reader.call('GET', next)
+      expect(answer.status).toBe(200)
+      pages.push(idsOf(answer.body))
+      expect(pages.length).toBeLessThan(100)
+      next = nextOf(answer)
+    }
+    return pages
+  }
+  const chunks = (ids: number[], size: number) =>
+    Array.from({ length: Math.ceil(ids.length / size) }, (_, index) => ids.slice(index * size, (index + 1) * size))
+
+  test('the newest message comes first, and order=asc turns it', async () => {
+    expect(idsOf((await list(talk.local, talk.id)).body)).toEqual(newestFirst)
+    expect(idsOf((await list(talk.local, talk.id, 'order=desc')).body)).toEqual(newestFirst)
+    expect(idsOf((await list(talk.local, talk.id, 'order=asc')).body)).toEqual(talk.ids)
+  })
+
+  test('an empty conversation is one empty page', async () => {
+    const id = await converse(ana, cleo)
+    const answer = await list(cleo, id)
+    expect({ ...told(answer), next: nextOf(answer) }).toEqual({ status: 200, body: [], next: undefined })
+  })
+
+  test.each([1, 3, 5, 9, 10, 11])('Link leads through pages of %d without repeat or hole, and ends', async (limit) => {
+    const [middle, rest] = [talk.ids[4]!, talk.ids.slice(5)]
+    const pages = (query: string) => follow(talk.voyager, talk.id, `limit=${limit}${query}`)
+    expect(await pages('')).toEqual(chunks(newestFirst, limit))
+    expect(await pages('&order=asc')).toEqual(chunks(talk.ids, limit))
+    expect(await pages('&offset=2')).toEqual(chunks(newestFirst.slice(2), limit))
+    expect(await pages(`&before_id=${middle}`)).toEqual(chunks(newestFirst.slice(6), limit))
+    expect(await pages(`&before_id=${Number.MAX_SAFE_INTEGER}`)).toEqual(chunks(newestFirst, limit))
+    expect(await pages(`&after_id=${middle}`)).toEqual(chunks(rest, limit))
+  })
+
+  test('messages that come in meanwhile neither repeat nor hide any', async () => {
+    const busy = await conversationOf(12)
+    const pages = async (query: string) => {
+      let said = 0
+      const talkOn = async () => {
+        if (said++ < 3) { for (const sender of [busy.local, busy.voyager]) await say(sender, busy.id, `More ${said}`) }
+      }
+      const seen = (await follow(busy.voyager, busy.id, query, talkOn)).flat()
+      expect(said).toBeGreaterThan(2)
+      return seen
+    }
+    const [first, tenth] = [busy.ids[0]!, busy.ids[9]!]
+    expect(await pages(`limit=2&before_id=${tenth}`)).toEqual(busy.ids.slice(0, 9).toReversed())
+    const caughtUp = await pages(`limit=2&after_id=${first}`)
+    const fromTheStart = await pages('limit=2&order=asc')
+    const all = idsOf((await list(busy.local, busy.id, 'order=asc&limit=100')).body)
+    expect(all).toHaveLength(12 + 3 * 6)
+    expect(fromTheStart).toEqual(all)
+    expect(caughtUp).toEqual(all.slice(1, 12 + 2 * 6))
+    expect([...new Set(await pages('limit=3'))]).toEqual(all.toReversed())
+  })
+
+  test('a page holds 50 messages unless told otherwise, and never more than 100', async () => {
+    const long = await conversationOf(103)
+    const newest = long.ids.toReversed()
+    expect(await follow(long.voyager, long.id, '')).toEqual(chunks(newest, 50))
+    expect(await follow(long.local, long.id, 'limit=1000')).toEqual(chunks(newest, 100))
+    expect(await follow(long.local, long.id, `limit=100&after_id=${long.ids[0]}`)).toEqual(
+      chunks(long.ids.slice(1), 100),
+    )
+  })
+
+  test('offset passes over the newest, or with order=asc the oldest', async () => {
+    const at = async (query: string) => idsOf((await list(talk.local, talk.id, query)).body)
+    expect(await at('offset=0&limit=1')).toEqual(newestFirst.slice(0, 1))
+    expect(await at('offset=4&limit=3')).toEqual(newestFirst.slice(4, 7))
+    expect(await at('offset=4&limit=3&order=asc')).toEqual(talk.ids.slice(4, 7))
+    for (const offset of [10, 2_147_483_648, Number.MAX_SAFE_INTEGER]) {
+      const answer = await list(talk.local, talk.id, `offset=${offset}`)
+      expect({ ...told(answer), next: nextOf(answer) }).toEqual({ status: 200, body: [], next: undefined })
+    }
+  })
+
+  test.each(
+    ['limit', 'before_id', 'after_id'].flatMap((name) => ['0', '-1', '1.5', 'abc', '1e1'].map((value) => [name, value]))
+      .concat([['offset', '-1'], ['offset', '1.5'], ['offset', 'abc'], ['before_id', beyond], ['after_id', beyond]])
+      .concat([['offset', beyond], ['order', 'up'], ['order', 'ASC;']]),
+  )('nobody lists messages with %s=%s, and the parameter is named', async (name, value) => {
+    const query = `${name}=${encodeURIComponent(value!)}`
+    expect(told(await list(talk.local, talk.id, query))).toEqual(refused(400, name))
+  })
+
+  test('nobody pages forwards and backwards at once', async () => {
+    const answer = told(await list(talk.local, talk.id, `before_id=${talk.ids[8]}&after_id=${talk.ids[1]}`))
+    expect(answer).toEqual(refused(400, 'before_id'))
+    expect(answer).toEqual(refused(400, 'after_id'))
+  })
+})

@@ -1,0 +1,247 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type Answer, call, converse, freshEmail, type Person, signUp } from '../tools/people.ts'
+
+const verbs = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+/** Every address of the contract, with what may be done there; a star needs no token. */
+const addresses: [path: string, ...methods: string[]][] = [
+  ['/auth/signup', 'POST*'],
+  ['/auth/login', 'POST*'],
+  ['/auth/refresh', 'POST*'],
+  ['/auth/logout', 'POST'],
+  ['/auth/recover', 'POST*'],
+  ['/users', 'POST*'],
+  ['/users/me', 'GET'],
+  ['/users/profile', 'PATCH'],
+  ['/users/profile/interests', 'PUT'],
+  ['/users/searchable', 'PATCH'],
+  ['/users/interests', 'GET*'],
+  ['/users/{id}', 'GET*'],
+  ['/conversations', 'GET', 'POST'],
+  ['/conversations/unread', 'GET'],
+  ['/conversations/{id}', 'GET'],
+  ['/conversations/{id}/messages', 'GET', 'POST'],
+  ['/conversations/{id}/messages/{messageId}/read', 'PATCH'],
+  ['/conversations/{id}/read', 'POST'],
+]
+const routes = addresses.flatMap(([path, ...methods]) =>
+  methods.map((method): [string, string, boolean] => [method.replace('*', ''), path, !method.endsWith('*')])
+)
+const withIds = (path: string): string => path.replace(/\{\w+\}/g, '1')
+
+const expectRefusal = ({ status, body, headers }: Answer, expected: number) => {
+  expect({ status, body }).toEqual({ status: expected, body: { error: expect.any(String) } })
+  expect(headers.get('Content-Type')).toMatch(/^application\/json/)
+}
+
+let ana: Person
+let conversation: number
+beforeAll(async () => {
+  ana = await signUp('Ana', { is_searchable: true })
+  conversation = await converse(ana, await signUp('Ben'))
+})
+
+describe('what is not there', () => {
+  test.each([
+    ...['', '/', '/nothing', '/__proto__', '/constructor', '/rest/v1/users', '/openapi.json', '//', '/Users/me'],
+    ...['/auth', '/auth/signin', '/auth/login/now', '/users/me/nothing', '/users/1/2', '/users/profile/interests/1'],
+    ...['/conversations/1/2', '/conversations/1/messages/1', '/conversations/1/messages/1/read/now', '/health/x'],
+  ])('nobody finds "%s", with or without a token', async (path) => {
+    for (const method of ['GET', 'POST', 'DELETE']) {
+      expectRefusal(await call(method, path), 404)
+      expectRefusal(await ana.call(method, path), 404)
+    }
+  })
+
+  test.each(addresses)(
+    'at %s the wrong method is told the right ones, before any token is asked for',
+    async (...at) => {
+      const [path, ...allowed] = at.map((part) => part.replace('*', ''))
+      // GET there is GET /users/:id, with a word for an id.
+      const alsoById = ['/users/profile', '/users/searchable'].includes(path!) ? ['GET'] : []
+      for (const method of verbs.filter((verb) => ![...allowed, ...alsoById].includes(verb))) {
+        for (const token of [undefined, 'garbage', ana.token]) {
+          const answer = await call(method, withIds(path!), undefined, { token })
+          expectRefusal(answer, 405)
+          const told = answer.headers.get('Allow')?.split(/, */) ?? []
+          expect(told).toEqual(expect.arrayContaining(allowed))
+          expect(told).not.toContain(method)
+        }
+      }
+    },
+  )
+})
+
+test('HEAD answers as GET does, but without a body', async () => {
+  const paths = [
+    ...['/users/me', '/users/interests', `/users/${ana.profileId}`, '/users/openapi.json', '/health'],
+    ...['/conversations', '/conversations/unread', `/conversations/${conversation}/messages`],
+    ...['/users/0', '/users/2147483648', '/conversations/2147483648', '/nothing'],
+  ]
+  const shown = ['Content-Type', 'Cache-Control', 'ETag', 'WWW-Authenticate', 'X-Content-Type-Options']
+  for (const path of paths) {
+    for (const ask of [call, ana.call]) {
+      const get = await ask('GET', path)
+      const head = await ask('HEAD', path)
+      expect({ path, status: head.status, text: head.text }).toEqual({ path, status: get.status, text: '' })
+      for (const name of shown) expect(head.headers.get(name)).toBe(get.headers.get(name))
+    }
+  }
+})
+
+describe('a page of another origin', () => {
+  const origin = { Origin: 'https://app.example' }
+  const allows = ({ headers }: Answer) => ['*', origin.Origin].includes(headers.get('Access-Control-Allow-Origin')!)
+
+  test.each(routes)('may ask whether it may %s %s, without a token', async (method, path) => {
+    const asked = 'authorization,content-type,idempotency-key,if-none-match,x-request-id,apikey'
+    const preflight = { 'Access-Control-Request-Method': method, 'Access-Control-Request-Headers': asked }
+    const answer = await call('OPTIONS', withIds(path), undefined, { headers: { ...origin, ...preflight } })
+    expect({ status: answer.status, text: answer.text, allowed: allows(answer) })
+      .toEqual({ status: 204, text: '', allowed: true })
+    expect(answer.headers.get('Access-Control-Allow-Methods')).toContain(method)
+    const named = answer.headers.get('Access-Control-Allow-Headers')!.toLowerCase().split(/, */)
+    expect(named).toEqual(expect.arrayContaining(asked.split(',')))
+  })
+
+  const expectReadable = (answer: Answer, status: number) => {
+    const { headers } = answer
+    const exposed = headers.get('Access-Control-Expose-Headers')?.toLowerCase().split(/, */) ?? []
+    const wanted = ['etag', 'idempotency-replayed', 'link', 'retry-after', 'www-authenticate', 'x-request-id']
+    expect({
+      status: answer.status,
+      allowed: allows(answer),
+      hidden: wanted.filter((name) => !exposed.includes(name)),
+      sniffing: headers.get('X-Content-Type-Options'),
+      traceable: headers.has('X-Request-Id'),
+    }).toEqual({ status, allowed: true, hidden: [], sniffing: 'nosniff', traceable: true })
+  }
+
+  test('reads answers and refusals alike, and the headers that matter', async () => {
+    const headers = origin
+    const answers = [
+      [200, await ana.call('GET', '/users/me', undefined, { headers })],
+      [201, await call('POST', '/users', { email: freshEmail(), name: 'Ben' }, { headers })],
+      [204, await (await signUp('Leaver')).call('POST', '/auth/logout', undefined, { headers })],
+      [400, await call('POST', '/auth/login', {}, { headers })],
+      [401, await call('GET', '/users/me', undefined, { headers })],
+      [403, await call('GET', `/users/${(await signUp('Hidden')).profileId}`, undefined, { headers })],
+      [404, await call('GET', '/users/2147483648', undefined, { headers })],
+      [404, await call('GET', '/nothing', undefined, { headers })],
+      [405, await call('DELETE', '/users/me', undefined, { headers })],
+      [409, await call('POST', '/users', { email: ana.email, name: 'Ana' }, { headers })],
+      [413, await call('POST', '/users', { name: 'x'.repeat(102_400) }, { headers })],
+      [415, await call('POST', '/users', {}, { headers: { ...headers, 'Content-Type': 'text/plain' } })],
+    ] as const
+    for (const [status, answer] of answers) expectReadable(answer, status)
+  })
+
+  test('reads that nothing has changed', async () => {
+    const path = `/users/${ana.profileId}`
+    const tag = (await call('GET', path)).headers.get('ETag')!
+    expectReadable(await call('GET', path, undefined, { headers: { ...origin, 'If-None-Match': tag } }), 304)
+  })
+})
+
+describe('X-Request-Id', () => {
+  const paths = () => ['/health', '/users/me', '/nothing', '/users/0', `/users/${ana.profileId}`]
+  const idOf = async (path: string, given?: string) => {
+    const { headers } = await call('GET', path, undefined, {
+      headers: given === undefined ? {} : { 'X-Request-Id': given },
+    })
+    return headers.get('X-Request-Id')
+  }
+
+  test('is made for every request anew', async () => {
+    const made = await Promise.all([...paths(), ...paths()].map((path) => idOf(path)))
+    expect(new Set(made).size).toBe(made.length)
+    for (const id of made) expect(id).toMatch(/^[\w-]{8,}$/)
+  })
+
+  test.each(['abc-123', '6c35ecc9-ffcb-448e-a5c8-c3bae696a3ce', 'A_b'])('is echoed where it is %s', async (given) => {
+    for (const path of paths()) expect(await idOf(path, given)).toBe(given)
+  })
+
+  test.each(['', 'a b', 'é', '<script>', '"quoted"', "1'--", 'a\tb', 'x'.repeat(1000)])(
+    'is replaced where it is ill-formed: %s',
+    async (given) => {
+      for (const path of paths()) expect(await idOf(path, given)).toMatch(/^[\w-]{8,64}$/)
+    },
+  )
+})
+
+describe('Cache-Control', () => {
+  test('keeps private answers out of every cache', async () => {
+    const secret = { email: ana.email, password: ana.password }
+    const answers = [
+      await ana.call('GET', '/users/me'),
+      await ana.call('PATCH', '/users/profile', { bio: 'Walks' }),
+      await ana.call('PUT', '/users/profile/interests', { interest_ids: [] }),
+      await ana.call('PATCH', '/users/searchable', { is_searchable: true }),
+      await ana.call('GET', '/conversations'),
+      await ana.call('GET', '/conversations/unread'),
+      await ana.call('GET', `/conversations/${conversation}`),
+      await ana.call('GET', `/conversations/${conversation}/messages`),
+      await ana.call('POST', `/conversations/${conversation}/messages`, { content: 'Hello' }),
+      await call('POST', '/auth/login', secret),
+      await call('POST', '/users', { email: freshEmail(), name: 'Ben' }),
+      await call('POST', '/auth/recover', { email: freshEmail() }),
+    ]
+    for (const { status, headers } of answers) {
+      expect({ ok: status < 300, cached: headers.get('Cache-Control') })
+        .toEqual({ ok: true, cached: expect.stringContaining('no-store') })
+    }
+  })
+
+  test('keeps refusals out of every cache', async () => {
+    for (const path of ['/users/me', '/users/0', '/users/2147483648', '/nothing', '/auth/login', '/conversations']) {
+      const { status, headers } = await call('GET', path)
+      expect(status).toBeGreaterThanOrEqual(400)
+      expect(headers.get('Cache-Control')).toContain('no-store')
+    }
+  })
+})
+
+describe.each(['auth', 'users', 'conversations'])('/%s/openapi.json', (door) => {
+  // deno-lint-ignore no-explicit-any
+  let document: any
+  const ownRoutes = routes.filter(([, path]) => path.split('/')[1] === door)
+  const nameless = (path: string): string => path.replace(/\{\w+\}/g, '{}')
+  const operation = (method: string, path: string) => {
+    const found = Object.keys(document.paths).find((other) => nameless(other) === nameless(path))
+    return found && document.paths[found][method.toLowerCase()]
+  }
+
+  beforeAll(async () => {
+    const { status, body } = await call('GET', `/${door}/openapi.json`)
+    expect(status).toBe(200)
+    document = body
+  })
+
+  test('is an OpenAPI 3.1 document that anybody can read', () => {
+    expect(document.openapi).toMatch(/^3\.1\.\d+$/)
+    expect(document.info).toMatchObject({ title: expect.any(String), version: expect.any(String) })
+  })
+
+  test.each(ownRoutes)('describes %s %s', (method, path, needsToken) => {
+    const described = operation(method, path)
+    expect(Object.keys(described.responses)).toEqual(expect.arrayContaining(['500']))
+    expect(Object.keys(described.responses).some((status) => /^2\d\d$/.test(status))).toBe(true)
+    expect(Boolean(described.security?.length)).toBe(needsToken)
+    expect('401' in described.responses).toBe(needsToken || ['/auth/login', '/auth/refresh'].includes(path))
+    const inPath = (described.parameters ?? []).filter((parameter: { in: string }) => parameter.in === 'path')
+    expect(inPath).toHaveLength((path.match(/\{/g) ?? []).length)
+    const bodiless = method === 'GET' || path === '/auth/logout' || path.includes('{messageId}')
+    expect('requestBody' in described).toBe(!bodiless)
+  })
+
+  test('points at nothing that is not in it', () => {
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, path]) =>
+      path!.split('/')
+    )
+    expect(references.length).toBeGreaterThan(0)
+    for (const reference of references) {
+      expect(reference.reduce((node, key) => node?.[key], document)).toBeTypeOf('object')
+    }
+  })
+})

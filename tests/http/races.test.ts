@@ -1,0 +1,266 @@
+import { randomUUID } from 'node:crypto'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { type Answer, asAdmin, converse, type Person, say, signUp } from '../tools/people.ts'
+
+const refused = (status: number, word = '\\w+') => ({
+  status,
+  body: { error: expect.stringMatching(new RegExp(`\\b${word}\\b`, 'i')) },
+})
+const told = ({ status, body }: Answer) => ({ status, body })
+const times = <Result>(count: number, each: (index: number) => Promise<Result>): Promise<Result[]> =>
+  Promise.all(Array.from({ length: count }, (_, index) => each(index)))
+const idsOf = (rows: { id: number }[]) => rows.map(({ id }) => id)
+
+type Keyed = { header?: string; client_id?: unknown }
+const send = (sender: Person, id: number, draft: object, { header, client_id }: Keyed = {}) =>
+  sender.call('POST', `/conversations/${id}/messages`, { ...draft, ...(client_id !== undefined && { client_id }) }, {
+    headers: { ...(header !== undefined && { 'Idempotency-Key': header }) },
+  })
+const messagesOf = async (reader: Person, id: number) => {
+  const { status, body } = await reader.call('GET', `/conversations/${id}/messages?order=asc&limit=100`)
+  expect(status).toBe(200)
+  return body
+}
+const isReplay = ({ headers }: Answer) => headers.get('Idempotency-Replayed')
+
+describe('sending again with a key', () => {
+  const hello = { content: 'Hello' }
+  const attachment = { url: 'a/b.png', name: 'b.png', mime_type: 'image/png', size: 7 }
+  let ana: Person, bob: Person
+  let conversation: number
+  beforeEach(async () => {
+    ;[ana, bob] = await Promise.all([signUp('Ana'), signUp('Bob')])
+    conversation = await converse(ana, bob)
+  })
+
+  const header = (key: string): Keyed => ({ header: key })
+  const body = (key: string): Keyed => ({ client_id: key })
+  const both = (key: string): Keyed => ({ header: key, client_id: key })
+  const capitals = (key: string): Keyed => ({ header: key.toUpperCase() })
+
+  test.each([
+    ['the header', 'the header', header, header],
+    ['client_id', 'client_id', body, body],
+    ['the header', 'client_id', header, body],
+    ['client_id', 'both', body, both],
+    ['the header', 'capitals', header, capitals],
+  ])('first with %s, again with %s: the same answer comes, whatever happened since', async (_, __, before, again) => {
+    const key = randomUUID()
+    const draft = { content: ' Héllo 🚶\n', attachment }
+    const first = await send(ana, conversation, draft, before(key))
+    expect([first.status, isReplay(first)]).toEqual([201, null])
+    await bob.call('PATCH', `/conversations/${conversation}/messages/${first.body.id}/read`)
+    await ana.call('PATCH', '/users/profile', { name: 'Ana the Second' })
+    await say(bob, conversation, 'Answer')
+    for (
+      const repeat of [
+        await send(ana, conversation, draft, again(key)),
+        await send(ana, conversation, draft, before(key)),
+      ]
+    ) {
+      expect({ status: repeat.status, text: repeat.text }).toEqual({ status: 201, text: first.text })
+      expect(isReplay(repeat)).toBe('true')
+      expect(repeat.headers.get('Content-Type')).toBe(first.headers.get('Content-Type'))
+    }
+    expect(await messagesOf(bob, conversation)).toMatchObject([
+      { id: first.body.id, read: true, Sender: { name: 'Ana the Second' } },
+      { content: 'Answer' },
+    ])
+  })
+
+  test('without a key the same words twice are two messages', async () => {
+    const answers = [await send(ana, conversation, hello), await send(ana, conversation, hello, { client_id: null })]
+    expect(answers.map(({ status }) => status)).toEqual([201, 201])
+    expect(answers.map(isReplay)).toEqual([null, null])
+    expect(idsOf(await messagesOf(bob, conversation))).toEqual(answers.map(({ body }) => body.id))
+  })
+
+  test('a key cannot be used for another message', async () => {
+    const [key, bare] = [randomUUID(), randomUUID()]
+    const draft = { ...hello, attachment }
+    const first = await send(ana, conversation, draft, header(key))
+    await send(ana, conversation, hello, header(bare))
+    for (
+      const other of [{ ...draft, content: 'Hello ' }, hello, { ...draft, attachment: { ...attachment, size: 8 } }]
+    ) {
+      expect(told(await send(ana, conversation, other, header(key)))).toEqual(refused(422))
+      expect(told(await send(ana, conversation, other, body(key)))).toEqual(refused(422))
+    }
+    expect(told(await send(ana, conversation, draft, header(bare)))).toEqual(refused(422))
+    expect((await send(ana, conversation, draft, header(key))).text).toBe(first.text)
+    expect(await messagesOf(bob, conversation)).toHaveLength(2)
+  })
+
+  test('a key cannot be used in another conversation', async () => {
+    const cleo = await signUp('Cleo')
+    const other = await converse(ana, cleo)
+    const key = randomUUID()
+    await send(ana, conversation, hello, header(key))
+    expect(told(await send(ana, other, hello, header(key)))).toEqual(refused(422))
+    expect(await messagesOf(cleo, other)).toEqual([])
+  })
+
+  test('a key belongs to its sender: the same one from both sides is two messages', async () => {
+    const key = randomUUID()
+    const answers = [
+      await send(ana, conversation, hello, header(key)),
+      await send(bob, conversation, hello, header(key)),
+    ]
+    expect(answers.map(isReplay)).toEqual([null, null])
+    expect(answers.map(({ status, body }) => [status, body.user_id])).toEqual([[201, ana.id], [201, bob.id]])
+    expect(idsOf(await messagesOf(ana, conversation))).toEqual(answers.map(({ body }) => body.id))
+  })
+
+  test('a send that was refused does not use its key up', async () => {
+    const key = randomUUID()
+    expect(told(await send(ana, conversation, { content: ' ' }, header(key)))).toEqual(refused(400, 'content'))
+    expect(told(await send(ana, 999_999_999, hello, header(key)))).toEqual(refused(404))
+    const sent = await send(ana, conversation, hello, header(key))
+    expect([sent.status, isReplay(sent)]).toEqual([201, null])
+  })
+
+  test('nobody sends with two different keys, or with one that is not a UUID, and the key is named', async () => {
+    const two = { header: randomUUID(), client_id: randomUUID() }
+    expect(told(await send(ana, conversation, hello, two))).toEqual(refused(400, '(client_id|Idempotency-Key)'))
+    for (const key of ['abc', '7', randomUUID().slice(1), `${randomUUID()}0`, `{${randomUUID()}}`, 'g'.repeat(36)]) {
+      expect(told(await send(ana, conversation, hello, header(key)))).toEqual(refused(400, 'Idempotency-Key'))
+      expect(told(await send(ana, conversation, hello, body(key)))).toEqual(refused(400, 'client_id'))
+    }
+    for (const client_id of ['', 7, true, [randomUUID()], {}]) {
+      expect(told(await send(ana, conversation, hello, { client_id }))).toEqual(refused(400, 'client_id'))
+    }
+    expect(await messagesOf(bob, conversation)).toEqual([])
+  })
+
+  test('twenty sends at once with one key are one message, and all are answered alike', async () => {
+    const key = randomUUID()
+    const answers = await times(20, (index) => send(ana, conversation, hello, index % 2 ? header(key) : body(key)))
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
+    expect(answers[0]!.status).toBe(201)
+    expect(answers.map(isReplay).sort()).toEqual([null, ...Array(19).fill('true')].sort())
+    expect(await messagesOf(bob, conversation)).toEqual([answers[0]!.body])
+    expect((await asAdmin('GET', `messages?client_id=eq.${key}`)).body).toMatchObject([{ id: answers[0]!.body.id }])
+  })
+
+  test('of two messages that race for one key, in one conversation or in two, one is sent and the other refused', async () => {
+    const cleo = await signUp('Cleo')
+    const other = await converse(cleo, ana)
+    const key = randomUUID()
+    const drafts = [[conversation, 'This'], [conversation, 'That'], [other, 'This']] as const
+    const answers = await times(30, (index) => {
+      const [id, content] = drafts[index % 3]!
+      return send(ana, id, { content }, header(key))
+    })
+    const sent = answers.filter(({ status }) => status === 201)
+    expect(sent).toHaveLength(10)
+    expect(new Set(sent.map(({ text }) => text)).size).toBe(1)
+    for (const answer of answers.filter((answer) => !sent.includes(answer))) {
+      expect(told(answer)).toEqual(refused(422))
+    }
+    const kept = [...await messagesOf(bob, conversation), ...await messagesOf(cleo, other)]
+    expect(kept).toEqual([sent[0]!.body])
+  })
+})
+
+test('of a hundred who open one pair from both sides at once, one does, and all others are told its id', async () => {
+  for (let round = 0; round < 3; round++) {
+    const [ana, bob] = await Promise.all([signUp('Ana'), signUp('Bob')])
+    const answers = await times(100, (index) => {
+      const [opener, other] = index % 2 ? [ana, bob] : [bob, ana]
+      return opener.call('POST', '/conversations', { other_user_id: other.id })
+    })
+    const opened = answers.filter(({ status }) => status === 201)
+    expect(opened).toHaveLength(1)
+    const [{ id, voyager_id, local_id }] = [opened[0]!.body]
+    expect([voyager_id, local_id].sort()).toEqual([ana.id, bob.id].sort())
+    expect(voyager_id).toBe(answers.indexOf(opened[0]!) % 2 ? ana.id : bob.id)
+    for (const answer of answers.filter(({ status }) => status !== 201)) {
+      expect(told(answer)).toEqual({ status: 409, body: { error: expect.stringMatching(/\w/), conversation_id: id } })
+    }
+    const pair = `(${ana.id},${bob.id})`
+    const { body: rows } = await asAdmin('GET', `conversations?voyager_id=in.${pair}&local_id=in.${pair}`)
+    expect(rows).toMatchObject([{ id, voyager_id, local_id }])
+  }
+})
+
+test('of thirty people at work at once nobody ever sees what belongs to somebody else', async () => {
+  const people = await times(30, (index) => signUp(`Person ${index}`, { bio: `Bio ${index}` }))
+  const opened: number[] = await Promise.all(people.map((person, index) => converse(person, people[(index + 1) % 30]!)))
+  expect(new Set(opened).size).toBe(30)
+
+  const work = async (index: number, round: number) => {
+    const [me, next] = [people[index]!, people[(index + 1) % 30]!]
+    const [mine, toMe, foreign] = [opened[index]!, opened[(index + 29) % 30]!, opened[(index + 10) % 30]!]
+    const content = `From ${me.id} to ${next.id}, round ${round}`
+    const [account, listed, sent, received, outside] = await Promise.all([
+      me.call('GET', '/users/me'),
+      me.call('GET', '/conversations'),
+      send(me, mine, { content }, { header: randomUUID() }),
+      me.call('GET', `/conversations/${toMe}/messages`),
+      me.call('GET', `/conversations/${foreign}/messages`),
+    ])
+    expect(account).toMatchObject({
+      status: 200,
+      body: { id: me.id, name: me.name, email: me.email, bio: `Bio ${index}` },
+    })
+    expect(account.body.Profile).toMatchObject({ id: me.profileId, user_id: me.id })
+    expect(listed.status).toBe(200)
+    expect(idsOf(listed.body).sort()).toEqual([mine, toMe].sort())
+    for (const { Voyager, Local, Messages } of listed.body) {
+      expect([Voyager.id, Local.id]).toContain(me.id)
+      for (const last of Messages) expect(last.content).toContain(`From ${Voyager.id} to ${Local.id}, round `)
+    }
+    expect(sent).toMatchObject({ status: 201, body: { content, user_id: me.id, conversation_id: mine } })
+    expect(sent.body.Sender).toEqual({ id: me.id, name: me.name })
+    expect(received.status).toBe(200)
+    for (const message of received.body) expect(message.content).toContain(` to ${me.id}, round `)
+    expect(told(outside)).toEqual(refused(404))
+    return sent.body.id
+  }
+
+  const rounds = await times(30, (index) => times(4, (round) => work(index, round)))
+  expect(new Set(rounds.flat()).size).toBe(120)
+  for (const [index, id] of opened.entries()) {
+    const { id: sender } = people[index]!
+    const contents = (await messagesOf(people[index]!, id)).map(({ content }: { content: string }) => content).sort()
+    const expected = [0, 1, 2, 3].map((round) => `From ${sender} to ${people[(index + 1) % 30]!.id}, round ${round}`)
+    expect(contents).toEqual(expected)
+  }
+})
+
+test('whoever catches up with after_id while sixty messages come in from both sides misses none', async () => {
+  const [ana, bob] = await Promise.all([signUp('Ana'), signUp('Bob')])
+  const conversation = await converse(ana, bob)
+  const start: number = (await say(ana, conversation, 'Start')).id
+  let sending = true
+
+  const catchUp = async (reader: Person, limit: number) => {
+    const seen = [start]
+    let [stopped, pages] = [false, 0]
+    while (!stopped) {
+      stopped = !sending
+      const page = await reader.call(
+        'GET',
+        `/conversations/${conversation}/messages?limit=${limit}&after_id=${seen.at(-1)}`,
+      )
+      expect(page.status).toBe(200)
+      if (page.body.length > 0) [stopped, pages] = [false, pages + 1]
+      seen.push(...idsOf(page.body))
+    }
+    expect(pages).toBeGreaterThan(1)
+    return seen
+  }
+
+  const readers = Promise.all([catchUp(ana, 7), catchUp(bob, 1), catchUp(ana, 100)])
+  const sent = await times(12, async (index) => {
+    const ids: number[] = []
+    for (let turn = 0; turn < 5; turn++) {
+      ids.push((await say(index % 2 ? ana : bob, conversation, `${index}.${turn}`)).id)
+    }
+    return ids
+  })
+  sending = false
+  const all = idsOf(await messagesOf(bob, conversation))
+  expect(all).toEqual([start, ...sent.flat().sort((a, b) => a - b)])
+  for (const seen of await readers) expect(seen).toEqual(all)
+})
