@@ -1,55 +1,55 @@
-import { createMiddleware } from "hono/factory";
-import { HTTPException } from "hono/http-exception";
-import { actAs, type Verbs } from "./database.ts";
-import { documents } from "./openapi.ts";
-import { type Claims, verifyToken } from "./token.ts";
+import { createMiddleware } from 'hono/factory'
+import { HTTPException } from 'hono/http-exception'
+import { actAs, type Verbs } from './database.ts'
+import { documents } from './openapi.ts'
+import { type Claims, verifyToken } from './token.ts'
 
-export type Known = { Variables: { db: Verbs; claims: Claims; token: string } };
-export type Anybody = { Variables: { db: Verbs } };
+export type Known = { Variables: { db: Verbs; claims: Claims; token: string } }
+export type Anybody = { Variables: { db: Verbs } }
 
 const unauthorised = (message: string, challenge: string) =>
   new HTTPException(401, {
     message,
-    res: new Response(null, { headers: { "WWW-Authenticate": challenge } }),
-  });
+    res: new Response(null, { headers: { 'WWW-Authenticate': challenge } }),
+  })
 
 const bearer = (authorization: string | undefined): string | undefined =>
-  /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
+  /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
 
 /** A valid token is needed; the verbs run as its owner, who must be there (401) and active (403). */
 export const knownCaller = documents(
   {
     security: [{ bearer: [] }],
     responses: {
-      401: "No token, or one that is not valid",
-      403: "The account is deactivated",
+      401: 'No token, or one that is not valid',
+      403: 'The account is deactivated',
     },
   },
   createMiddleware<Known>(async (c, next) => {
-    const authorization = c.req.header("Authorization");
+    const authorization = c.req.header('Authorization')
     if (!authorization) {
-      throw unauthorised("A bearer token is needed", "Bearer");
+      throw unauthorised('A bearer token is needed', 'Bearer')
     }
-    const token = bearer(authorization);
-    const claims = token ? await verifyToken(token) : null;
+    const token = bearer(authorization)
+    const claims = token ? await verifyToken(token) : null
     if (!token || !claims) {
       throw unauthorised(
-        "The token is not valid",
+        'The token is not valid',
         'Bearer error="invalid_token"',
-      );
+      )
     }
-    c.set("token", token);
-    c.set("claims", claims);
-    c.set("db", actAs(claims, true));
-    await next();
+    c.set('token', token)
+    c.set('claims', claims)
+    c.set('db', actAs(claims, true))
+    await next()
   }),
-);
+)
 
 /** No token is needed and none is looked at: the verbs run as anon. */
 export const anyCaller = documents(
   {},
   createMiddleware<Anybody>(async (c, next) => {
-    c.set("db", actAs(null, false));
-    await next();
+    c.set('db', actAs(null, false))
+    await next()
   }),
-);
+)

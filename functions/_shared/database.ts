@@ -1,47 +1,46 @@
-import postgres from "postgres";
-import { settings } from "./settings.ts";
-import type { Claims } from "./token.ts";
+import postgres from 'postgres'
+import { settings } from './settings.ts'
+import type { Claims } from './token.ts'
 
 /** One statement and its parameters; answers with its rows. Objects go to json parameters. */
 export type Query = (
   text: string,
   values: unknown[],
-) => Promise<Record<string, unknown>[]>;
+) => Promise<Record<string, unknown>[]>
 
 /** What a verb answers: the JSON to send, as Postgres wrote it, and what else it tells the door. */
 export interface Reply {
-  body: string;
-  aside: { next?: number; replayed?: boolean };
+  body: string
+  aside: { next?: number; replayed?: boolean }
 }
 
 /** Calls one verb of schema `api` as the caller: db`send_message(${id}, ${draft})`. */
 export type Verbs = (
   text: TemplateStringsArray,
   ...values: unknown[]
-) => Promise<Reply>;
+) => Promise<Reply>
 
-let query: Query | undefined;
+let query: Query | undefined
 
 /** Lets a stack without a Postgres server (PGlite) stand in for the connection. */
 export const provideQuery = (provided: Query): void => {
-  query = provided;
-};
+  query = provided
+}
 
 const connect = (): Query => {
-  const url = settings.databaseUrl;
-  if (!url) throw new Error("EDGE_DATABASE_URL or SUPABASE_DB_URL must be set");
+  const url = settings.databaseUrl
+  if (!url) throw new Error('EDGE_DATABASE_URL or SUPABASE_DB_URL must be set')
   const sql = postgres(url, {
     // Three connections beat ten and twenty on two cores: as many answers a second, a quarter of the p99.
     max: 3,
     idle_timeout: 60,
     connect_timeout: 5,
     // Whoever the URL logs in as, nothing runs with more rights than the doors' own role.
-    connection: { application_name: "edge_functions", role: "edge_functions" },
+    connection: { application_name: 'edge_functions', role: 'edge_functions' },
     onnotice: () => {},
-  });
-  return (text, values) =>
-    sql.unsafe(text, values as never[], { prepare: true });
-};
+  })
+  return (text, values) => sql.unsafe(text, values as never[], { prepare: true })
+}
 
 /** The database with the rights of one caller; `strict` refuses unknown and deactivated accounts. */
 export const actAs = (claims: Claims | null, strict: boolean): Verbs =>
@@ -49,23 +48,23 @@ async (
   text,
   ...values
 ) => {
-  const verb = text.reduce((sql, part, index) => `${sql}$${index + 1}${part}`);
-  query ??= connect();
+  const verb = text.reduce((sql, part, index) => `${sql}$${index + 1}${part}`)
+  query ??= connect()
   // One round trip. `case` makes the caller's identity precede the verb; the subquery, which Postgres cannot flatten because it is
   // volatile, makes the verb precede its aside.
   const [row] = await query(
     `select reply.body, current_setting('api.aside', true) as aside
      from (select case when private.act_as($1::jsonb, ${strict}) then api.${verb}::text end as body) as reply`,
     [claims, ...values],
-  );
+  )
   return {
     body: String(row?.body),
     aside: row?.aside ? JSON.parse(String(row.aside)) : {},
-  };
-};
+  }
+}
 
 /** Whether the database answers at all. */
 export const isAlive = async (): Promise<boolean> => {
-  query ??= connect();
-  return (await query("select 1 as one", [])).length === 1;
-};
+  query ??= connect()
+  return (await query('select 1 as one', [])).length === 1
+}

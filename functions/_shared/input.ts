@@ -1,126 +1,122 @@
-import { createMiddleware } from "hono/factory";
-import { bodyLimit } from "hono/body-limit";
-import type { Context, MiddlewareHandler } from "hono";
-import { z } from "zod";
-import { documents } from "./openapi.ts";
-import { refuse } from "./problem.ts";
+import { createMiddleware } from 'hono/factory'
+import { bodyLimit } from 'hono/body-limit'
+import type { Context, MiddlewareHandler } from 'hono'
+import { z } from 'zod'
+import { documents } from './openapi.ts'
+import { refuse } from './problem.ts'
 
 /** Text that Postgres can store: no NUL, no half of a surrogate pair. Lengths are Unicode code points. */
 export const text = (min: number, max: number) =>
   z.string()
     .refine(
-      (value) => value.isWellFormed() && !value.includes("\0"),
-      "must not hold NUL or lone surrogates",
+      (value) => value.isWellFormed() && !value.includes('\0'),
+      'must not hold NUL or lone surrogates',
     )
     .refine(
       (value) => {
-        const { length } = [...value];
-        return length >= min && length <= max;
+        const { length } = [...value]
+        return length >= min && length <= max
       },
-      min > 0
-        ? `must have ${min} to ${max} characters`
-        : `must have at most ${max} characters`,
+      min > 0 ? `must have ${min} to ${max} characters` : `must have at most ${max} characters`,
     )
     .meta({
       standsFor: {
-        type: "string",
+        type: 'string',
         ...(min > 0 && { minLength: min }),
         maxLength: max,
       },
-    });
+    })
 
 /** An id in a URL: plain decimal digits. */
 export const id = z.string()
-  .regex(/^[1-9]\d*$/, "must be a positive integer")
+  .regex(/^[1-9]\d*$/, 'must be a positive integer')
   .transform(Number)
-  .refine(Number.isSafeInteger, "is out of range")
+  .refine(Number.isSafeInteger, 'is out of range')
   .meta({
     standsFor: {
-      type: "integer",
+      type: 'integer',
       minimum: 1,
       maximum: Number.MAX_SAFE_INTEGER,
     },
-  });
+  })
 
 /** An id in a body. */
-export const jsonId = z.int("must be an integer").positive(
-  "must be a positive integer",
-);
+export const jsonId = z.int('must be an integer').positive(
+  'must be a positive integer',
+)
 
-const digits = z.string().regex(/^\d+$/, "must be a non-negative integer")
-  .transform(Number);
+const digits = z.string().regex(/^\d+$/, 'must be a non-negative integer')
+  .transform(Number)
 
 /** A page size; above the maximum is the maximum. */
 export const limit = (max: number) =>
-  digits.refine((value) => value >= 1, "must be at least 1").transform((
+  digits.refine((value) => value >= 1, 'must be at least 1').transform((
     value,
   ) => Math.min(value, max))
-    .meta({ standsFor: { type: "integer", minimum: 1, maximum: max } });
+    .meta({ standsFor: { type: 'integer', minimum: 1, maximum: max } })
 
 /** How many rows to pass over. */
-export const offset = digits.refine(Number.isSafeInteger, "is out of range")
-  .meta({ standsFor: { type: "integer", minimum: 0 } });
+export const offset = digits.refine(Number.isSafeInteger, 'is out of range')
+  .meta({ standsFor: { type: 'integer', minimum: 0 } })
 
 /** Ids of interests: the whole set, repeats collapsed. */
 export const interestIds = z.array(jsonId)
   .transform((ids) => [...new Set(ids)])
-  .refine((ids) => ids.length <= 50, "must name at most 50 interests")
+  .refine((ids) => ids.length <= 50, 'must name at most 50 interests')
   .meta({
-    standsFor: { type: "array", items: { type: "integer", minimum: 1 } },
-  });
+    standsFor: { type: 'array', items: { type: 'integer', minimum: 1 } },
+  })
 
 const explain = (error: z.ZodError): string => {
-  const [issue] = error.issues;
-  const field = issue?.path.join(".");
-  return field ? `${field}: ${issue?.message}` : String(issue?.message);
-};
+  const [issue] = error.issues
+  const field = issue?.path.join('.')
+  return field ? `${field}: ${issue?.message}` : String(issue?.message)
+}
 
 const check = <Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
 ): z.output<Schema> => {
-  const result = schema.safeParse(value);
-  return result.success ? result.data : refuse(400, explain(result.error));
-};
+  const result = schema.safeParse(value)
+  return result.success ? result.data : refuse(400, explain(result.error))
+}
 
 // An empty parameter is an absent one; a repeated one is an array, which no schema of a single value takes.
 const queryOf = (c: Context) =>
   Object.fromEntries(
     Object.entries(c.req.queries())
-      .map(([name, values]) =>
-        [name, values.filter((value) => value !== "")] as const
-      )
+      .map(([name, values]) => [name, values.filter((value) => value !== '')] as const)
       .filter(([, values]) => values.length > 0)
       .map((
         [name, values],
       ) => [name, values.length === 1 ? values[0] : values]),
-  );
+  )
 
 const bodyOf = async (c: Context): Promise<unknown> => {
   try {
-    return await c.req.json();
+    return await c.req.json()
   } catch (error) {
     if (error instanceof SyntaxError) {
-      return refuse(400, "The body is not valid JSON");
+      return refuse(400, 'The body is not valid JSON')
     }
-    throw error;
+    throw error
   }
-};
-
-const kilobytes100 = 102_400;
-const limitBody = bodyLimit({
-  maxSize: kilobytes100,
-  onError: () => refuse(413, "The body is over 100 KB"),
-});
-
-interface Schemas {
-  params?: z.ZodObject;
-  query?: z.ZodObject;
-  headers?: z.ZodObject;
-  json?: z.ZodType;
 }
 
-type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
+const kilobytes100 = 102_400
+const limitBody = bodyLimit({
+  maxSize: kilobytes100,
+  onError: () => refuse(413, 'The body is over 100 KB'),
+})
+
+interface Schemas {
+  params?: z.ZodObject
+  query?: z.ZodObject
+  headers?: z.ZodObject
+  json?: z.ZodType
+}
+
+type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined
 
 /** Checks what comes in, in the order 415, 413, 400, and keeps what came out in c.var. Unknown keys are dropped. */
 export const input = <Given extends Schemas>(schemas: Given) =>
@@ -128,29 +124,29 @@ export const input = <Given extends Schemas>(schemas: Given) =>
     schemas,
     createMiddleware<{
       Variables: {
-        params: Output<Given["params"]>;
-        query: Output<Given["query"]>;
-        headers: Output<Given["headers"]>;
-        json: Output<Given["json"]>;
-      };
+        params: Output<Given['params']>
+        query: Output<Given['query']>
+        headers: Output<Given['headers']>
+        json: Output<Given['json']>
+      }
     }>(async (c, next) => {
-      const { params, query, headers, json } = schemas;
-      const set = c.set as (name: string, value: unknown) => void;
+      const { params, query, headers, json } = schemas
+      const set = c.set as (name: string, value: unknown) => void
       const rest = async () => {
-        if (params) set("params", check(params, c.req.param()));
-        if (query) set("query", check(query, queryOf(c)));
-        if (headers) set("headers", check(headers, c.req.header()));
-        if (json) set("json", check(json, await bodyOf(c)));
-        await next();
-      };
-      if (!json) return await rest();
+        if (params) set('params', check(params, c.req.param()))
+        if (query) set('query', check(query, queryOf(c)))
+        if (headers) set('headers', check(headers, c.req.header()))
+        if (json) set('json', check(json, await bodyOf(c)))
+        await next()
+      }
+      if (!json) return await rest()
       if (
         !/^application\/(.+\+)?json *(;|$)/i.test(
-          c.req.header("Content-Type") ?? "",
+          c.req.header('Content-Type') ?? '',
         )
       ) {
-        refuse(415, "The body must be application/json");
+        refuse(415, 'The body must be application/json')
       }
-      return await (limitBody as MiddlewareHandler)(c, rest) as undefined;
+      return await (limitBody as MiddlewareHandler)(c, rest) as undefined
     }),
-  );
+  )

@@ -1,86 +1,84 @@
-import type { Context } from "hono";
-import { HTTPException } from "hono/http-exception";
-import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { Context } from 'hono'
+import { HTTPException } from 'hono/http-exception'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
 
 /** Throws an error answer: {error: message} with this status. */
 export const refuse = (
   status: ContentfulStatusCode,
   message: string,
 ): never => {
-  throw new HTTPException(status, { message });
-};
+  throw new HTTPException(status, { message })
+}
 
 interface DatabaseError {
-  code: string;
-  message: string;
-  detail?: string;
+  code: string
+  message: string
+  detail?: string
   /** postgres.js and PGlite name the broken constraint each in its own way. */
-  constraint_name?: string;
-  constraint?: string;
+  constraint_name?: string
+  constraint?: string
 }
 
 const isDatabaseError = (error: unknown): error is DatabaseError =>
   error instanceof Error &&
-  /^[0-9A-Z]{5}$/.test((error as Partial<DatabaseError>).code ?? "");
+  /^[0-9A-Z]{5}$/.test((error as Partial<DatabaseError>).code ?? '')
 
 interface Problem {
-  status: ContentfulStatusCode;
-  body: { error: string } & Record<string, unknown>;
-  headers?: Record<string, string>;
+  status: ContentfulStatusCode
+  body: { error: string } & Record<string, unknown>
+  headers?: Record<string, string>
 }
 
 const unavailable: Problem = {
   status: 503,
-  body: { error: "The service is busy, please try again" },
-  headers: { "Retry-After": "1" },
-};
+  body: { error: 'The service is busy, please try again' },
+  headers: { 'Retry-After': '1' },
+}
 
 const connectionErrors = new Set([
-  "CONNECT_TIMEOUT",
-  "CONNECTION_CLOSED",
-  "CONNECTION_DESTROYED",
-  "CONNECTION_ENDED",
-  "ECONNREFUSED",
-  "ECONNRESET",
-]);
+  'CONNECT_TIMEOUT',
+  'CONNECTION_CLOSED',
+  'CONNECTION_DESTROYED',
+  'CONNECTION_ENDED',
+  'ECONNREFUSED',
+  'ECONNRESET',
+])
 
 /** Only sentences that we wrote are told: those our SQL raises (PTnnn), and the names of our constraints. */
 const fromDatabase = (error: DatabaseError): Problem | undefined => {
-  const raised = /^PT([45]\d\d)$/.exec(error.code);
+  const raised = /^PT([45]\d\d)$/.exec(error.code)
   if (raised) {
     return {
       status: Number(raised[1]) as ContentfulStatusCode,
-      body: { error: error.message, ...JSON.parse(error.detail || "{}") },
-      headers: raised[1] === "401"
-        ? { "WWW-Authenticate": 'Bearer error="invalid_token"' }
-        : {},
-    };
+      body: { error: error.message, ...JSON.parse(error.detail || '{}') },
+      headers: raised[1] === '401' ? { 'WWW-Authenticate': 'Bearer error="invalid_token"' } : {},
+    }
   }
   switch (error.code) {
-    case "23514": // check_violation
+    case '23514': // check_violation
       return {
         status: 400,
         body: {
           error: error.constraint_name ?? error.constraint ??
-            "A value is not allowed",
+            'A value is not allowed',
         },
-      };
-    case "22021": // character_not_in_repertoire
-    case "22P05": // untranslatable_character
+      }
+    case '22021': // character_not_in_repertoire
+    case '22P05': // untranslatable_character
       return {
         status: 400,
-        body: { error: "The text holds a character that cannot be stored" },
-      };
-    case "40001": // serialization_failure
-    case "40P01": // deadlock_detected
-    case "53300": // too_many_connections
-    case "57014": // query_canceled, by the statement timeout
-    case "57P01": // admin_shutdown
-    case "57P02": // crash_shutdown
-    case "57P03": // cannot_connect_now
-      return unavailable;
+        body: { error: 'The text holds a character that cannot be stored' },
+      }
+    case '40001': // serialization_failure
+    case '40P01': // deadlock_detected
+    case '53300': // too_many_connections
+    case '57014': // query_canceled, by the statement timeout
+    case '57P01': // admin_shutdown
+    case '57P02': // crash_shutdown
+    case '57P03': // cannot_connect_now
+      return unavailable
   }
-};
+}
 
 const problemOf = (error: unknown): Problem => {
   if (error instanceof HTTPException) {
@@ -88,33 +86,33 @@ const problemOf = (error: unknown): Problem => {
       status: error.status,
       body: { error: error.message },
       headers: Object.fromEntries(error.res?.headers ?? []),
-    };
+    }
   }
   if (isDatabaseError(error)) {
-    const known = fromDatabase(error);
-    if (known) return known;
+    const known = fromDatabase(error)
+    if (known) return known
   }
-  if (connectionErrors.has((error as { code?: string } | null)?.code ?? "")) {
-    return unavailable;
+  if (connectionErrors.has((error as { code?: string } | null)?.code ?? '')) {
+    return unavailable
   }
-  return { status: 500, body: { error: "Internal server error" } };
-};
+  return { status: 500, body: { error: 'Internal server error' } }
+}
 
 /** The one place where what was thrown becomes an answer. What nobody foresaw is logged, and told to nobody. */
 export const onError = (error: unknown, c: Context): Response => {
-  const { status, body, headers = {} } = problemOf(error);
+  const { status, body, headers = {} } = problemOf(error)
   if (status === 500) {
-    const { name, message, code, stack } = error as Error & { code?: string };
+    const { name, message, code, stack } = error as Error & { code?: string }
     console.error(
       JSON.stringify({
-        request: c.get("requestId"),
+        request: c.get('requestId'),
         route: c.req.routePath,
         name,
         code,
         message,
         stack,
       }),
-    );
+    )
   }
-  return c.json(body, status, { "Cache-Control": "no-store", ...headers });
-};
+  return c.json(body, status, { 'Cache-Control': 'no-store', ...headers })
+}

@@ -1,46 +1,45 @@
 /** What the environment says. On Supabase the SUPABASE_ names are there without being set. */
-const read = (name: string): string | undefined =>
-  Deno.env.get(name) || undefined;
+const read = (name: string): string | undefined => Deno.env.get(name) || undefined
 
 /** The platform hands out keys as `{"default": "sb_…"}`; a stack of one's own may set a single one. */
 const keys = (name: string): string[] => {
-  const named = read(`${name}S`);
-  if (named) return Object.values(JSON.parse(named) as Record<string, string>);
-  const single = read(name);
-  return single ? [single] : [];
-};
+  const named = read(`${name}S`)
+  if (named) return Object.values(JSON.parse(named) as Record<string, string>)
+  const single = read(name)
+  return single ? [single] : []
+}
 
 export const settings = {
   /** Origin of the project, without a slash at its end. */
   get url() {
-    return read("SUPABASE_PUBLIC_URL") ?? read("SUPABASE_URL") ??
-      "http://127.0.0.1:54321";
+    return read('SUPABASE_PUBLIC_URL') ?? read('SUPABASE_URL') ??
+      'http://127.0.0.1:54321'
   },
   /** Where Auth answers from inside the platform. */
   get authUrl() {
-    return read("SUPABASE_URL") ?? this.url;
+    return read('SUPABASE_URL') ?? this.url
   },
   get publishableKey() {
-    return keys("SUPABASE_PUBLISHABLE_KEY")[0] ?? read("SUPABASE_ANON_KEY") ??
-      "";
+    return keys('SUPABASE_PUBLISHABLE_KEY')[0] ?? read('SUPABASE_ANON_KEY') ??
+      ''
   },
   get secretKeys() {
-    const legacy = read("SUPABASE_SERVICE_ROLE_KEY");
-    return [...keys("SUPABASE_SECRET_KEY"), ...(legacy ? [legacy] : [])];
+    const legacy = read('SUPABASE_SERVICE_ROLE_KEY')
+    return [...keys('SUPABASE_SECRET_KEY'), ...(legacy ? [legacy] : [])]
   },
   /** The shared secret of HS256 tokens; unset where the project signs with keys of its own (JWKS). */
   get jwtSecret() {
-    return read("JWT_SECRET");
+    return read('JWT_SECRET')
   },
   /** `iss` of the tokens; differs from the project's URL behind a custom domain. */
   get jwtIssuer() {
-    return read("JWT_ISSUER") ?? `${this.url}/auth/v1`;
+    return read('JWT_ISSUER') ?? `${this.url}/auth/v1`
   },
   /** A connection that logs in as edge_functions; else the platform's own, which then starts in that role. */
   get databaseUrl() {
-    return read("EDGE_DATABASE_URL") ?? read("SUPABASE_DB_URL");
+    return read('EDGE_DATABASE_URL') ?? read('SUPABASE_DB_URL')
   },
   get publicUserCreation() {
-    return read("PUBLIC_USER_CREATION") !== "off";
+    return read('PUBLIC_USER_CREATION') !== 'off'
   },
-};
+}

@@ -1,99 +1,94 @@
-import {
-  AuthApiError,
-  type AuthError,
-  createClient,
-  type Session,
-} from "@supabase/supabase-js";
-import { z } from "zod";
-import { actAs } from "../_shared/database.ts";
-import { text } from "../_shared/input.ts";
-import { refuse } from "../_shared/problem.ts";
-import { settings } from "../_shared/settings.ts";
-import type { Claims } from "../_shared/token.ts";
-import { profileChanges } from "../users/shapes.ts";
+import { AuthApiError, type AuthError, createClient, type Session } from '@supabase/supabase-js'
+import { z } from 'zod'
+import { actAs } from '../_shared/database.ts'
+import { text } from '../_shared/input.ts'
+import { refuse } from '../_shared/problem.ts'
+import { settings } from '../_shared/settings.ts'
+import type { Claims } from '../_shared/token.ts'
+import { profileChanges } from '../users/shapes.ts'
 
 const connect = (key: string) =>
   createClient(settings.authUrl, key, {
     auth: { persistSession: false, autoRefreshToken: false },
-  });
+  })
 
 /** Supabase Auth, as anybody may call it. */
-export const authClient = () => connect(settings.publishableKey).auth;
+export const authClient = () => connect(settings.publishableKey).auth
 
 export const accountShape = z.strictObject({
   id: z.int(),
   name: z.string(),
   email: z.string(),
-  role: z.enum(["user", "admin"]),
-}).meta({ id: "Account" });
-export type Account = z.infer<typeof accountShape>;
+  role: z.enum(['user', 'admin']),
+}).meta({ id: 'Account' })
+export type Account = z.infer<typeof accountShape>
 
-export const email = text(3, 254).pipe(z.email("must be an e-mail address"))
-  .meta({ standsFor: { type: "string", format: "email", maxLength: 254 } });
+export const email = text(3, 254).pipe(z.email('must be an e-mail address'))
+  .meta({ standsFor: { type: 'string', format: 'email', maxLength: 254 } })
 
 // bcrypt, which Auth hashes with, reads 72 bytes.
 const password = text(8, 72)
   .refine(
     (value) => new TextEncoder().encode(value).length <= 72,
-    "must have at most 72 bytes",
+    'must have at most 72 bytes',
   )
   .meta({
     standsFor: {
-      type: "string",
+      type: 'string',
       minLength: 8,
       maxLength: 72,
-      format: "password",
+      format: 'password',
     },
-  });
+  })
 
 const person = profileChanges.extend({
   email,
   name: profileChanges.shape.name.unwrap(),
-});
-export const newSignUp = person.extend({ password });
+})
+export const newSignUp = person.extend({ password })
 export const newAccount = person.extend({
   password: password.optional(),
   role: z.unknown().optional(),
-});
-export const secretKeyHeader = z.object({ apikey: z.string().optional() });
+})
+export const secretKeyHeader = z.object({ apikey: z.string().optional() })
 
 /** Answers for what Auth refused; its own words stay inside, but for weak passwords. */
 export const refusedByAuth = (error: AuthError): never => {
   switch (error.code) {
-    case "user_already_exists":
-    case "email_exists":
-      return refuse(409, "An account with this e-mail already exists");
-    case "weak_password":
-      return refuse(400, "password: is too weak");
-    case "email_address_invalid":
-    case "email_address_not_authorized":
-      return refuse(400, "email: is not accepted");
-    case "invalid_credentials":
-      return refuse(401, "Wrong e-mail or password");
-    case "email_not_confirmed":
-      return refuse(403, "The e-mail address is not confirmed yet");
-    case "user_banned":
-      return refuse(403, "This account is deactivated");
-    case "signup_disabled":
-    case "email_provider_disabled":
-      return refuse(403, "Signing up is switched off");
+    case 'user_already_exists':
+    case 'email_exists':
+      return refuse(409, 'An account with this e-mail already exists')
+    case 'weak_password':
+      return refuse(400, 'password: is too weak')
+    case 'email_address_invalid':
+    case 'email_address_not_authorized':
+      return refuse(400, 'email: is not accepted')
+    case 'invalid_credentials':
+      return refuse(401, 'Wrong e-mail or password')
+    case 'email_not_confirmed':
+      return refuse(403, 'The e-mail address is not confirmed yet')
+    case 'user_banned':
+      return refuse(403, 'This account is deactivated')
+    case 'signup_disabled':
+    case 'email_provider_disabled':
+      return refuse(403, 'Signing up is switched off')
   }
   if (error.status === 429) {
-    return refuse(429, "Too many requests, please try again later");
+    return refuse(429, 'Too many requests, please try again later')
   }
-  throw error;
-};
+  throw error
+}
 
 /** Who an Auth account is to this service; a deactivated one is refused. */
 export const accountOf = async (authId: string): Promise<Account> => {
-  const claims: Claims = { sub: authId, role: "authenticated", exp: 0 };
-  return JSON.parse((await actAs(claims, true)`get_account()`).body);
-};
+  const claims: Claims = { sub: authId, role: 'authenticated', exp: 0 }
+  return JSON.parse((await actAs(claims, true)`get_account()`).body)
+}
 
 const isTaken = async (email: string): Promise<boolean> =>
-  JSON.parse((await actAs(null, false)`has_account(${email})`).body);
+  JSON.parse((await actAs(null, false)`has_account(${email})`).body)
 
-type NewPerson = z.output<typeof person> & { password: string };
+type NewPerson = z.output<typeof person> & { password: string }
 
 /**
  * Makes the Auth account, and with it, in the same transaction, user and profile. `account` is null where the address was taken and
@@ -102,79 +97,76 @@ type NewPerson = z.output<typeof person> & { password: string };
 export const signUp = async (
   newcomer: NewPerson,
 ): Promise<{ account: Account | null; session: Session | null }> => {
-  const { email, password, name, ...profile } = newcomer;
+  const { email, password, name, ...profile } = newcomer
   // Auth would only say that something failed.
   await actAs(null, false)`check_interests(${{
     ids: profile.interest_ids ?? [],
-  }})`;
+  }})`
   const { data, error } = await authClient().signUp({
     email,
     password,
     options: { data: { name, profile } },
-  });
+  })
   // Auth mails an address once a minute, and would tell by that limit that it is known.
   if (error?.status === 429 && await isTaken(email)) {
-    return { account: null, session: null };
+    return { account: null, session: null }
   }
   if (error || !data.user) {
-    return refusedByAuth(error ?? new AuthApiError("no user", 500, undefined));
+    return refusedByAuth(error ?? new AuthApiError('no user', 500, undefined))
   }
   // An account without identities is Auth's pretence that a taken address was free.
-  const taken = data.user.identities?.length === 0;
+  const taken = data.user.identities?.length === 0
   return {
     account: taken ? null : await accountOf(data.user.id),
     session: data.session,
-  };
-};
+  }
+}
 
 const isSecretKey = async (key: string | undefined): Promise<boolean> => {
-  if (!key) return false;
+  if (!key) return false
   const digest = async (value: string) =>
     new Uint8Array(
-      await crypto.subtle.digest("SHA-256", new TextEncoder().encode(value)),
-    );
-  const given = await digest(key);
-  let same = false;
+      await crypto.subtle.digest('SHA-256', new TextEncoder().encode(value)),
+    )
+  const given = await digest(key)
+  let same = false
   // Digests of equal length, compared without stopping early, tell nothing by the time they take.
   for (const secret of settings.secretKeys) {
-    const known = await digest(secret);
-    same = known.reduce((difference, byte, index) =>
-          difference | (byte ^ given[index]!), 0) === 0 || same;
+    const known = await digest(secret)
+    same = known.reduce((difference, byte, index) => difference | (byte ^ given[index]!), 0) === 0 || same
   }
-  return same;
-};
+  return same
+}
 
-const role = z.enum(["user", "admin"]);
+const role = z.enum(['user', 'admin'])
 
 /** POST /users: as sign-up, but without a session; the secret key may choose a role. */
 export const createAccount = async (
   { role: wanted, password, ...newcomer }: z.output<typeof newAccount>,
   apikey: string | undefined,
 ): Promise<Account> => {
-  const trusted = await isSecretKey(apikey);
+  const trusted = await isSecretKey(apikey)
   if (!trusted && !settings.publicUserCreation) {
-    refuse(403, "Users are created with the secret key only");
+    refuse(403, 'Users are created with the secret key only')
   }
-  const granted = trusted && wanted !== undefined
-    ? role.safeParse(wanted)
-    : undefined;
-  if (granted && !granted.success) refuse(400, "role: must be user or admin");
+  const granted = trusted && wanted !== undefined ? role.safeParse(wanted) : undefined
+  if (granted && !granted.success) refuse(400, 'role: must be user or admin')
 
   // Without a password the account can only be entered by recovery, so nobody may know this one.
   const { account, session } = await signUp({
     ...newcomer,
     password: password ??
       crypto.randomUUID() + crypto.randomUUID().slice(0, 36),
-  });
+  })
   if (!account) {
-    return refuse(409, "An account with this e-mail already exists");
+    return refuse(409, 'An account with this e-mail already exists')
   }
-  if (session) await authClient().admin.signOut(session.access_token, "local");
-  if (!granted?.data || granted.data === account.role) return account;
+  if (session) await authClient().admin.signOut(session.access_token, 'local')
+  if (!granted?.data || granted.data === account.role) return account
 
-  const { error } = await connect(apikey!).from("users").update({
+  const { error } = await connect(apikey!).from('users').update({
     role: granted.data,
-  }).eq("id", account.id);
-  if (error) throw new Error(`The role was not granted: ${error.message}`);
-  return { ...account, role: granted.data };
-};
+  }).eq('id', account.id)
+  if (error) throw new Error(`The role was not granted: ${error.message}`)
+  return { ...account, role: granted.data }
+}

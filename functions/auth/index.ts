@@ -1,11 +1,11 @@
-import type { Session } from "@supabase/supabase-js";
-import { z } from "zod";
-import { actAs } from "../_shared/database.ts";
-import { knownCaller } from "../_shared/caller.ts";
-import { door } from "../_shared/door.ts";
-import { input, text } from "../_shared/input.ts";
-import { says } from "../_shared/openapi.ts";
-import { refuse } from "../_shared/problem.ts";
+import type { Session } from '@supabase/supabase-js'
+import { z } from 'zod'
+import { actAs } from '../_shared/database.ts'
+import { knownCaller } from '../_shared/caller.ts'
+import { door } from '../_shared/door.ts'
+import { input, text } from '../_shared/input.ts'
+import { says } from '../_shared/openapi.ts'
+import { refuse } from '../_shared/problem.ts'
 import {
   type Account,
   accountOf,
@@ -15,17 +15,17 @@ import {
   newSignUp,
   refusedByAuth,
   signUp,
-} from "./accounts.ts";
+} from './accounts.ts'
 
-const auth = door("auth");
+const auth = door('auth')
 
 const sessionShape = z.strictObject({
   user: accountShape,
   access_token: z.string().nullable(),
   refresh_token: z.string().nullable(),
-  token_type: z.literal("bearer"),
+  token_type: z.literal('bearer'),
   expires_in: z.int().nullable(),
-}).meta({ id: "Session" });
+}).meta({ id: 'Session' })
 
 const sessionBody = (
   user: Account,
@@ -34,103 +34,100 @@ const sessionBody = (
   user,
   access_token: session?.access_token ?? null,
   refresh_token: session?.refresh_token ?? null,
-  token_type: "bearer",
+  token_type: 'bearer',
   expires_in: session?.expires_in ?? null,
-});
+})
 
-const secret = text(1, 1000);
+const secret = text(1, 1000)
 
 auth.post(
-  "/signup",
-  says("Sign up; tokens are null where the e-mail must be confirmed first", {
+  '/signup',
+  says('Sign up; tokens are null where the e-mail must be confirmed first', {
     201: sessionShape,
-    403: "Signing up is switched off",
-    409: "The e-mail is taken",
+    403: 'Signing up is switched off',
+    409: 'The e-mail is taken',
   }),
   input({ json: newSignUp }),
   async (c) => {
-    const { account, session } = await signUp(c.var.json);
+    const { account, session } = await signUp(c.var.json)
     // A taken address that must be confirmed answers like a free one, so nobody learns who has an account.
     const user = account ?? {
       id: Number((await actAs(null, false)`draw_user_id()`).body),
       name: c.var.json.name,
       email: c.var.json.email.toLowerCase(),
-      role: "user" as const,
-    };
-    return c.json(sessionBody(user, session), 201);
+      role: 'user' as const,
+    }
+    return c.json(sessionBody(user, session), 201)
   },
-);
+)
 
 const signedIn = async (
   session: Session,
-): Promise<z.infer<typeof sessionShape>> =>
-  sessionBody(await accountOf(session.user.id), session);
+): Promise<z.infer<typeof sessionShape>> => sessionBody(await accountOf(session.user.id), session)
 
 auth.post(
-  "/login",
-  says("Log in", {
+  '/login',
+  says('Log in', {
     200: sessionShape,
-    401: "Wrong e-mail or password",
-    403: "Deactivated, or not confirmed yet",
+    401: 'Wrong e-mail or password',
+    403: 'Deactivated, or not confirmed yet',
   }),
   input({ json: z.object({ email: text(1, 254), password: secret }) }),
   async (c) => {
     // bcrypt would not see where a longer one differs.
     if (new TextEncoder().encode(c.var.json.password).length > 72) {
-      refuse(401, "Wrong e-mail or password");
+      refuse(401, 'Wrong e-mail or password')
     }
-    const { data, error } = await authClient().signInWithPassword(c.var.json);
-    return c.json(error ? refusedByAuth(error) : await signedIn(data.session));
+    const { data, error } = await authClient().signInWithPassword(c.var.json)
+    return c.json(error ? refusedByAuth(error) : await signedIn(data.session))
   },
-);
+)
 
 auth.post(
-  "/refresh",
-  says("New tokens for a refresh token", {
+  '/refresh',
+  says('New tokens for a refresh token', {
     200: sessionShape,
-    401: "The refresh token is not valid",
+    401: 'The refresh token is not valid',
   }),
   input({ json: z.object({ refresh_token: secret }) }),
   async (c) => {
-    const { data, error } = await authClient().refreshSession(c.var.json);
+    const { data, error } = await authClient().refreshSession(c.var.json)
     if (
       error?.status === 400 || error?.status === 401 || error?.status === 403
     ) {
-      return refuse(401, "The refresh token is not valid");
+      return refuse(401, 'The refresh token is not valid')
     }
     return c.json(
-      error || !data.session
-        ? refusedByAuth(error!)
-        : await signedIn(data.session),
-    );
+      error || !data.session ? refusedByAuth(error!) : await signedIn(data.session),
+    )
   },
-);
+)
 
 auth.post(
-  "/logout",
-  says("End the session of the token", { 204: "Logged out" }),
+  '/logout',
+  says('End the session of the token', { 204: 'Logged out' }),
   knownCaller,
   async (c) => {
-    const { error } = await authClient().admin.signOut(c.var.token, "local");
-    if (error) refusedByAuth(error);
-    return c.body(null, 204);
+    const { error } = await authClient().admin.signOut(c.var.token, 'local')
+    if (error) refusedByAuth(error)
+    return c.body(null, 204)
   },
-);
+)
 
 auth.post(
-  "/recover",
-  says("Send a link to choose a new password, if there is such an account", {
+  '/recover',
+  says('Send a link to choose a new password, if there is such an account', {
     202: z.strictObject({ success: z.literal(true) }),
   }),
   input({ json: z.object({ email }) }),
   async (c) => {
     const { error } = await authClient().resetPasswordForEmail(
       c.var.json.email,
-    );
+    )
     // Auth may refuse to mail an address twice within a minute, which would tell that it is known.
-    if (error && error.status !== 429) refusedByAuth(error);
-    return c.json({ success: true }, 202);
+    if (error && error.status !== 429) refusedByAuth(error)
+    return c.json({ success: true }, 202)
   },
-);
+)
 
-export default { fetch: auth.fetch };
+export default { fetch: auth.fetch }

@@ -1,33 +1,33 @@
-import type { Context } from "hono";
-import { knownCaller } from "../_shared/caller.ts";
-import { answer, door } from "../_shared/door.ts";
-import { input } from "../_shared/input.ts";
-import { says } from "../_shared/openapi.ts";
-import { refuse } from "../_shared/problem.ts";
-import { settings } from "../_shared/settings.ts";
-import * as shape from "./shapes.ts";
+import type { Context } from 'hono'
+import { knownCaller } from '../_shared/caller.ts'
+import { answer, door } from '../_shared/door.ts'
+import { input } from '../_shared/input.ts'
+import { says } from '../_shared/openapi.ts'
+import { refuse } from '../_shared/problem.ts'
+import { settings } from '../_shared/settings.ts'
+import * as shape from './shapes.ts'
 
-const conversations = door("conversations");
-const notYours = "No such conversation, or none of yours";
+const conversations = door('conversations')
+const notYours = 'No such conversation, or none of yours'
 
 conversations.get(
-  "/",
+  '/',
   says("The caller's conversations, latest activity first", {
     200: shape.conversation.array(),
   }),
   knownCaller,
   input({ query: shape.listPage }),
   async (c) => {
-    const { limit = null, offset = 0 } = c.var.query;
-    return answer(c, await c.var.db`list_conversations(${limit}, ${offset})`);
+    const { limit = null, offset = 0 } = c.var.query
+    return answer(c, await c.var.db`list_conversations(${limit}, ${offset})`)
   },
-);
+)
 
 conversations.post(
-  "/",
-  says("Open the conversation of a pair", {
+  '/',
+  says('Open the conversation of a pair', {
     201: shape.opened,
-    404: "No such user",
+    404: 'No such user',
     409: shape.alreadyOpen,
   }),
   knownCaller,
@@ -38,52 +38,48 @@ conversations.post(
       await c.var.db`open_conversation(${c.var.json.other_user_id})`,
       201,
     ),
-);
+)
 
 conversations.get(
-  "/unread",
-  says("How many messages are unread, and where", { 200: shape.unread }),
+  '/unread',
+  says('How many messages are unread, and where', { 200: shape.unread }),
   knownCaller,
   async (c) => answer(c, await c.var.db`count_unread()`),
-);
+)
 
 conversations.get(
-  "/:id",
-  says("A conversation with its reservations", {
+  '/:id',
+  says('A conversation with its reservations', {
     200: shape.conversationDetail,
     404: notYours,
   }),
   knownCaller,
   input({ params: shape.conversationParam }),
   async (c) => answer(c, await c.var.db`get_conversation(${c.var.params.id})`),
-);
+)
 
 type Page = {
-  limit: number;
-  offset?: number;
-  order?: string;
-  before_id?: number;
-  after_id?: number;
-};
+  limit: number
+  offset?: number
+  order?: string
+  before_id?: number
+  after_id?: number
+}
 
 /** The page after this one, as an absolute address: by cursor where a cursor was used, else by offset. */
 const nextPage = (c: Context, page: Page, lastId: number): string => {
-  const url = new URL(`${settings.url}/functions/v1${c.req.path}`);
-  const { before_id, after_id, offset = 0, ...rest } = page;
-  const byCursor = before_id
-    ? { before_id: lastId }
-    : after_id
-    ? { after_id: lastId }
-    : { offset: offset + page.limit };
+  const url = new URL(`${settings.url}/functions/v1${c.req.path}`)
+  const { before_id, after_id, offset = 0, ...rest } = page
+  const byCursor = before_id ? { before_id: lastId } : after_id ? { after_id: lastId } : { offset: offset + page.limit }
   for (const [name, value] of Object.entries({ ...rest, ...byCursor })) {
-    url.searchParams.set(name, String(value));
+    url.searchParams.set(name, String(value))
   }
-  return `<${url}>; rel="next"`;
-};
+  return `<${url}>; rel="next"`
+}
 
 conversations.get(
-  "/:id/messages",
-  says("A page of a conversation; Link names the next one", {
+  '/:id/messages',
+  says('A page of a conversation; Link names the next one', {
     200: shape.message.array(),
     404: notYours,
   }),
@@ -91,20 +87,20 @@ conversations.get(
   input({ params: shape.conversationParam, query: shape.messagePage }),
   async (c) => {
     const page = await c.var
-      .db`list_messages(${c.var.params.id}, ${c.var.query})`;
+      .db`list_messages(${c.var.params.id}, ${c.var.query})`
     if (page.aside.next) {
-      c.header("Link", nextPage(c, c.var.query, page.aside.next));
+      c.header('Link', nextPage(c, c.var.query, page.aside.next))
     }
-    return answer(c, page);
+    return answer(c, page)
   },
-);
+)
 
 conversations.post(
-  "/:id/messages",
-  says("Send a message; with a key, exactly once", {
+  '/:id/messages',
+  says('Send a message; with a key, exactly once', {
     201: shape.message,
     404: notYours,
-    422: "The key was used otherwise",
+    422: 'The key was used otherwise',
   }),
   knownCaller,
   input({
@@ -113,25 +109,25 @@ conversations.post(
     json: shape.newMessage,
   }),
   async (c) => {
-    const { "idempotency-key": key } = c.var.headers;
-    const { client_id = key, ...draft } = c.var.json;
+    const { 'idempotency-key': key } = c.var.headers
+    const { client_id = key, ...draft } = c.var.json
     if (key && client_id && key !== client_id) {
-      refuse(400, "client_id: differs from the Idempotency-Key header");
+      refuse(400, 'client_id: differs from the Idempotency-Key header')
     }
     const sent = await c.var.db`send_message(${c.var.params.id}, ${{
       ...draft,
       client_id: client_id ?? key,
-    }})`;
-    if (sent.aside.replayed) c.header("Idempotency-Replayed", "true");
-    return answer(c, sent, 201);
+    }})`
+    if (sent.aside.replayed) c.header('Idempotency-Replayed', 'true')
+    return answer(c, sent, 201)
   },
-);
+)
 
 conversations.patch(
-  "/:id/messages/:messageId/read",
-  says("Mark a received message as read", {
+  '/:id/messages/:messageId/read',
+  says('Mark a received message as read', {
     200: shape.success,
-    404: "No such message, or none of yours",
+    404: 'No such message, or none of yours',
   }),
   knownCaller,
   input({ params: shape.messageParams }),
@@ -141,13 +137,13 @@ conversations.patch(
       await c.var
         .db`mark_read(${c.var.params.id}, ${c.var.params.messageId}, false)`,
     ),
-);
+)
 
 conversations.post(
-  "/:id/read",
-  says("Mark all received messages up to one as read", {
+  '/:id/read',
+  says('Mark all received messages up to one as read', {
     200: shape.success,
-    404: "No such message, or none of yours",
+    404: 'No such message, or none of yours',
   }),
   knownCaller,
   input({ params: shape.conversationParam, json: shape.readUpTo }),
@@ -157,6 +153,6 @@ conversations.post(
       await c.var
         .db`mark_read(${c.var.params.id}, ${c.var.json.up_to_message_id}, true)`,
     ),
-);
+)
 
-export default { fetch: conversations.fetch };
+export default { fetch: conversations.fetch }

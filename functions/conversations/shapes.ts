@@ -1,36 +1,34 @@
-import { z } from "zod";
-import { id, jsonId, limit, offset, text } from "../_shared/input.ts";
+import { z } from 'zod'
+import { id, jsonId, limit, offset, text } from '../_shared/input.ts'
 
-const timestamp = z.iso.datetime({ precision: 3 });
-const person = z.strictObject({ id: z.int(), name: z.string() });
+const timestamp = z.iso.datetime({ precision: 3 })
+const person = z.strictObject({ id: z.int(), name: z.string() })
 const contact = z.strictObject({
   id: z.int(),
   name: z.string(),
   email: z.string(),
-});
+})
 
 // What Supabase Storage takes as a name, but for the colon, which would make a path look like an address.
-const fileName = /^[\w!.*'()&$@=;+,? -]+$/;
+const fileName = /^[\w!.*'()&$@=;+,? -]+$/
 
 /** A path in the private bucket `attachments`, or an https address. */
 const attachmentUrl = text(1, 2048).refine((url) => {
   if (/^https:/i.test(url)) {
-    return /^https:\/\/[^\s\\]+$/i.test(url) && URL.canParse(url);
+    return /^https:\/\/[^\s\\]+$/i.test(url) && URL.canParse(url)
   }
-  return url.split("/").every((name) =>
-    fileName.test(name) && name.trim() === name && name !== "." && name !== ".."
-  );
-}, "must be an https URL or a path in the bucket attachments");
+  return url.split('/').every((name) => fileName.test(name) && name.trim() === name && name !== '.' && name !== '..')
+}, 'must be an https URL or a path in the bucket attachments')
 
 export const attachment = z.strictObject({
   url: attachmentUrl,
   name: text(1, 255),
   mime_type: text(1, 255).refine(
     (type) => /^[\w.+-]+\/[\w.+-]+$/.test(type),
-    "must be a media type",
+    'must be a media type',
   ),
   size: z.int().nonnegative(),
-}).meta({ id: "Attachment" });
+}).meta({ id: 'Attachment' })
 
 export const message = z.strictObject({
   id: z.int(),
@@ -41,7 +39,7 @@ export const message = z.strictObject({
   read: z.boolean(),
   createdAt: timestamp,
   Sender: person,
-}).meta({ id: "Message" });
+}).meta({ id: 'Message' })
 
 export const conversation = z.strictObject({
   id: z.int(),
@@ -59,7 +57,7 @@ export const conversation = z.strictObject({
     }),
   ),
   createdAt: timestamp,
-}).meta({ id: "Conversation" });
+}).meta({ id: 'Conversation' })
 
 export const conversationDetail = z.strictObject({
   id: z.int(),
@@ -72,74 +70,72 @@ export const conversationDetail = z.strictObject({
       price: z.number(),
       date: timestamp,
       status: z.enum([
-        "pending",
-        "accepted",
-        "declined",
-        "cancelled",
-        "completed",
+        'pending',
+        'accepted',
+        'declined',
+        'cancelled',
+        'completed',
       ]),
-    }).meta({ id: "Reservation" }),
+    }).meta({ id: 'Reservation' }),
   ),
-}).meta({ id: "ConversationDetail" });
+}).meta({ id: 'ConversationDetail' })
 
 export const opened = z.strictObject({
   id: z.int(),
   voyager_id: z.int(),
   local_id: z.int(),
-});
+})
 export const alreadyOpen = z.strictObject({
   error: z.string(),
   conversation_id: z.int(),
-});
+})
 export const unread = z.strictObject({
   total: z.int(),
   conversations: z.array(
     z.strictObject({ conversation_id: z.int(), unread: z.int() }),
   ),
-});
-export const success = z.strictObject({ success: z.boolean() });
+})
+export const success = z.strictObject({ success: z.boolean() })
 
-export const conversationParam = z.object({ id });
-export const messageParams = z.object({ id, messageId: id });
+export const conversationParam = z.object({ id })
+export const messageParams = z.object({ id, messageId: id })
 export const listPage = z.object({
   limit: limit(100).optional(),
   offset: offset.optional(),
-});
+})
 export const messagePage = z.object({
   limit: limit(100).default(50),
   offset: offset.optional(),
-  order: z.enum(["asc", "desc"]).optional(),
+  order: z.enum(['asc', 'desc']).optional(),
   before_id: id.optional(),
   after_id: id.optional(),
 })
   .refine(
     (page) => !(page.before_id && page.after_id),
-    "before_id and after_id exclude each other",
+    'before_id and after_id exclude each other',
   )
   .refine(
-    (page) => !(page.before_id && page.order === "asc"),
-    "before_id pages newest first, order=asc cannot go with it",
+    (page) => !(page.before_id && page.order === 'asc'),
+    'before_id pages newest first, order=asc cannot go with it',
   )
   .refine(
-    (page) => !(page.after_id && page.order === "desc"),
-    "after_id pages oldest first, order=desc cannot go with it",
-  );
+    (page) => !(page.after_id && page.order === 'desc'),
+    'after_id pages oldest first, order=desc cannot go with it',
+  )
 
-const clientId = z.uuid("must be a UUID").transform((uuid) =>
-  uuid.toLowerCase()
-)
-  .meta({ standsFor: { type: "string", format: "uuid" } });
+const clientId = z.uuid('must be a UUID').transform((uuid) => uuid.toLowerCase())
+  .meta({ standsFor: { type: 'string', format: 'uuid' } })
 
-export const newConversation = z.object({ other_user_id: jsonId });
+export const newConversation = z.object({ other_user_id: jsonId })
 export const idempotencyKey = z.object({
-  "idempotency-key": clientId.optional(),
-});
+  'idempotency-key': clientId.optional(),
+})
 export const newMessage = z.object({
-  content: text(0, 5000).default(""),
+  content: text(0, 5000).default(''),
   attachment: attachment.nullish(),
   client_id: clientId.nullish(),
 }).refine((draft) => /\S/.test(draft.content) || draft.attachment, {
-  path: ["content"],
-  message: "must not be blank unless there is an attachment",
-});
-export const readUpTo = z.object({ up_to_message_id: jsonId });
+  path: ['content'],
+  message: 'must not be blank unless there is an attachment',
+})
+export const readUpTo = z.object({ up_to_message_id: jsonId })

@@ -1,59 +1,53 @@
-import { etag, RETAINED_304_HEADERS } from "hono/etag";
-import {
-  accountShape,
-  createAccount,
-  newAccount,
-  secretKeyHeader,
-} from "../auth/accounts.ts";
-import { anyCaller, knownCaller } from "../_shared/caller.ts";
-import { answer, door } from "../_shared/door.ts";
-import { input } from "../_shared/input.ts";
-import { says } from "../_shared/openapi.ts";
-import * as shape from "./shapes.ts";
+import { etag, RETAINED_304_HEADERS } from 'hono/etag'
+import { accountShape, createAccount, newAccount, secretKeyHeader } from '../auth/accounts.ts'
+import { anyCaller, knownCaller } from '../_shared/caller.ts'
+import { answer, door } from '../_shared/door.ts'
+import { input } from '../_shared/input.ts'
+import { says } from '../_shared/openapi.ts'
+import * as shape from './shapes.ts'
 
-const users = door("users");
+const users = door('users')
 
 // A 304 tells browsers of other origins, and whoever follows a request through the logs, as much as any answer.
 const tagged = etag({
   retainedHeaders: [
     ...RETAINED_304_HEADERS,
-    "access-control-allow-origin",
-    "access-control-expose-headers",
-    "x-content-type-options",
-    "x-request-id",
+    'access-control-allow-origin',
+    'access-control-expose-headers',
+    'x-content-type-options',
+    'x-request-id',
   ],
-});
+})
 
 users.post(
-  "/",
-  says("Create a user, for administration and seeding", {
+  '/',
+  says('Create a user, for administration and seeding', {
     201: accountShape,
-    403: "Only the secret key may create users here",
-    409: "The e-mail is taken",
+    403: 'Only the secret key may create users here',
+    409: 'The e-mail is taken',
   }),
   input({ headers: secretKeyHeader, json: newAccount }),
-  async (c) =>
-    c.json(await createAccount(c.var.json, c.var.headers.apikey), 201),
-);
+  async (c) => c.json(await createAccount(c.var.json, c.var.headers.apikey), 201),
+)
 
 users.get(
-  "/me",
-  says("The caller with profile and interests", { 200: shape.user }),
+  '/me',
+  says('The caller with profile and interests', { 200: shape.user }),
   knownCaller,
   async (c) => answer(c, await c.var.db`get_me()`),
-);
+)
 
 users.patch(
-  "/profile",
-  says("Change the fields that are given", { 200: shape.user }),
+  '/profile',
+  says('Change the fields that are given', { 200: shape.user }),
   knownCaller,
   input({ json: shape.profileChanges }),
   async (c) => answer(c, await c.var.db`update_profile(${c.var.json})`),
-);
+)
 
 users.put(
-  "/profile/interests",
-  says("Replace the set of interests", { 200: shape.profileInterests }),
+  '/profile/interests',
+  says('Replace the set of interests', { 200: shape.profileInterests }),
   knownCaller,
   input({ json: shape.interestSet }),
   async (c) =>
@@ -61,43 +55,42 @@ users.put(
       c,
       await c.var.db`set_interests(${{ ids: c.var.json.interest_ids }})`,
     ),
-);
+)
 
 users.patch(
-  "/searchable",
-  says("Show or hide the profile", { 200: shape.searchable }),
+  '/searchable',
+  says('Show or hide the profile', { 200: shape.searchable }),
   knownCaller,
   input({ json: shape.visibility }),
-  async (c) =>
-    answer(c, await c.var.db`set_searchable(${c.var.json.is_searchable})`),
-);
+  async (c) => answer(c, await c.var.db`set_searchable(${c.var.json.is_searchable})`),
+)
 
 users.get(
-  "/interests",
-  says("Every interest there is", { 200: shape.interest.array() }),
+  '/interests',
+  says('Every interest there is', { 200: shape.interest.array() }),
   anyCaller,
   async (c) => {
-    c.header("Cache-Control", "public, max-age=3600");
-    return answer(c, await c.var.db`list_interests()`);
+    c.header('Cache-Control', 'public, max-age=3600')
+    return answer(c, await c.var.db`list_interests()`)
   },
-);
+)
 
 users.get(
-  "/:id",
-  says("What anybody may see of a profile", {
+  '/:id',
+  says('What anybody may see of a profile', {
     200: shape.publicProfile,
-    304: "Unchanged since the ETag of If-None-Match",
-    403: "The profile is not public",
-    404: "No such profile",
+    304: 'Unchanged since the ETag of If-None-Match',
+    403: 'The profile is not public',
+    404: 'No such profile',
   }),
   tagged,
   anyCaller,
   input({ params: shape.profileParam }),
   async (c) => {
-    const profile = await c.var.db`get_public_profile(${c.var.params.id})`;
-    c.header("Cache-Control", "public, max-age=3600");
-    return answer(c, profile);
+    const profile = await c.var.db`get_public_profile(${c.var.params.id})`
+    c.header('Cache-Control', 'public, max-age=3600')
+    return answer(c, profile)
   },
-);
+)
 
-export default { fetch: users.fetch };
+export default { fetch: users.fetch }

@@ -1,9 +1,9 @@
-import { z } from "zod";
-import { id, interestIds, text } from "../_shared/input.ts";
+import { z } from 'zod'
+import { id, interestIds, text } from '../_shared/input.ts'
 
 export const interest = z.strictObject({ id: z.int(), name: z.string() }).meta({
-  id: "Interest",
-});
+  id: 'Interest',
+})
 
 const profile = {
   id: z.int(),
@@ -14,7 +14,7 @@ const profile = {
   country: z.string().nullable(),
   city: z.string().nullable(),
   image_url: z.string().nullable(),
-};
+}
 
 export const user = z.strictObject({
   id: z.int(),
@@ -22,47 +22,47 @@ export const user = z.strictObject({
   email: z.string(),
   bio: z.string().nullable(),
   location: z.string().nullable(),
-  role: z.enum(["user", "admin"]),
+  role: z.enum(['user', 'admin']),
   is_active: z.boolean(),
   Profile: z.strictObject({
     ...profile,
     user_id: z.int(),
     is_searchable: z.boolean(),
     Interests: z.array(interest),
-  }).meta({ id: "Profile" }),
-}).meta({ id: "User" });
+  }).meta({ id: 'Profile' }),
+}).meta({ id: 'User' })
 
 export const publicProfile = z.strictObject({
   id: z.int(),
   name: z.string(),
   profile: z.strictObject({ ...profile, interests: z.array(interest) }),
-}).meta({ id: "PublicProfile" });
+}).meta({ id: 'PublicProfile' })
 
 export const profileInterests = z.strictObject({
   id: z.int(),
   user_id: z.int(),
   Interests: z.array(interest),
-});
-export const searchable = z.strictObject({ is_searchable: z.boolean() });
+})
+export const searchable = z.strictObject({ is_searchable: z.boolean() })
 
 const name = text(1, 100).refine(
   (value) => /\S/.test(value),
-  "must not be blank",
+  'must not be blank',
 )
-  .meta({ standsFor: { type: "string", minLength: 1, maxLength: 100 } });
+  .meta({ standsFor: { type: 'string', minLength: 1, maxLength: 100 } })
 const imageUrl = text(1, 2048)
   .refine(
     (url) => /^https:\/\/\S+$/.test(url) && URL.canParse(url),
-    "must be an https URL",
+    'must be an https URL',
   )
   .meta({
     standsFor: {
-      type: "string",
-      format: "uri",
-      pattern: "^https://",
+      type: 'string',
+      format: 'uri',
+      pattern: '^https://',
       maxLength: 2048,
     },
-  });
+  })
 
 /** What the owner may change. Absent is unchanged; null clears what may be null; other keys are ignored. */
 export const profileChanges = z.object({
@@ -71,7 +71,7 @@ export const profileChanges = z.object({
   location: text(0, 120).nullish(),
   first_name: text(0, 100).nullish(),
   last_name: text(0, 100).nullish(),
-  age: z.int().min(18, "must be 18 to 120").max(120, "must be 18 to 120")
+  age: z.int().min(18, 'must be 18 to 120').max(120, 'must be 18 to 120')
     .nullish(),
   biography: text(0, 5000).nullish(),
   country: text(0, 120).nullish(),
@@ -79,8 +79,8 @@ export const profileChanges = z.object({
   image_url: imageUrl.nullish(),
   is_searchable: z.boolean().optional(),
   interest_ids: interestIds.optional(),
-});
+})
 
-export const interestSet = z.object({ interest_ids: interestIds });
-export const visibility = z.object({ is_searchable: z.boolean() });
-export const profileParam = z.object({ id });
+export const interestSet = z.object({ interest_ids: interestIds })
+export const visibility = z.object({ is_searchable: z.boolean() })
+export const profileParam = z.object({ id })

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type Answer, asAdmin, converse, type Person, say, signUp } from '../tools/people.ts'
+import { type Answer, asAdmin, converse, dataApi, type Person, say, signUp } from '../tools/people.ts'
 
 const refused = (status: number, word = '\\w+') => ({
   status,
@@ -35,8 +35,8 @@ describe('sending again with a key', () => {
 
   const header = (key: string): Keyed => ({ header: key })
   const body = (key: string): Keyed => ({ client_id: key })
-  const both = (key: string): Keyed => ({ header: key, client_id: key })
   const capitals = (key: string): Keyed => ({ header: key.toUpperCase() })
+  const both = (key: string): Keyed => ({ ...capitals(key), client_id: key })
 
   test.each([
     ['the header', 'the header', header, header],
@@ -192,12 +192,13 @@ test('of thirty people at work at once nobody ever sees what belongs to somebody
     const [me, next] = [people[index]!, people[(index + 1) % 30]!]
     const [mine, toMe, foreign] = [opened[index]!, opened[(index + 29) % 30]!, opened[(index + 10) % 30]!]
     const content = `From ${me.id} to ${next.id}, round ${round}`
-    const [account, listed, sent, received, outside] = await Promise.all([
+    const [account, listed, sent, received, outside, rows] = await Promise.all([
       me.call('GET', '/users/me'),
       me.call('GET', '/conversations'),
       send(me, mine, { content }, { header: randomUUID() }),
       me.call('GET', `/conversations/${toMe}/messages`),
       me.call('GET', `/conversations/${foreign}/messages`),
+      dataApi(me.token, 'GET', 'users?select=id,email'),
     ])
     expect(account).toMatchObject({
       status: 200,
@@ -215,6 +216,7 @@ test('of thirty people at work at once nobody ever sees what belongs to somebody
     expect(received.status).toBe(200)
     for (const message of received.body) expect(message.content).toContain(` to ${me.id}, round `)
     expect(told(outside)).toEqual(refused(404))
+    expect(rows.body).toEqual([{ id: me.id, email: me.email }])
     return sent.body.id
   }
 
