@@ -20,24 +20,14 @@ const bearer = (authorization: string | undefined): string | undefined =>
 export const knownCaller = documents(
   {
     security: [{ bearer: [] }],
-    responses: {
-      401: 'No token, or one that is not valid',
-      403: 'The account is deactivated',
-    },
+    responses: { 401: 'No token, or one that is not valid', 403: 'The account is deactivated' },
   },
   createMiddleware<Known>(async (c, next) => {
     const authorization = c.req.header('Authorization')
-    if (!authorization) {
-      throw unauthorised('A bearer token is needed', 'Bearer')
-    }
+    if (!authorization) throw unauthorised('A bearer token is needed', 'Bearer')
     const token = bearer(authorization)
     const claims = token ? await verifyToken(token) : null
-    if (!token || !claims) {
-      throw unauthorised(
-        'The token is not valid',
-        'Bearer error="invalid_token"',
-      )
-    }
+    if (!token || !claims) throw unauthorised('The token is not valid', 'Bearer error="invalid_token"')
     c.set('token', token)
     c.set('claims', claims)
     c.set('db', actAs(claims, true))

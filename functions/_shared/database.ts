@@ -3,10 +3,7 @@ import { settings } from './settings.ts'
 import type { Claims } from './token.ts'
 
 /** One statement and its parameters; answers with its rows. Objects go to json parameters. */
-export type Query = (
-  text: string,
-  values: unknown[],
-) => Promise<Record<string, unknown>[]>
+export type Query = (text: string, values: unknown[]) => Promise<Record<string, unknown>[]>
 
 /** What a verb answers: the JSON to send, as Postgres wrote it, and what else it tells the door. */
 export interface Reply {
@@ -15,10 +12,7 @@ export interface Reply {
 }
 
 /** Calls one verb of schema `api` as the caller: db`send_message(${id}, ${draft})`. */
-export type Verbs = (
-  text: TemplateStringsArray,
-  ...values: unknown[]
-) => Promise<Reply>
+export type Verbs = (text: TemplateStringsArray, ...values: unknown[]) => Promise<Reply>
 
 let query: Query | undefined
 
@@ -43,11 +37,7 @@ const connect = (): Query => {
 }
 
 /** The database with the rights of one caller; `strict` refuses unknown and deactivated accounts. */
-export const actAs = (claims: Claims | null, strict: boolean): Verbs =>
-async (
-  text,
-  ...values
-) => {
+export const actAs = (claims: Claims | null, strict: boolean): Verbs => async (text, ...values) => {
   const verb = text.reduce((sql, part, index) => `${sql}$${index + 1}${part}`)
   query ??= connect()
   // One round trip. `case` makes the caller's identity precede the verb; the subquery, which Postgres cannot flatten because it is
@@ -57,10 +47,7 @@ async (
      from (select case when private.act_as($1::jsonb, ${strict}) then api.${verb}::text end as body) as reply`,
     [claims, ...values],
   )
-  return {
-    body: String(row?.body),
-    aside: row?.aside ? JSON.parse(String(row.aside)) : {},
-  }
+  return { body: String(row?.body), aside: row?.aside ? JSON.parse(String(row.aside)) : {} }
 }
 
 /** Whether the database answers at all. */

@@ -19,14 +19,7 @@ const origins = cors({
     'apikey',
     'x-client-info',
   ],
-  exposeHeaders: [
-    'ETag',
-    'Idempotency-Replayed',
-    'Link',
-    'Retry-After',
-    'WWW-Authenticate',
-    'X-Request-Id',
-  ],
+  exposeHeaders: ['ETag', 'Idempotency-Replayed', 'Link', 'Retry-After', 'WWW-Authenticate', 'X-Request-Id'],
   maxAge: 86_400,
 })
 
@@ -37,16 +30,12 @@ export const door = (name: string): Hono => {
   app.use(async (c, next) => {
     await next()
     c.header('X-Content-Type-Options', 'nosniff')
-    if (!c.res.headers.has('Cache-Control')) {
-      c.header('Cache-Control', 'private, no-store')
-    }
+    if (!c.res.headers.has('Cache-Control')) c.header('Cache-Control', 'private, no-store')
   })
   app.use(methodNotAllowed({
     app,
     onMethodNotAllowed: (c, methods) =>
-      c.json({ error: 'Method not allowed' }, 405, {
-        Allow: [...methods, 'OPTIONS'].join(', '),
-      }),
+      c.json({ error: 'Method not allowed' }, 405, { Allow: [...methods, 'OPTIONS'].join(', ') }),
   }))
   app.onError(onError)
   app.notFound((c) => c.json({ error: 'Not found' }, 404, { 'Cache-Control': 'no-store' }))
@@ -55,8 +44,5 @@ export const door = (name: string): Hono => {
 }
 
 /** Sends what a verb answered, as Postgres wrote it. */
-export const answer = (
-  c: Context,
-  reply: Reply,
-  status: ContentfulStatusCode = 200,
-): Response => c.body(reply.body, status, { 'Content-Type': 'application/json' })
+export const answer = (c: Context, reply: Reply, status: ContentfulStatusCode = 200): Response =>
+  c.body(reply.body, status, { 'Content-Type': 'application/json' })

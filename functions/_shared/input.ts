@@ -8,51 +8,28 @@ import { refuse } from './problem.ts'
 /** Text that Postgres can store: no NUL, no half of a surrogate pair. Lengths are Unicode code points. */
 export const text = (min: number, max: number) =>
   z.string()
-    .refine(
-      (value) => value.isWellFormed() && !value.includes('\0'),
-      'must not hold NUL or lone surrogates',
-    )
-    .refine(
-      (value) => {
-        const { length } = [...value]
-        return length >= min && length <= max
-      },
-      min > 0 ? `must have ${min} to ${max} characters` : `must have at most ${max} characters`,
-    )
-    .meta({
-      standsFor: {
-        type: 'string',
-        ...(min > 0 && { minLength: min }),
-        maxLength: max,
-      },
-    })
+    .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must not hold NUL or lone surrogates')
+    .refine((value) => {
+      const { length } = [...value]
+      return length >= min && length <= max
+    }, min > 0 ? `must have ${min} to ${max} characters` : `must have at most ${max} characters`)
+    .meta({ standsFor: { type: 'string', ...(min > 0 && { minLength: min }), maxLength: max } })
 
 /** An id in a URL: plain decimal digits. */
 export const id = z.string()
   .regex(/^[1-9]\d*$/, 'must be a positive integer')
   .transform(Number)
   .refine(Number.isSafeInteger, 'is out of range')
-  .meta({
-    standsFor: {
-      type: 'integer',
-      minimum: 1,
-      maximum: Number.MAX_SAFE_INTEGER,
-    },
-  })
+  .meta({ standsFor: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } })
 
 /** An id in a body. */
-export const jsonId = z.int('must be an integer').positive(
-  'must be a positive integer',
-)
+export const jsonId = z.int('must be an integer').positive('must be a positive integer')
 
-const digits = z.string().regex(/^\d+$/, 'must be a non-negative integer')
-  .transform(Number)
+const digits = z.string().regex(/^\d+$/, 'must be a non-negative integer').transform(Number)
 
 /** A page size; above the maximum is the maximum. */
 export const limit = (max: number) =>
-  digits.refine((value) => value >= 1, 'must be at least 1').transform((
-    value,
-  ) => Math.min(value, max))
+  digits.refine((value) => value >= 1, 'must be at least 1').transform((value) => Math.min(value, max))
     .meta({ standsFor: { type: 'integer', minimum: 1, maximum: max } })
 
 /** How many rows to pass over. */
@@ -63,9 +40,7 @@ export const offset = digits.refine(Number.isSafeInteger, 'is out of range')
 export const interestIds = z.array(jsonId)
   .transform((ids) => [...new Set(ids)])
   .refine((ids) => ids.length <= 50, 'must name at most 50 interests')
-  .meta({
-    standsFor: { type: 'array', items: { type: 'integer', minimum: 1 } },
-  })
+  .meta({ standsFor: { type: 'array', items: { type: 'integer', minimum: 1 } } })
 
 const explain = (error: z.ZodError): string => {
   const [issue] = error.issues
@@ -73,10 +48,7 @@ const explain = (error: z.ZodError): string => {
   return field ? `${field}: ${issue?.message}` : String(issue?.message)
 }
 
-const check = <Schema extends z.ZodType>(
-  schema: Schema,
-  value: unknown,
-): z.output<Schema> => {
+const check = <Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> => {
   const result = schema.safeParse(value)
   return result.success ? result.data : refuse(400, explain(result.error))
 }
@@ -87,27 +59,20 @@ const queryOf = (c: Context) =>
     Object.entries(c.req.queries())
       .map(([name, values]) => [name, values.filter((value) => value !== '')] as const)
       .filter(([, values]) => values.length > 0)
-      .map((
-        [name, values],
-      ) => [name, values.length === 1 ? values[0] : values]),
+      .map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
   )
 
 const bodyOf = async (c: Context): Promise<unknown> => {
   try {
     return await c.req.json()
   } catch (error) {
-    if (error instanceof SyntaxError) {
-      return refuse(400, 'The body is not valid JSON')
-    }
+    if (error instanceof SyntaxError) return refuse(400, 'The body is not valid JSON')
     throw error
   }
 }
 
 const kilobytes100 = 102_400
-const limitBody = bodyLimit({
-  maxSize: kilobytes100,
-  onError: () => refuse(413, 'The body is over 100 KB'),
-})
+const limitBody = bodyLimit({ maxSize: kilobytes100, onError: () => refuse(413, 'The body is over 100 KB') })
 
 interface Schemas {
   params?: z.ZodObject
@@ -140,11 +105,7 @@ export const input = <Given extends Schemas>(schemas: Given) =>
         await next()
       }
       if (!json) return await rest()
-      if (
-        !/^application\/(.+\+)?json *(;|$)/i.test(
-          c.req.header('Content-Type') ?? '',
-        )
-      ) {
+      if (!/^application\/(.+\+)?json *(;|$)/i.test(c.req.header('Content-Type') ?? '')) {
         refuse(415, 'The body must be application/json')
       }
       return await (limitBody as MiddlewareHandler)(c, rest) as undefined

@@ -15,23 +15,14 @@ export interface Documentation {
 const documented = new WeakMap<object, Documentation>()
 
 /** Attaches documentation to a middleware, which comes back unchanged. */
-export const documents = <Handler extends object>(
-  documentation: Documentation,
-  handler: Handler,
-): Handler => {
+export const documents = <Handler extends object>(documentation: Documentation, handler: Handler): Handler => {
   documented.set(handler, documentation)
   return handler
 }
 
 /** A middleware that only documents: `says('Send a message', { 201: message })`. */
-export const says = (
-  summary: string,
-  responses: Documentation['responses'] = {},
-) =>
-  documents(
-    { summary, responses },
-    async (_: unknown, next: () => Promise<void>) => await next(),
-  )
+export const says = (summary: string, responses: Documentation['responses'] = {}) =>
+  documents({ summary, responses }, async (_: unknown, next: () => Promise<void>) => await next())
 
 const errorBody = z.strictObject({ error: z.string() }).meta({ id: 'Error' })
 
@@ -41,29 +32,23 @@ const jsonSchema = (schema: z.ZodType, io: 'input' | 'output') => {
     io,
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
-      const stands = (z.globalRegistry.get(zodSchema) as { standsFor?: object } | undefined)
-        ?.standsFor
+      const stands = (z.globalRegistry.get(zodSchema) as { standsFor?: object } | undefined)?.standsFor
       if (stands) {
-        for (const key of Object.keys(jsonSchema)) {
-          delete jsonSchema[key as keyof typeof jsonSchema]
-        }
+        for (const key of Object.keys(jsonSchema)) delete jsonSchema[key as keyof typeof jsonSchema]
         Object.assign(jsonSchema, stands)
       }
       delete (jsonSchema as Record<string, unknown>).standsFor
       delete jsonSchema.id
     },
   })
-  return JSON.parse(
-    JSON.stringify(shown).replaceAll('#/$defs/', '#/components/schemas/'),
-  )
+  return JSON.parse(JSON.stringify(shown).replaceAll('#/$defs/', '#/components/schemas/'))
 }
 
 const parameters = (place: 'path' | 'query' | 'header', schema?: z.ZodObject) =>
   Object.entries(schema?.shape ?? {}).map(([name, field]) => ({
     name,
     in: place,
-    required: place === 'path' ||
-      !(field as z.ZodType).safeParse(undefined).success,
+    required: place === 'path' || !(field as z.ZodType).safeParse(undefined).success,
     schema: jsonSchema(field as z.ZodType, 'input'),
   }))
 
@@ -72,12 +57,7 @@ const answer = (status: string, response: z.ZodType | string) => {
   const schema = typeof response === 'string' ? (status >= '400' ? errorBody : undefined) : response
   return {
     description: described,
-    ...(schema &&
-      {
-        content: {
-          'application/json': { schema: jsonSchema(schema, 'output') },
-        },
-      }),
+    ...(schema && { content: { 'application/json': { schema: jsonSchema(schema, 'output') } } }),
   }
 }
 
@@ -92,10 +72,7 @@ const general: Documentation['responses'] = {
 export const openApiOf = (app: Hono, title: string) => {
   const paths: Record<string, Record<string, object>> = {}
   const schemas: Record<string, object> = {}
-  const operations = new Map<
-    string,
-    Documentation & { path: string; method: string }
-  >()
+  const operations = new Map<string, Documentation & { path: string; method: string }>()
   for (const { path, method, handler } of app.routes) {
     const said = documented.get(handler)
     if (!said || method === 'ALL') continue
@@ -110,41 +87,16 @@ export const openApiOf = (app: Hono, title: string) => {
     })
   }
   for (const operation of operations.values()) {
-    const {
-      path,
-      method,
-      summary,
-      security,
-      params,
-      query,
-      headers,
-      json,
-      responses,
-    } = operation
-    ;(paths[path.replace(/:(\w+)(\{[^}]*\})?/g, '{$1}')] ??= {})[
-      method.toLowerCase()
-    ] = {
+    const { path, method, summary, security, params, query, headers, json, responses } = operation
+    ;(paths[path.replace(/:(\w+)(\{[^}]*\})?/g, '{$1}')] ??= {})[method.toLowerCase()] = {
       summary,
       ...(security && { security }),
-      parameters: [
-        ...parameters('path', params),
-        ...parameters('query', query),
-        ...parameters('header', headers),
-      ],
+      parameters: [...parameters('path', params), ...parameters('query', query), ...parameters('header', headers)],
       ...(json && {
-        requestBody: {
-          required: true,
-          content: {
-            'application/json': { schema: jsonSchema(json, 'input') },
-          },
-        },
+        requestBody: { required: true, content: { 'application/json': { schema: jsonSchema(json, 'input') } } },
       }),
       responses: Object.fromEntries(
-        Object.entries({
-          ...general,
-          ...(json && { 413: 'Over 100 KB', 415: 'Not JSON' }),
-          ...responses,
-        })
+        Object.entries({ ...general, ...(json && { 413: 'Over 100 KB', 415: 'Not JSON' }), ...responses })
           .map(([status, response]) => [status, answer(status, response)]),
       ),
     }
@@ -155,18 +107,14 @@ export const openApiOf = (app: Hono, title: string) => {
     paths,
     components: {
       schemas,
-      securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
-      },
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
     },
   }
   return hoist(document)
 }
 
 // z.toJSONSchema puts a schema with an id into $defs beside its first use; OpenAPI keeps them in one place.
-const hoist = <
-  Document extends { components: { schemas: Record<string, object> } },
->(document: Document): Document => {
+const hoist = <Document extends { components: { schemas: Record<string, object> } }>(document: Document): Document => {
   const visit = (node: unknown): void => {
     if (typeof node !== 'object' || node === null) return
     const { $defs } = node as { $defs?: Record<string, object> }

@@ -3,10 +3,7 @@ import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 
 /** Throws an error answer: {error: message} with this status. */
-export const refuse = (
-  status: ContentfulStatusCode,
-  message: string,
-): never => {
+export const refuse = (status: ContentfulStatusCode, message: string): never => {
   throw new HTTPException(status, { message })
 }
 
@@ -20,8 +17,7 @@ interface DatabaseError {
 }
 
 const isDatabaseError = (error: unknown): error is DatabaseError =>
-  error instanceof Error &&
-  /^[0-9A-Z]{5}$/.test((error as Partial<DatabaseError>).code ?? '')
+  error instanceof Error && /^[0-9A-Z]{5}$/.test((error as Partial<DatabaseError>).code ?? '')
 
 interface Problem {
   status: ContentfulStatusCode
@@ -56,19 +52,10 @@ const fromDatabase = (error: DatabaseError): Problem | undefined => {
   }
   switch (error.code) {
     case '23514': // check_violation
-      return {
-        status: 400,
-        body: {
-          error: error.constraint_name ?? error.constraint ??
-            'A value is not allowed',
-        },
-      }
+      return { status: 400, body: { error: error.constraint_name ?? error.constraint ?? 'A value is not allowed' } }
     case '22021': // character_not_in_repertoire
     case '22P05': // untranslatable_character
-      return {
-        status: 400,
-        body: { error: 'The text holds a character that cannot be stored' },
-      }
+      return { status: 400, body: { error: 'The text holds a character that cannot be stored' } }
     case '40001': // serialization_failure
     case '40P01': // deadlock_detected
     case '53300': // too_many_connections
@@ -92,9 +79,7 @@ const problemOf = (error: unknown): Problem => {
     const known = fromDatabase(error)
     if (known) return known
   }
-  if (connectionErrors.has((error as { code?: string } | null)?.code ?? '')) {
-    return unavailable
-  }
+  if (connectionErrors.has((error as { code?: string } | null)?.code ?? '')) return unavailable
   return { status: 500, body: { error: 'Internal server error' } }
 }
 
@@ -103,16 +88,7 @@ export const onError = (error: unknown, c: Context): Response => {
   const { status, body, headers = {} } = problemOf(error)
   if (status === 500) {
     const { name, message, code, stack } = error as Error & { code?: string }
-    console.error(
-      JSON.stringify({
-        request: c.get('requestId'),
-        route: c.req.routePath,
-        name,
-        code,
-        message,
-        stack,
-      }),
-    )
+    console.error(JSON.stringify({ request: c.get('requestId'), route: c.req.routePath, name, code, message, stack }))
   }
   return c.json(body, status, { 'Cache-Control': 'no-store', ...headers })
 }

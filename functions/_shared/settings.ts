@@ -12,16 +12,14 @@ const keys = (name: string): string[] => {
 export const settings = {
   /** Origin of the project, without a slash at its end. */
   get url() {
-    return read('SUPABASE_PUBLIC_URL') ?? read('SUPABASE_URL') ??
-      'http://127.0.0.1:54321'
+    return read('SUPABASE_PUBLIC_URL') ?? read('SUPABASE_URL') ?? 'http://127.0.0.1:54321'
   },
   /** Where Auth answers from inside the platform. */
   get authUrl() {
     return read('SUPABASE_URL') ?? this.url
   },
   get publishableKey() {
-    return keys('SUPABASE_PUBLISHABLE_KEY')[0] ?? read('SUPABASE_ANON_KEY') ??
-      ''
+    return keys('SUPABASE_PUBLISHABLE_KEY')[0] ?? read('SUPABASE_ANON_KEY') ?? ''
   },
   get secretKeys() {
     const legacy = read('SUPABASE_SERVICE_ROLE_KEY')

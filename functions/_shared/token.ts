@@ -11,39 +11,24 @@ const asymmetric = ['ES256', 'RS256', 'EdDSA']
 
 let publishedKeys: ReturnType<typeof createRemoteJWKSet> | undefined
 const fetchPublishedKeys = () =>
-  createRemoteJWKSet(
-    new URL(`${settings.authUrl}/auth/v1/.well-known/jwks.json`),
-    {
-      [customFetch]: async (url, init) => {
-        const response = await fetch(url, init).catch(() => null)
-        if (!response?.ok) {
-          throw new KeysUnreachable('Auth does not publish its keys')
-        }
-        return response
-      },
+  createRemoteJWKSet(new URL(`${settings.authUrl}/auth/v1/.well-known/jwks.json`), {
+    [customFetch]: async (url, init) => {
+      const response = await fetch(url, init).catch(() => null)
+      if (!response?.ok) throw new KeysUnreachable('Auth does not publish its keys')
+      return response
     },
-  )
+  })
 
 const verify = async (token: string): Promise<Claims | null> => {
   const checks = { audience: 'authenticated', requiredClaims: ['sub', 'exp'] }
   const { alg } = decodeProtectedHeader(token)
   // The family of the key decides the algorithm, so a public key can never pass for a shared secret.
   const { payload } = alg === 'HS256' && settings.jwtSecret
-    ? await jwtVerify(token, new TextEncoder().encode(settings.jwtSecret), {
-      ...checks,
-      algorithms: ['HS256'],
-    })
-    : await jwtVerify(token, publishedKeys ??= fetchPublishedKeys(), {
-      ...checks,
-      algorithms: asymmetric,
-    })
+    ? await jwtVerify(token, new TextEncoder().encode(settings.jwtSecret), { ...checks, algorithms: ['HS256'] })
+    : await jwtVerify(token, publishedKeys ??= fetchPublishedKeys(), { ...checks, algorithms: asymmetric })
   // Not every Auth server writes `iss`; one that is there must be ours.
-  if (payload.iss !== undefined && payload.iss !== settings.jwtIssuer) {
-    return null
-  }
-  if (payload.role !== undefined && payload.role !== 'authenticated') {
-    return null
-  }
+  if (payload.iss !== undefined && payload.iss !== settings.jwtIssuer) return null
+  if (payload.role !== undefined && payload.role !== 'authenticated') return null
   return uuid.test(payload.sub ?? '') ? payload as Claims : null
 }
 
@@ -60,9 +45,7 @@ export const verifyToken = async (token: string): Promise<Claims | null> => {
   verified.delete(token)
   const claims = await verify(token).catch((error) => {
     // Keys that could not be fetched say nothing about the token.
-    if (
-      error instanceof KeysUnreachable || error instanceof errors.JWKSTimeout
-    ) throw error
+    if (error instanceof KeysUnreachable || error instanceof errors.JWKSTimeout) throw error
     return null
   })
   if (!claims) return null

@@ -8,9 +8,7 @@ import type { Claims } from '../_shared/token.ts'
 import { profileChanges } from '../users/shapes.ts'
 
 const connect = (key: string) =>
-  createClient(settings.authUrl, key, {
-    auth: { persistSession: false, autoRefreshToken: false },
-  })
+  createClient(settings.authUrl, key, { auth: { persistSession: false, autoRefreshToken: false } })
 
 /** Supabase Auth, as anybody may call it. */
 export const authClient = () => connect(settings.publishableKey).auth
@@ -28,28 +26,12 @@ export const email = text(3, 254).pipe(z.email('must be an e-mail address'))
 
 // bcrypt, which Auth hashes with, reads 72 bytes.
 const password = text(8, 72)
-  .refine(
-    (value) => new TextEncoder().encode(value).length <= 72,
-    'must have at most 72 bytes',
-  )
-  .meta({
-    standsFor: {
-      type: 'string',
-      minLength: 8,
-      maxLength: 72,
-      format: 'password',
-    },
-  })
+  .refine((value) => new TextEncoder().encode(value).length <= 72, 'must have at most 72 bytes')
+  .meta({ standsFor: { type: 'string', minLength: 8, maxLength: 72, format: 'password' } })
 
-const person = profileChanges.extend({
-  email,
-  name: profileChanges.shape.name.unwrap(),
-})
+const person = profileChanges.extend({ email, name: profileChanges.shape.name.unwrap() })
 export const newSignUp = person.extend({ password })
-export const newAccount = person.extend({
-  password: password.optional(),
-  role: z.unknown().optional(),
-})
+export const newAccount = person.extend({ password: password.optional(), role: z.unknown().optional() })
 export const secretKeyHeader = z.object({ apikey: z.string().optional() })
 
 /** Answers for what Auth refused; its own words stay inside, but for weak passwords. */
@@ -73,9 +55,7 @@ export const refusedByAuth = (error: AuthError): never => {
     case 'email_provider_disabled':
       return refuse(403, 'Signing up is switched off')
   }
-  if (error.status === 429) {
-    return refuse(429, 'Too many requests, please try again later')
-  }
+  if (error.status === 429) return refuse(429, 'Too many requests, please try again later')
   throw error
 }
 
@@ -94,40 +74,23 @@ type NewPerson = z.output<typeof person> & { password: string }
  * Makes the Auth account, and with it, in the same transaction, user and profile. `account` is null where the address was taken and
  * Auth, because it must be confirmed, does not say so.
  */
-export const signUp = async (
-  newcomer: NewPerson,
-): Promise<{ account: Account | null; session: Session | null }> => {
+export const signUp = async (newcomer: NewPerson): Promise<{ account: Account | null; session: Session | null }> => {
   const { email, password, name, ...profile } = newcomer
   // Auth would only say that something failed.
-  await actAs(null, false)`check_interests(${{
-    ids: profile.interest_ids ?? [],
-  }})`
-  const { data, error } = await authClient().signUp({
-    email,
-    password,
-    options: { data: { name, profile } },
-  })
+  await actAs(null, false)`check_interests(${{ ids: profile.interest_ids ?? [] }})`
+  const { data, error } = await authClient().signUp({ email, password, options: { data: { name, profile } } })
   // Auth mails an address once a minute, and would tell by that limit that it is known.
-  if (error?.status === 429 && await isTaken(email)) {
-    return { account: null, session: null }
-  }
-  if (error || !data.user) {
-    return refusedByAuth(error ?? new AuthApiError('no user', 500, undefined))
-  }
+  if (error?.status === 429 && await isTaken(email)) return { account: null, session: null }
+  if (error || !data.user) return refusedByAuth(error ?? new AuthApiError('no user', 500, undefined))
   // An account without identities is Auth's pretence that a taken address was free.
   const taken = data.user.identities?.length === 0
-  return {
-    account: taken ? null : await accountOf(data.user.id),
-    session: data.session,
-  }
+  return { account: taken ? null : await accountOf(data.user.id), session: data.session }
 }
 
 const isSecretKey = async (key: string | undefined): Promise<boolean> => {
   if (!key) return false
   const digest = async (value: string) =>
-    new Uint8Array(
-      await crypto.subtle.digest('SHA-256', new TextEncoder().encode(value)),
-    )
+    new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(value)))
   const given = await digest(key)
   let same = false
   // Digests of equal length, compared without stopping early, tell nothing by the time they take.
@@ -146,27 +109,20 @@ export const createAccount = async (
   apikey: string | undefined,
 ): Promise<Account> => {
   const trusted = await isSecretKey(apikey)
-  if (!trusted && !settings.publicUserCreation) {
-    refuse(403, 'Users are created with the secret key only')
-  }
+  if (!trusted && !settings.publicUserCreation) refuse(403, 'Users are created with the secret key only')
   const granted = trusted && wanted !== undefined ? role.safeParse(wanted) : undefined
   if (granted && !granted.success) refuse(400, 'role: must be user or admin')
 
   // Without a password the account can only be entered by recovery, so nobody may know this one.
   const { account, session } = await signUp({
     ...newcomer,
-    password: password ??
-      crypto.randomUUID() + crypto.randomUUID().slice(0, 36),
+    password: password ?? crypto.randomUUID() + crypto.randomUUID().slice(0, 36),
   })
-  if (!account) {
-    return refuse(409, 'An account with this e-mail already exists')
-  }
+  if (!account) return refuse(409, 'An account with this e-mail already exists')
   if (session) await authClient().admin.signOut(session.access_token, 'local')
   if (!granted?.data || granted.data === account.role) return account
 
-  const { error } = await connect(apikey!).from('users').update({
-    role: granted.data,
-  }).eq('id', account.id)
+  const { error } = await connect(apikey!).from('users').update({ role: granted.data }).eq('id', account.id)
   if (error) throw new Error(`The role was not granted: ${error.message}`)
   return { ...account, role: granted.data }
 }

@@ -27,10 +27,7 @@ const sessionShape = z.strictObject({
   expires_in: z.int().nullable(),
 }).meta({ id: 'Session' })
 
-const sessionBody = (
-  user: Account,
-  session: Session | null,
-): z.infer<typeof sessionShape> => ({
+const sessionBody = (user: Account, session: Session | null): z.infer<typeof sessionShape> => ({
   user,
   access_token: session?.access_token ?? null,
   refresh_token: session?.refresh_token ?? null,
@@ -61,23 +58,16 @@ auth.post(
   },
 )
 
-const signedIn = async (
-  session: Session,
-): Promise<z.infer<typeof sessionShape>> => sessionBody(await accountOf(session.user.id), session)
+const signedIn = async (session: Session): Promise<z.infer<typeof sessionShape>> =>
+  sessionBody(await accountOf(session.user.id), session)
 
 auth.post(
   '/login',
-  says('Log in', {
-    200: sessionShape,
-    401: 'Wrong e-mail or password',
-    403: 'Deactivated, or not confirmed yet',
-  }),
+  says('Log in', { 200: sessionShape, 401: 'Wrong e-mail or password', 403: 'Deactivated, or not confirmed yet' }),
   input({ json: z.object({ email: text(1, 254), password: secret }) }),
   async (c) => {
     // bcrypt would not see where a longer one differs.
-    if (new TextEncoder().encode(c.var.json.password).length > 72) {
-      refuse(401, 'Wrong e-mail or password')
-    }
+    if (new TextEncoder().encode(c.var.json.password).length > 72) refuse(401, 'Wrong e-mail or password')
     const { data, error } = await authClient().signInWithPassword(c.var.json)
     return c.json(error ? refusedByAuth(error) : await signedIn(data.session))
   },
@@ -85,21 +75,14 @@ auth.post(
 
 auth.post(
   '/refresh',
-  says('New tokens for a refresh token', {
-    200: sessionShape,
-    401: 'The refresh token is not valid',
-  }),
+  says('New tokens for a refresh token', { 200: sessionShape, 401: 'The refresh token is not valid' }),
   input({ json: z.object({ refresh_token: secret }) }),
   async (c) => {
     const { data, error } = await authClient().refreshSession(c.var.json)
-    if (
-      error?.status === 400 || error?.status === 401 || error?.status === 403
-    ) {
+    if (error?.status === 400 || error?.status === 401 || error?.status === 403) {
       return refuse(401, 'The refresh token is not valid')
     }
-    return c.json(
-      error || !data.session ? refusedByAuth(error!) : await signedIn(data.session),
-    )
+    return c.json(error || !data.session ? refusedByAuth(error!) : await signedIn(data.session))
   },
 )
 
@@ -121,9 +104,7 @@ auth.post(
   }),
   input({ json: z.object({ email }) }),
   async (c) => {
-    const { error } = await authClient().resetPasswordForEmail(
-      c.var.json.email,
-    )
+    const { error } = await authClient().resetPasswordForEmail(c.var.json.email)
     // Auth may refuse to mail an address twice within a minute, which would tell that it is known.
     if (error && error.status !== 429) refusedByAuth(error)
     return c.json({ success: true }, 202)

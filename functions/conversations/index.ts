@@ -12,9 +12,7 @@ const notYours = 'No such conversation, or none of yours'
 
 conversations.get(
   '/',
-  says("The caller's conversations, latest activity first", {
-    200: shape.conversation.array(),
-  }),
+  says("The caller's conversations, latest activity first", { 200: shape.conversation.array() }),
   knownCaller,
   input({ query: shape.listPage }),
   async (c) => {
@@ -25,19 +23,10 @@ conversations.get(
 
 conversations.post(
   '/',
-  says('Open the conversation of a pair', {
-    201: shape.opened,
-    404: 'No such user',
-    409: shape.alreadyOpen,
-  }),
+  says('Open the conversation of a pair', { 201: shape.opened, 404: 'No such user', 409: shape.alreadyOpen }),
   knownCaller,
   input({ json: shape.newConversation }),
-  async (c) =>
-    answer(
-      c,
-      await c.var.db`open_conversation(${c.var.json.other_user_id})`,
-      201,
-    ),
+  async (c) => answer(c, await c.var.db`open_conversation(${c.var.json.other_user_id})`, 201),
 )
 
 conversations.get(
@@ -49,48 +38,31 @@ conversations.get(
 
 conversations.get(
   '/:id',
-  says('A conversation with its reservations', {
-    200: shape.conversationDetail,
-    404: notYours,
-  }),
+  says('A conversation with its reservations', { 200: shape.conversationDetail, 404: notYours }),
   knownCaller,
   input({ params: shape.conversationParam }),
   async (c) => answer(c, await c.var.db`get_conversation(${c.var.params.id})`),
 )
 
-type Page = {
-  limit: number
-  offset?: number
-  order?: string
-  before_id?: number
-  after_id?: number
-}
+type Page = { limit: number; offset?: number; order?: string; before_id?: number; after_id?: number }
 
 /** The page after this one, as an absolute address: by cursor where a cursor was used, else by offset. */
 const nextPage = (c: Context, page: Page, lastId: number): string => {
   const url = new URL(`${settings.url}/functions/v1${c.req.path}`)
   const { before_id, after_id, offset = 0, ...rest } = page
   const byCursor = before_id ? { before_id: lastId } : after_id ? { after_id: lastId } : { offset: offset + page.limit }
-  for (const [name, value] of Object.entries({ ...rest, ...byCursor })) {
-    url.searchParams.set(name, String(value))
-  }
+  for (const [name, value] of Object.entries({ ...rest, ...byCursor })) url.searchParams.set(name, String(value))
   return `<${url}>; rel="next"`
 }
 
 conversations.get(
   '/:id/messages',
-  says('A page of a conversation; Link names the next one', {
-    200: shape.message.array(),
-    404: notYours,
-  }),
+  says('A page of a conversation; Link names the next one', { 200: shape.message.array(), 404: notYours }),
   knownCaller,
   input({ params: shape.conversationParam, query: shape.messagePage }),
   async (c) => {
-    const page = await c.var
-      .db`list_messages(${c.var.params.id}, ${c.var.query})`
-    if (page.aside.next) {
-      c.header('Link', nextPage(c, c.var.query, page.aside.next))
-    }
+    const page = await c.var.db`list_messages(${c.var.params.id}, ${c.var.query})`
+    if (page.aside.next) c.header('Link', nextPage(c, c.var.query, page.aside.next))
     return answer(c, page)
   },
 )
@@ -103,21 +75,12 @@ conversations.post(
     422: 'The key was used otherwise',
   }),
   knownCaller,
-  input({
-    params: shape.conversationParam,
-    headers: shape.idempotencyKey,
-    json: shape.newMessage,
-  }),
+  input({ params: shape.conversationParam, headers: shape.idempotencyKey, json: shape.newMessage }),
   async (c) => {
     const { 'idempotency-key': key } = c.var.headers
     const { client_id = key, ...draft } = c.var.json
-    if (key && client_id && key !== client_id) {
-      refuse(400, 'client_id: differs from the Idempotency-Key header')
-    }
-    const sent = await c.var.db`send_message(${c.var.params.id}, ${{
-      ...draft,
-      client_id: client_id ?? key,
-    }})`
+    if (key && client_id && key !== client_id) refuse(400, 'client_id: differs from the Idempotency-Key header')
+    const sent = await c.var.db`send_message(${c.var.params.id}, ${{ ...draft, client_id: client_id ?? key }})`
     if (sent.aside.replayed) c.header('Idempotency-Replayed', 'true')
     return answer(c, sent, 201)
   },
@@ -125,18 +88,10 @@ conversations.post(
 
 conversations.patch(
   '/:id/messages/:messageId/read',
-  says('Mark a received message as read', {
-    200: shape.success,
-    404: 'No such message, or none of yours',
-  }),
+  says('Mark a received message as read', { 200: shape.success, 404: 'No such message, or none of yours' }),
   knownCaller,
   input({ params: shape.messageParams }),
-  async (c) =>
-    answer(
-      c,
-      await c.var
-        .db`mark_read(${c.var.params.id}, ${c.var.params.messageId}, false)`,
-    ),
+  async (c) => answer(c, await c.var.db`mark_read(${c.var.params.id}, ${c.var.params.messageId}, false)`),
 )
 
 conversations.post(
@@ -147,12 +102,7 @@ conversations.post(
   }),
   knownCaller,
   input({ params: shape.conversationParam, json: shape.readUpTo }),
-  async (c) =>
-    answer(
-      c,
-      await c.var
-        .db`mark_read(${c.var.params.id}, ${c.var.json.up_to_message_id}, true)`,
-    ),
+  async (c) => answer(c, await c.var.db`mark_read(${c.var.params.id}, ${c.var.json.up_to_message_id}, true)`),
 )
 
 export default { fetch: conversations.fetch }

@@ -3,30 +3,21 @@ import { id, jsonId, limit, offset, text } from '../_shared/input.ts'
 
 const timestamp = z.iso.datetime({ precision: 3 })
 const person = z.strictObject({ id: z.int(), name: z.string() })
-const contact = z.strictObject({
-  id: z.int(),
-  name: z.string(),
-  email: z.string(),
-})
+const contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string() })
 
 // What Supabase Storage takes as a name, but for the colon, which would make a path look like an address.
 const fileName = /^[\w!.*'()&$@=;+,? -]+$/
 
 /** A path in the private bucket `attachments`, or an https address. */
 const attachmentUrl = text(1, 2048).refine((url) => {
-  if (/^https:/i.test(url)) {
-    return /^https:\/\/[^\s\\]+$/i.test(url) && URL.canParse(url)
-  }
+  if (/^https:/i.test(url)) return /^https:\/\/[^\s\\]+$/i.test(url) && URL.canParse(url)
   return url.split('/').every((name) => fileName.test(name) && name.trim() === name && name !== '.' && name !== '..')
 }, 'must be an https URL or a path in the bucket attachments')
 
 export const attachment = z.strictObject({
   url: attachmentUrl,
   name: text(1, 255),
-  mime_type: text(1, 255).refine(
-    (type) => /^[\w.+-]+\/[\w.+-]+$/.test(type),
-    'must be a media type',
-  ),
+  mime_type: text(1, 255).refine((type) => /^[\w.+-]+\/[\w.+-]+$/.test(type), 'must be a media type'),
   size: z.int().nonnegative(),
 }).meta({ id: 'Attachment' })
 
@@ -69,40 +60,22 @@ export const conversationDetail = z.strictObject({
       title: z.string(),
       price: z.number(),
       date: timestamp,
-      status: z.enum([
-        'pending',
-        'accepted',
-        'declined',
-        'cancelled',
-        'completed',
-      ]),
+      status: z.enum(['pending', 'accepted', 'declined', 'cancelled', 'completed']),
     }).meta({ id: 'Reservation' }),
   ),
 }).meta({ id: 'ConversationDetail' })
 
-export const opened = z.strictObject({
-  id: z.int(),
-  voyager_id: z.int(),
-  local_id: z.int(),
-})
-export const alreadyOpen = z.strictObject({
-  error: z.string(),
-  conversation_id: z.int(),
-})
+export const opened = z.strictObject({ id: z.int(), voyager_id: z.int(), local_id: z.int() })
+export const alreadyOpen = z.strictObject({ error: z.string(), conversation_id: z.int() })
 export const unread = z.strictObject({
   total: z.int(),
-  conversations: z.array(
-    z.strictObject({ conversation_id: z.int(), unread: z.int() }),
-  ),
+  conversations: z.array(z.strictObject({ conversation_id: z.int(), unread: z.int() })),
 })
 export const success = z.strictObject({ success: z.boolean() })
 
 export const conversationParam = z.object({ id })
 export const messageParams = z.object({ id, messageId: id })
-export const listPage = z.object({
-  limit: limit(100).optional(),
-  offset: offset.optional(),
-})
+export const listPage = z.object({ limit: limit(100).optional(), offset: offset.optional() })
 export const messagePage = z.object({
   limit: limit(100).default(50),
   offset: offset.optional(),
@@ -110,10 +83,7 @@ export const messagePage = z.object({
   before_id: id.optional(),
   after_id: id.optional(),
 })
-  .refine(
-    (page) => !(page.before_id && page.after_id),
-    'before_id and after_id exclude each other',
-  )
+  .refine((page) => !(page.before_id && page.after_id), 'before_id and after_id exclude each other')
   .refine(
     (page) => !(page.before_id && page.order === 'asc'),
     'before_id pages newest first, order=asc cannot go with it',
@@ -127,9 +97,7 @@ const clientId = z.uuid('must be a UUID').transform((uuid) => uuid.toLowerCase()
   .meta({ standsFor: { type: 'string', format: 'uuid' } })
 
 export const newConversation = z.object({ other_user_id: jsonId })
-export const idempotencyKey = z.object({
-  'idempotency-key': clientId.optional(),
-})
+export const idempotencyKey = z.object({ 'idempotency-key': clientId.optional() })
 export const newMessage = z.object({
   content: text(0, 5000).default(''),
   attachment: attachment.nullish(),

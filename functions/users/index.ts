@@ -50,11 +50,7 @@ users.put(
   says('Replace the set of interests', { 200: shape.profileInterests }),
   knownCaller,
   input({ json: shape.interestSet }),
-  async (c) =>
-    answer(
-      c,
-      await c.var.db`set_interests(${{ ids: c.var.json.interest_ids }})`,
-    ),
+  async (c) => answer(c, await c.var.db`set_interests(${{ ids: c.var.json.interest_ids }})`),
 )
 
 users.patch(

@@ -1,9 +1,7 @@
 import { z } from 'zod'
 import { id, interestIds, text } from '../_shared/input.ts'
 
-export const interest = z.strictObject({ id: z.int(), name: z.string() }).meta({
-  id: 'Interest',
-})
+export const interest = z.strictObject({ id: z.int(), name: z.string() }).meta({ id: 'Interest' })
 
 const profile = {
   id: z.int(),
@@ -38,31 +36,14 @@ export const publicProfile = z.strictObject({
   profile: z.strictObject({ ...profile, interests: z.array(interest) }),
 }).meta({ id: 'PublicProfile' })
 
-export const profileInterests = z.strictObject({
-  id: z.int(),
-  user_id: z.int(),
-  Interests: z.array(interest),
-})
+export const profileInterests = z.strictObject({ id: z.int(), user_id: z.int(), Interests: z.array(interest) })
 export const searchable = z.strictObject({ is_searchable: z.boolean() })
 
-const name = text(1, 100).refine(
-  (value) => /\S/.test(value),
-  'must not be blank',
-)
+const name = text(1, 100).refine((value) => /\S/.test(value), 'must not be blank')
   .meta({ standsFor: { type: 'string', minLength: 1, maxLength: 100 } })
 const imageUrl = text(1, 2048)
-  .refine(
-    (url) => /^https:\/\/\S+$/.test(url) && URL.canParse(url),
-    'must be an https URL',
-  )
-  .meta({
-    standsFor: {
-      type: 'string',
-      format: 'uri',
-      pattern: '^https://',
-      maxLength: 2048,
-    },
-  })
+  .refine((url) => /^https:\/\/\S+$/.test(url) && URL.canParse(url), 'must be an https URL')
+  .meta({ standsFor: { type: 'string', format: 'uri', pattern: '^https://', maxLength: 2048 } })
 
 /** What the owner may change. Absent is unchanged; null clears what may be null; other keys are ignored. */
 export const profileChanges = z.object({
@@ -71,8 +52,7 @@ export const profileChanges = z.object({
   location: text(0, 120).nullish(),
   first_name: text(0, 100).nullish(),
   last_name: text(0, 100).nullish(),
-  age: z.int().min(18, 'must be 18 to 120').max(120, 'must be 18 to 120')
-    .nullish(),
+  age: z.int().min(18, 'must be 18 to 120').max(120, 'must be 18 to 120').nullish(),
   biography: text(0, 5000).nullish(),
   country: text(0, 120).nullish(),
   city: text(0, 120).nullish(),
