@@ -15,6 +15,9 @@ export const text = (min: number, max: number) =>
     }, min > 0 ? `must have ${min} to ${max} characters` : `must have at most ${max} characters`)
     .meta({ standsFor: { type: 'string', ...(min > 0 && { minLength: min }), maxLength: max } })
 
+/** Whether something is to be seen. What either JavaScript or Postgres takes for white space does not count. */
+export const isBlank = (value: string): boolean => !/[^\s\p{Cc}]/u.test(value)
+
 /** An id in a URL: plain decimal digits. */
 export const id = z.string()
   .regex(/^[1-9]\d*$/, 'must be a positive integer')
@@ -63,11 +66,11 @@ const queryOf = (c: Context) =>
   )
 
 const bodyOf = async (c: Context): Promise<unknown> => {
+  const bytes = await c.req.arrayBuffer().catch(() => refuse(400, 'The body ended too soon'))
   try {
-    return await c.req.json()
-  } catch (error) {
-    if (error instanceof SyntaxError) return refuse(400, 'The body is not valid JSON')
-    throw error
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch {
+    return refuse(400, 'The body is not valid JSON in UTF-8')
   }
 }
 

@@ -58,6 +58,8 @@ const fromDatabase = (error: DatabaseError): Problem | undefined => {
       return { status: 400, body: { error: 'The text holds a character that cannot be stored' } }
     case '40001': // serialization_failure
     case '40P01': // deadlock_detected
+    case '28000': // invalid_authorization_specification
+    case '28P01': // invalid_password
     case '53300': // too_many_connections
     case '57014': // query_canceled, by the statement timeout
     case '57P01': // admin_shutdown
@@ -72,7 +74,7 @@ const problemOf = (error: unknown): Problem => {
     return {
       status: error.status,
       body: { error: error.message },
-      headers: Object.fromEntries(error.res?.headers ?? []),
+      headers: { ...(error.status === 503 && { 'Retry-After': '1' }), ...Object.fromEntries(error.res?.headers ?? []) },
     }
   }
   if (isDatabaseError(error)) {

@@ -7,11 +7,34 @@ import { settings } from '../_shared/settings.ts'
 import type { Claims } from '../_shared/token.ts'
 import { profileChanges } from '../users/shapes.ts'
 
+let reach: typeof fetch = fetch
+
+/** Lets a stack of one process reach its Auth without the network, so also while it no longer listens. */
+export const provideFetch = (provided: typeof fetch): void => {
+  reach = provided
+}
+
 const connect = (key: string) =>
-  createClient(settings.authUrl, key, { auth: { persistSession: false, autoRefreshToken: false } })
+  createClient(settings.authUrl, key, {
+    auth: { persistSession: false, autoRefreshToken: false },
+    global: { fetch: (input, init) => reach(input, init) },
+  })
 
 /** Supabase Auth, as anybody may call it. */
 export const authClient = () => connect(settings.publishableKey).auth
+
+/** A new session for a refresh token; null where the token is not valid. Without the client, which would try for half a minute. */
+export const refreshSession = async (refreshToken: string): Promise<Session | null> => {
+  const response = await reach(`${settings.authUrl}/auth/v1/token?grant_type=refresh_token`, {
+    method: 'POST',
+    headers: { apikey: settings.publishableKey, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ refresh_token: refreshToken }),
+  }).catch(() => null)
+  if (response?.ok) return await response.json()
+  await response?.body?.cancel()
+  if (response?.status === 429) return refuse(429, 'Too many requests, please try again later')
+  return response && response.status < 500 ? null : refuse(503, 'The service is busy, please try again')
+}
 
 export const accountShape = z.strictObject({
   id: z.int(),
@@ -34,21 +57,25 @@ export const newSignUp = person.extend({ password })
 export const newAccount = person.extend({ password: password.optional(), role: z.unknown().optional() })
 export const secretKeyHeader = z.object({ apikey: z.string().optional() })
 
+const takenAddress = 'An account with this e-mail already exists'
+
+/** One answer for all that is wrong with a log-in, so that nobody learns which addresses have an account. */
+export const wrongLogin = 'Wrong e-mail or password, or the e-mail is not confirmed yet'
+
 /** Answers for what Auth refused; its own words stay inside, but for weak passwords. */
 export const refusedByAuth = (error: AuthError): never => {
   switch (error.code) {
     case 'user_already_exists':
     case 'email_exists':
-      return refuse(409, 'An account with this e-mail already exists')
+      return refuse(409, takenAddress)
     case 'weak_password':
       return refuse(400, 'password: is too weak')
     case 'email_address_invalid':
     case 'email_address_not_authorized':
       return refuse(400, 'email: is not accepted')
     case 'invalid_credentials':
-      return refuse(401, 'Wrong e-mail or password')
     case 'email_not_confirmed':
-      return refuse(403, 'The e-mail address is not confirmed yet')
+      return refuse(401, wrongLogin)
     case 'user_banned':
       return refuse(403, 'This account is deactivated')
     case 'signup_disabled':
@@ -56,6 +83,7 @@ export const refusedByAuth = (error: AuthError): never => {
       return refuse(403, 'Signing up is switched off')
   }
   if (error.status === 429) return refuse(429, 'Too many requests, please try again later')
+  if (error.name === 'AuthRetryableFetchError') return refuse(503, 'The service is busy, please try again')
   throw error
 }
 
@@ -68,6 +96,9 @@ export const accountOf = async (authId: string): Promise<Account> => {
 const isTaken = async (email: string): Promise<boolean> =>
   JSON.parse((await actAs(null, false)`has_account(${email})`).body)
 
+// Where e-mail must be confirmed, Auth pretends that a taken address is free; so does whoever gets null for an account.
+const taken = (error: AuthError) => error.status === 429 ? { account: null, session: null } : refuse(409, takenAddress)
+
 type NewPerson = z.output<typeof person> & { password: string }
 
 /**
@@ -79,12 +110,12 @@ export const signUp = async (newcomer: NewPerson): Promise<{ account: Account | 
   // Auth would only say that something failed.
   await actAs(null, false)`check_interests(${{ ids: profile.interest_ids ?? [] }})`
   const { data, error } = await authClient().signUp({ email, password, options: { data: { name, profile } } })
-  // Auth mails an address once a minute, and would tell by that limit that it is known.
-  if (error?.status === 429 && await isTaken(email)) return { account: null, session: null }
+  // Auth mails an address once a minute, and fails where two sign up with one address at once: both mean that it is taken.
+  if (error && (error.status === 429 || error.status === 500) && await isTaken(email)) return taken(error)
   if (error || !data.user) return refusedByAuth(error ?? new AuthApiError('no user', 500, undefined))
   // An account without identities is Auth's pretence that a taken address was free.
-  const taken = data.user.identities?.length === 0
-  return { account: taken ? null : await accountOf(data.user.id), session: data.session }
+  const pretended = data.user.identities?.length === 0
+  return { account: pretended ? null : await accountOf(data.user.id), session: data.session }
 }
 
 const isSecretKey = async (key: string | undefined): Promise<boolean> => {
@@ -118,7 +149,7 @@ export const createAccount = async (
     ...newcomer,
     password: password ?? crypto.randomUUID() + crypto.randomUUID().slice(0, 36),
   })
-  if (!account) return refuse(409, 'An account with this e-mail already exists')
+  if (!account) return refuse(409, takenAddress)
   if (session) await authClient().admin.signOut(session.access_token, 'local')
   if (!granted?.data || granted.data === account.role) return account
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id, jsonId, limit, offset, text } from '../_shared/input.ts'
+import { id, isBlank, jsonId, limit, offset, text } from '../_shared/input.ts'
 
 const timestamp = z.iso.datetime({ precision: 3 })
 const person = z.strictObject({ id: z.int(), name: z.string() })
@@ -102,7 +102,7 @@ export const newMessage = z.object({
   content: text(0, 5000).default(''),
   attachment: attachment.nullish(),
   client_id: clientId.nullish(),
-}).refine((draft) => /\S/.test(draft.content) || draft.attachment, {
+}).refine((draft) => !isBlank(draft.content) || draft.attachment, {
   path: ['content'],
   message: 'must not be blank unless there is an attachment',
 })

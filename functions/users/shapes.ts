@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id, interestIds, text } from '../_shared/input.ts'
+import { id, interestIds, isBlank, text } from '../_shared/input.ts'
 
 export const interest = z.strictObject({ id: z.int(), name: z.string() }).meta({ id: 'Interest' })
 
@@ -39,10 +39,10 @@ export const publicProfile = z.strictObject({
 export const profileInterests = z.strictObject({ id: z.int(), user_id: z.int(), Interests: z.array(interest) })
 export const searchable = z.strictObject({ is_searchable: z.boolean() })
 
-const name = text(1, 100).refine((value) => /\S/.test(value), 'must not be blank')
+const name = text(1, 100).refine((value) => !isBlank(value), 'must not be blank')
   .meta({ standsFor: { type: 'string', minLength: 1, maxLength: 100 } })
 const imageUrl = text(1, 2048)
-  .refine((url) => /^https:\/\/\S+$/.test(url) && URL.canParse(url), 'must be an https URL')
+  .refine((url) => /^https:\/\/[^\s\p{Cc}]+$/u.test(url) && URL.canParse(url), 'must be an https URL')
   .meta({ standsFor: { type: 'string', format: 'uri', pattern: '^https://', maxLength: 2048 } })
 
 /** What the owner may change. Absent is unchanged; null clears what may be null; other keys are ignored. */

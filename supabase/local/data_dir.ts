@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import { CannotStart, type Keys } from './settings.ts'
 
 const random = (bytes: number): string =>
@@ -30,7 +31,25 @@ const keepKeys = (dataDir: string, given: Partial<Keys>): Keys => {
     Deno.writeTextFileSync(`${file}.new`, JSON.stringify(kept, null, 2), { mode: 0o600 })
     Deno.renameSync(`${file}.new`, file)
   }
+  const whole = kept?.jwtSecret?.length >= 32 && kept.publishableKey?.startsWith('sb_publishable_') &&
+    kept.secretKey?.startsWith('sb_secret_')
+  if (!whole) throw new CannotStart(`${file} does not hold the project's keys; restore it, or remove it for new ones`)
   return { ...kept, ...given }
+}
+
+/**
+ * Where PGlite keeps its files. A folder whose making was cut off, which holds nothing yet that anybody was promised, is made anew; `made`
+ * says that it is whole.
+ */
+export const databaseFolder = (dataDir: string): { folder: string; made: () => void } => {
+  const folder = `${dataDir}/postgres`
+  const mark = `${dataDir}/postgres.made`
+  try {
+    Deno.statSync(mark)
+  } catch {
+    rmSync(folder, { recursive: true, force: true })
+  }
+  return { folder, made: () => Deno.writeTextFileSync(mark, '') }
 }
 
 /** Takes hold of the folder and answers with the project's keys: those given, those kept there, or new ones. */

@@ -7,6 +7,7 @@ import { createPgliteConnection } from '@supabase/lite/pglite'
 import { createPostgresConnection } from '@supabase/lite/postgres'
 import postgres from 'postgres'
 import type { Query } from '../../functions/_shared/database.ts'
+import { databaseFolder } from './data_dir.ts'
 import { type Gate, openGate } from './gate.ts'
 import { CannotStart } from './settings.ts'
 
@@ -36,15 +37,21 @@ const trustMigrations = <Connection extends object>(connection: Connection): Con
 const firstColumn = (rows: unknown[]): string[] => rows.map((row) => String(Object.values(row as object)[0]))
 
 /** Postgres in this process, kept in a folder or in memory. */
-export const openPglite = async (folder: string | null): Promise<Database> => {
+export const openPglite = async (dataDir: string | null): Promise<Database> => {
+  const kept = dataDir === null ? null : databaseFolder(dataDir)
   const connection = trustMigrations(
     await createPgliteConnection({
-      url: folder === null ? 'memory://' : `file://${folder}`,
+      url: kept ? `file://${kept.folder}` : 'memory://',
       pgliteOptions: { extensions: { vector, pgtap, pg_trgm, unaccent } },
     }),
   )
   const { driver } = connection
-  await driver.waitReady
+  try {
+    await driver.waitReady
+  } catch (error) {
+    throw new CannotStart(`DATA_DIR ${dataDir} holds no database that can be opened: ${(error as Error).message}`)
+  }
+  kept?.made()
   const gate = openGate()
   const query: Query = (text, values) =>
     gate(async () => (await driver.query<Record<string, unknown>>(text, values)).rows)
@@ -59,6 +66,9 @@ export const openPglite = async (folder: string | null): Promise<Database> => {
     close: () => gate(() => connection.close()),
   }
 }
+
+// The platform's own limit for signed-in callers of the Data API, in milliseconds.
+const timeLimit = { statement_timeout: 8000 }
 
 // @supabase/lite hands JSON over as text. PGlite takes that as it is; postgres.js would wrap it into a JSON string once more, and the
 // metadata of a new account would reach its trigger as one long string.
@@ -86,7 +96,9 @@ export const openPostgres = async (url: string): Promise<Database> => {
       }`,
     )
   }
-  const connection = trustMigrations(createPostgresConnection({ url, postgresOptions: { types: { json, jsonb } } }))
+  const connection = trustMigrations(
+    createPostgresConnection({ url, postgresOptions: { types: { json, jsonb }, connection: timeLimit } }),
+  )
   return {
     connection: connection as unknown as App['connection'],
     gate: (work) => work(),

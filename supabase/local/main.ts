@@ -1,3 +1,4 @@
+import { provideFetch } from '../../functions/auth/accounts.ts'
 import { provideQuery } from '../../functions/_shared/database.ts'
 import { announce } from './banner.ts'
 import { openDataDir } from './data_dir.ts'
@@ -13,8 +14,10 @@ const tellFunctions = async (settings: Settings, keys: Keys, database: Database)
   Deno.env.set('SUPABASE_SECRET_KEYS', JSON.stringify({ default: keys.secretKey }))
   Deno.env.set('JWT_SECRET', keys.jwtSecret)
   if (database.doors) return provideQuery(database.doors)
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(keys.jwtSecret)))
-  const password = digest.toHex()
+  // Roles belong to the whole server: whoever starts another stack on it with the same log-in sets the same password.
+  const server = new URL(settings.databaseUrl!)
+  const secret = new TextEncoder().encode(`edge_functions ${server.username}:${server.password}@${server.host}`)
+  const password = new Uint8Array(await crypto.subtle.digest('SHA-256', secret)).toHex()
   await database.run(`alter role edge_functions password '${password}'`)
   Deno.env.set('EDGE_DATABASE_URL', database.edgeUrl(password)!)
 }
@@ -23,10 +26,21 @@ const listen = (settings: Settings, handler: Deno.ServeHandler<Deno.NetAddr>): D
   try {
     return Deno.serve({ hostname: settings.host, port: settings.port, onListen: () => {} }, handler)
   } catch (error) {
-    if (!(error instanceof Deno.errors.AddrInUse)) throw error
-    throw new CannotStart(`Port ${settings.port} is in use; stop what listens there, or set PORT to another`)
+    throw new CannotStart(
+      error instanceof Deno.errors.AddrInUse
+        ? `Port ${settings.port} is in use; stop what listens there, or set PORT to another`
+        : `Cannot listen on HOST ${settings.host}, PORT ${settings.port}: ${(error as Error).message}`,
+    )
   }
 }
+
+// postgres.js writes to a connection once more after the server has cut it, outside of anybody's promise. Whoever waited has had their
+// error; the process goes on.
+globalThis.addEventListener('error', (event) => {
+  if (!String(event.error?.stack).includes('/postgres/src/connection.js')) return
+  event.preventDefault()
+  console.warn(JSON.stringify({ message: 'A database connection was cut', cause: event.message }))
+})
 
 const start = async (): Promise<void> => {
   const settings = readSettings(Deno.env.toObject())
@@ -38,26 +52,27 @@ const start = async (): Promise<void> => {
   const server = listen(settings, (request, info) => answer(request, info))
   settings.port = server.addr.port
 
-  const database = settings.databaseUrl
-    ? await openPostgres(settings.databaseUrl)
-    : await openPglite(settings.dataDir && `${settings.dataDir}/postgres`)
-  const platform = await openPlatform(database, keys, settings)
+  const database = settings.databaseUrl ? await openPostgres(settings.databaseUrl) : await openPglite(settings.dataDir)
+  const platform = await openPlatform(database, keys, settings).catch((error) => {
+    throw new CannotStart(`The database could not be set up: ${error.message}`)
+  })
   await tellFunctions(settings, keys, database)
-  const gateway = openGateway(platform, database, {
+  const gateway = openGateway(platform, database, settings, keys, {
     auth: (await import('../../functions/auth/index.ts')).default,
     users: (await import('../../functions/users/index.ts')).default,
     conversations: (await import('../../functions/conversations/index.ts')).default,
     health: (await import('../../functions/health/index.ts')).default,
   })
   answer = (request, info) => gateway.fetch(request, { peerAddress: info.remoteAddr.hostname })
+  provideFetch(async (input, init) => await gateway.fetch(new Request(input, init), { peerAddress: '127.0.0.1' }))
 
   let stopping = false
   const stop = async () => {
     if (stopping) return
     stopping = true
-    // What is under way gets four seconds; the database closes clean in the fifth.
-    await Promise.race([server.shutdown(), new Promise((resolve) => setTimeout(resolve, 4000))])
-    await Promise.race([database.close(), new Promise((resolve) => setTimeout(resolve, 800))])
+    // What is under way gets three seconds; the database closes clean in the next.
+    await Promise.race([server.shutdown(), new Promise((resolve) => setTimeout(resolve, 3000))])
+    await Promise.race([database.close(), new Promise((resolve) => setTimeout(resolve, 1000))])
     Deno.exit(0)
   }
   Deno.addSignalListener('SIGINT', stop)

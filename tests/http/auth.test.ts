@@ -266,7 +266,7 @@ describe('where e-mail must be confirmed and only the secret key creates users',
     const { status, body } = await register({}, stack.base)
     expect({ status, keys: keys(body) }).toEqual({ status: 201, keys: sessionKeys })
     expect(body).toMatchObject({ access_token: null, refresh_token: null, token_type: 'bearer', expires_in: null })
-    expectRefusal(await logInThere(body.user.email), 403)
+    expectRefusal(await logInThere(body.user.email), 401)
     await confirm(body.user.email)
     expect((await logInThere(body.user.email)).status).toBe(200)
   })

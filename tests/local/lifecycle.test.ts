@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -120,4 +120,43 @@ test('a signal to npm start reaches the server', async () => {
   process_.kill('SIGINT')
   expect((await exited)[0]).toBe(0)
   await expect(fetch(`${base}/health`)).rejects.toThrow()
+})
+
+test('a first start that was cut off is begun anew', async () => {
+  const DATA_DIR = folder()
+  const first = spawn('node_modules/.bin/deno', ['run', '-A', 'supabase/local/main.ts'], {
+    env: { ...process.env, PORT: '0', DATA_DIR, SEED: 'none' },
+    stdio: 'ignore',
+  })
+  // Cut while the files of the database are being made.
+  while (!existsSync(join(DATA_DIR, 'postgres', 'base'))) await new Promise((resolve) => setTimeout(resolve, 20))
+  await killed(first)
+  expect(existsSync(join(DATA_DIR, 'postgres.made'))).toBe(false)
+  const second = await startStack({ DATA_DIR })
+  expect((await fetch(`${second.base}/health`)).status).toBe(200)
+  await stopStack(second.process)
+})
+
+test('sign-ups under way when the stack is told to stop are finished', async () => {
+  const { base, process: process_ } = await startStack()
+  const statuses = Promise.all(
+    Array.from(
+      { length: 8 },
+      (_, index) =>
+        post(base, '/auth/signup', { email: `p${index}@example.com`, password: 'correct horse', name: 'P' })
+          .then(({ status }) => status),
+    ),
+  )
+  await new Promise((resolve) => setTimeout(resolve, 150))
+  await stopStack(process_)
+  expect(await statuses).toEqual(Array(8).fill(201))
+})
+
+test('keys that are none are refused in one line', async () => {
+  const DATA_DIR = folder()
+  writeFileSync(join(DATA_DIR, 'keys.json'), '{}')
+  expect(await run({ DATA_DIR })).toEqual({
+    code: 1,
+    stderr: `${DATA_DIR}/keys.json does not hold the project's keys; restore it, or remove it for new ones\n`,
+  })
 })
