@@ -38,6 +38,7 @@ const connectionErrors = new Set([
   'CONNECTION_ENDED',
   'ECONNREFUSED',
   'ECONNRESET',
+  'EPIPE',
 ])
 
 /** Only sentences that we wrote are told: those our SQL raises (PTnnn), and the names of our constraints. */

@@ -97,7 +97,10 @@ export const openPostgres = async (url: string): Promise<Database> => {
     )
   }
   const connection = trustMigrations(
-    createPostgresConnection({ url, postgresOptions: { types: { json, jsonb }, connection: timeLimit } }),
+    createPostgresConnection({
+      url,
+      postgresOptions: { types: { json, jsonb }, connection: timeLimit, onnotice: () => {} },
+    }),
   )
   return {
     connection: connection as unknown as App['connection'],
