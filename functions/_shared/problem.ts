@@ -75,7 +75,11 @@ const problemOf = (error: unknown): Problem => {
     return {
       status: error.status,
       body: { error: error.message },
-      headers: { ...(error.status === 503 && { 'Retry-After': '1' }), ...Object.fromEntries(error.res?.headers ?? []) },
+      headers: {
+        ...(error.status === 503 && { 'Retry-After': '1' }),
+        ...(error.status === 429 && { 'Retry-After': '60' }),
+        ...Object.fromEntries(error.res?.headers ?? []),
+      },
     }
   }
   if (isDatabaseError(error)) {

@@ -62,12 +62,9 @@ const takenAddress = 'An account with this e-mail already exists'
 /** One answer for all that is wrong with a log-in, so that nobody learns which addresses have an account. */
 export const wrongLogin = 'Wrong e-mail or password, or the e-mail is not confirmed yet'
 
-/** Answers for what Auth refused; its own words stay inside, but for weak passwords. */
+/** Answers for what Auth refused; its own words stay inside. */
 export const refusedByAuth = (error: AuthError): never => {
   switch (error.code) {
-    case 'user_already_exists':
-    case 'email_exists':
-      return refuse(409, takenAddress)
     case 'weak_password':
       return refuse(400, 'password: is too weak')
     case 'email_address_invalid':
@@ -96,9 +93,6 @@ export const accountOf = async (authId: string): Promise<Account> => {
 const isTaken = async (email: string): Promise<boolean> =>
   JSON.parse((await actAs(null, false)`has_account(${email})`).body)
 
-// Where e-mail must be confirmed, Auth pretends that a taken address is free; so does whoever gets null for an account.
-const taken = (error: AuthError) => error.status === 429 ? { account: null, session: null } : refuse(409, takenAddress)
-
 type NewPerson = z.output<typeof person> & { password: string }
 
 /**
@@ -107,15 +101,17 @@ type NewPerson = z.output<typeof person> & { password: string }
  */
 export const signUp = async (newcomer: NewPerson): Promise<{ account: Account | null; session: Session | null }> => {
   const { email, password, name, ...profile } = newcomer
+  const known = await isTaken(email)
   // Auth would only say that something failed.
   await actAs(null, false)`check_interests(${{ ids: profile.interest_ids ?? [] }})`
   const { data, error } = await authClient().signUp({ email, password, options: { data: { name, profile } } })
-  // Auth mails an address once a minute, and fails where two sign up with one address at once: both mean that it is taken.
-  if (error && (error.status === 429 || error.status === 500) && await isTaken(email)) return taken(error)
+  if (error?.code === 'user_already_exists' || error?.code === 'email_exists') return refuse(409, takenAddress)
+  // Where e-mail must be confirmed, Auth pretends that a taken address is free, or hands out the account that waits there. Nobody is told.
+  if (known) return { account: null, session: null }
+  // Of several who sign up with one address at once, Auth fails all but one.
+  if (error?.status === 500 && await isTaken(email)) return refuse(409, takenAddress)
   if (error || !data.user) return refusedByAuth(error ?? new AuthApiError('no user', 500, undefined))
-  // An account without identities is Auth's pretence that a taken address was free.
-  const pretended = data.user.identities?.length === 0
-  return { account: pretended ? null : await accountOf(data.user.id), session: data.session }
+  return { account: await accountOf(data.user.id), session: data.session }
 }
 
 const isSecretKey = async (key: string | undefined): Promise<boolean> => {
@@ -147,7 +143,7 @@ export const createAccount = async (
   // Without a password the account can only be entered by recovery, so nobody may know this one.
   const { account, session } = await signUp({
     ...newcomer,
-    password: password ?? crypto.randomUUID() + crypto.randomUUID().slice(0, 36),
+    password: password ?? crypto.randomUUID() + crypto.randomUUID(),
   })
   if (!account) return refuse(409, takenAddress)
   if (session) await authClient().admin.signOut(session.access_token, 'local')

@@ -3,7 +3,7 @@ create table public.users (
   id bigint generated always as identity primary key,
   auth_id uuid unique references auth.users (id) on delete set null,
   name text not null
-    constraint "name has 1 to 100 characters" check (char_length(name) between 1 and 100 and name ~ '\S'),
+    constraint "name has 1 to 100 characters" check (char_length(name) between 1 and 100 and name ~ '[^[:space:][:cntrl:]]'),
   email text not null
     constraint "email has at most 254 characters" check (char_length(email) <= 254),
   bio text
@@ -83,12 +83,12 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  update public.users set is_active = false where auth_id = old.id;
+  update public.users set is_active = false, email = '' where auth_id = old.id;
   return old;
 end
 $$;
 comment on function private.retire_user() is
-  'Deleting the Auth account (in the dashboard, say) takes the person out of sight. Definer, because Auth''s own role deletes there.';
+  'Deleting the Auth account (in the dashboard, say) takes the person out of sight and frees the address. Definer, because Auth''s own role deletes there.';
 
 create trigger retire_user
   before delete on auth.users
@@ -110,7 +110,9 @@ create function api.has_account(address text)
 returns json
 language sql stable security definer set search_path = ''
 as $$
-  select to_json(exists (select from public.users where lower(email) = lower(has_account.address)))
+  select to_json(exists (
+    select from public.users where lower(email) = lower(has_account.address) and email <> ''
+  ))
 $$;
 comment on function api.has_account(text) is
   'Whether an address is taken, where Auth does not say. Definer, because callers see no address but their own; the door tells nobody

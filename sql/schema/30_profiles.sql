@@ -16,7 +16,7 @@ create table public.profiles (
     constraint "city has at most 120 characters" check (char_length(city) <= 120),
   image_url text
     constraint "image_url is an https address of at most 2,048 characters"
-    check (image_url ~ '^https://[^\s]+$' and char_length(image_url) <= 2048),
+    check (image_url ~ '^https://[^[:space:][:cntrl:]]+$' and char_length(image_url) <= 2048),
   is_searchable boolean not null default false
 );
 comment on table public.profiles is 'One for each user. Others see it only while it is searchable and its owner active.';
@@ -105,6 +105,8 @@ language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
   perform private.check_interests(ids);
+  -- Two who replace at once would end with both sets.
+  perform from public.profiles where id = profile for no key update;
   delete from public.profile_interests
   where profile_id = profile and interest_id <> all (ids);
   insert into public.profile_interests (profile_id, interest_id)
@@ -132,14 +134,18 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  wishes jsonb := coalesce(nullif(new.raw_user_meta_data -> 'profile', 'null'), '{}');
+  -- Log-in providers have their own idea of what `profile` is, so only an object is ours.
+  wishes jsonb := case jsonb_typeof(new.raw_user_meta_data -> 'profile')
+    when 'object' then new.raw_user_meta_data -> 'profile'
+    else '{}'
+  end;
   newcomer public.users;
   profile public.profiles;
 begin
   insert into public.users (auth_id, name, email, bio, location, created_at)
   values (
     new.id,
-    coalesce(nullif(new.raw_user_meta_data ->> 'name', ''), 'New user'),
+    coalesce(nullif(left(new.raw_user_meta_data ->> 'name', 100), ''), 'New user'),
     coalesce(new.email, ''),
     wishes ->> 'bio',
     wishes ->> 'location',

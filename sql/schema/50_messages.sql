@@ -25,7 +25,7 @@ create table public.messages (
   read boolean not null default false,
   client_id uuid,
   created_at timestamptz not null default clock_timestamp(),
-  constraint "a message says something or carries an attachment" check (content ~ '\S' or attachment is not null)
+  constraint "a message says something or carries an attachment" check (content ~ '[^[:space:][:cntrl:]]' or attachment is not null)
 );
 comment on table public.messages is
   'Ids of one conversation are in commit order, so a reader who has seen an id has seen all before it.';

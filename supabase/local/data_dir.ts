@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { CannotStart, type Keys } from './settings.ts'
 
 const random = (bytes: number): string =>
@@ -38,18 +38,15 @@ const keepKeys = (dataDir: string, given: Partial<Keys>): Keys => {
 }
 
 /**
- * Where PGlite keeps its files. A folder whose making was cut off, which holds nothing yet that anybody was promised, is made anew; `made`
- * says that it is whole.
+ * Where PGlite keeps its files. While the folder is being made a mark stands beside it; one whose making was cut off, which holds nothing that
+ * anybody was promised, is made anew. `made` says that it is whole.
  */
 export const databaseFolder = (dataDir: string): { folder: string; made: () => void } => {
   const folder = `${dataDir}/postgres`
-  const mark = `${dataDir}/postgres.made`
-  try {
-    Deno.statSync(mark)
-  } catch {
-    rmSync(folder, { recursive: true, force: true })
-  }
-  return { folder, made: () => Deno.writeTextFileSync(mark, '') }
+  const mark = `${dataDir}/postgres.making`
+  if (existsSync(mark)) rmSync(folder, { recursive: true, force: true })
+  if (!existsSync(folder)) Deno.writeTextFileSync(mark, '')
+  return { folder, made: () => rmSync(mark, { force: true }) }
 }
 
 /** Takes hold of the folder and answers with the project's keys: those given, those kept there, or new ones. */

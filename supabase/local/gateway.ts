@@ -23,6 +23,10 @@ const local = (name: string): boolean => name === 'localhost' || name === '[::1]
 
 /** Whether a request comes from the dashboard in a browser on this machine, or a program here; not from another page in that browser. */
 const isAtHome = (request: Request, url: URL, peerAddress: string): boolean => {
+  // Through a proxy on this machine, everybody seems to be on it.
+  if (
+    ['Forwarded', 'X-Forwarded-For', 'X-Forwarded-Host', 'X-Real-IP', 'Via'].some((name) => request.headers.has(name))
+  ) return false
   const origin = request.headers.get('Origin')
   return (peerAddress === '::1' || local(peerAddress)) && local(url.hostname) && (!origin || origin === url.origin) &&
     !['cross-site', 'same-site'].includes(request.headers.get('Sec-Fetch-Site') ?? '')

@@ -14,9 +14,10 @@ const tellFunctions = async (settings: Settings, keys: Keys, database: Database)
   Deno.env.set('SUPABASE_SECRET_KEYS', JSON.stringify({ default: keys.secretKey }))
   Deno.env.set('JWT_SECRET', keys.jwtSecret)
   if (database.doors) return provideQuery(database.doors)
-  // Roles belong to the whole server: whoever starts another stack on it with the same log-in sets the same password.
+  // Roles belong to the whole server: whoever starts another stack on it with the same log-in sets the same password. Where the log-in needs
+  // none, the server does not ask the doors for one either.
   const server = new URL(settings.databaseUrl!)
-  const secret = new TextEncoder().encode(`edge_functions ${server.username}:${server.password}@${server.host}`)
+  const secret = new TextEncoder().encode(`edge_functions ${server.username}:${server.password || crypto.randomUUID()}`)
   const password = new Uint8Array(await crypto.subtle.digest('SHA-256', secret)).toHex()
   await database.run(`alter role edge_functions password '${password}'`)
   Deno.env.set('EDGE_DATABASE_URL', database.edgeUrl(password)!)

@@ -89,7 +89,7 @@ create table public.users (
   id bigint generated always as identity primary key,
   auth_id uuid unique references auth.users (id) on delete set null,
   name text not null
-    constraint "name has 1 to 100 characters" check (char_length(name) between 1 and 100 and name ~ '\S'),
+    constraint "name has 1 to 100 characters" check (char_length(name) between 1 and 100 and name ~ '[^[:space:][:cntrl:]]'),
   email text not null
     constraint "email has at most 254 characters" check (char_length(email) <= 254),
   bio text
@@ -169,12 +169,12 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  update public.users set is_active = false where auth_id = old.id;
+  update public.users set is_active = false, email = '' where auth_id = old.id;
   return old;
 end
 $$;
 comment on function private.retire_user() is
-  'Deleting the Auth account (in the dashboard, say) takes the person out of sight. Definer, because Auth''s own role deletes there.';
+  'Deleting the Auth account (in the dashboard, say) takes the person out of sight and frees the address. Definer, because Auth''s own role deletes there.';
 
 create trigger retire_user
   before delete on auth.users
@@ -196,7 +196,9 @@ create function api.has_account(address text)
 returns json
 language sql stable security definer set search_path = ''
 as $$
-  select to_json(exists (select from public.users where lower(email) = lower(has_account.address)))
+  select to_json(exists (
+    select from public.users where lower(email) = lower(has_account.address) and email <> ''
+  ))
 $$;
 comment on function api.has_account(text) is
   'Whether an address is taken, where Auth does not say. Definer, because callers see no address but their own; the door tells nobody
@@ -302,7 +304,7 @@ create table public.profiles (
     constraint "city has at most 120 characters" check (char_length(city) <= 120),
   image_url text
     constraint "image_url is an https address of at most 2,048 characters"
-    check (image_url ~ '^https://[^\s]+$' and char_length(image_url) <= 2048),
+    check (image_url ~ '^https://[^[:space:][:cntrl:]]+$' and char_length(image_url) <= 2048),
   is_searchable boolean not null default false
 );
 comment on table public.profiles is 'One for each user. Others see it only while it is searchable and its owner active.';
@@ -391,6 +393,8 @@ language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
   perform private.check_interests(ids);
+  -- Two who replace at once would end with both sets.
+  perform from public.profiles where id = profile for no key update;
   delete from public.profile_interests
   where profile_id = profile and interest_id <> all (ids);
   insert into public.profile_interests (profile_id, interest_id)
@@ -418,14 +422,18 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  wishes jsonb := coalesce(nullif(new.raw_user_meta_data -> 'profile', 'null'), '{}');
+  -- Log-in providers have their own idea of what `profile` is, so only an object is ours.
+  wishes jsonb := case jsonb_typeof(new.raw_user_meta_data -> 'profile')
+    when 'object' then new.raw_user_meta_data -> 'profile'
+    else '{}'
+  end;
   newcomer public.users;
   profile public.profiles;
 begin
   insert into public.users (auth_id, name, email, bio, location, created_at)
   values (
     new.id,
-    coalesce(nullif(new.raw_user_meta_data ->> 'name', ''), 'New user'),
+    coalesce(nullif(left(new.raw_user_meta_data ->> 'name', 100), ''), 'New user'),
     coalesce(new.email, ''),
     wishes ->> 'bio',
     wishes ->> 'location',
@@ -819,7 +827,7 @@ create table public.messages (
   read boolean not null default false,
   client_id uuid,
   created_at timestamptz not null default clock_timestamp(),
-  constraint "a message says something or carries an attachment" check (content ~ '\S' or attachment is not null)
+  constraint "a message says something or carries an attachment" check (content ~ '[^[:space:][:cntrl:]]' or attachment is not null)
 );
 comment on table public.messages is
   'Ids of one conversation are in commit order, so a reader who has seen an id has seen all before it.';

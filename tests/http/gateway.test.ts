@@ -17,6 +17,7 @@ const ask = (path: string, headers: Record<string, string>, method = 'GET'): Pro
 const foreign: [string, Record<string, string>][] = [
   ['under another host name', { Host: 'rebound.example' }],
   ['from a page of another origin', { Origin: 'https://elsewhere.example' }],
+  ['through a proxy', { 'X-Forwarded-For': '203.0.113.9' }],
   ['from a page of another site that hides its origin', { 'Sec-Fetch-Site': 'cross-site' }],
 ]
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type Answer, asAdmin, converse, dataApi, type Person, say, signUp } from '../tools/people.ts'
+import { type Answer, asAdmin, call, converse, dataApi, type Person, say, signUp } from '../tools/people.ts'
 
 const refused = (status: number, word = '\\w+') => ({
   status,
@@ -265,4 +265,18 @@ test('whoever catches up with after_id while sixty messages come in from both si
   const all = idsOf(await messagesOf(bob, conversation))
   expect(all).toEqual([start, ...sent.flat().sort((a, b) => a - b)])
   for (const seen of await readers) expect(seen).toEqual(all)
+})
+
+test('of sets of interests that race, one wins whole', async () => {
+  const ana = await signUp('Ana')
+  const ids: number[] = (await call('GET', '/users/interests')).body.map(({ id }: { id: number }) => id)
+  const sets = [ids.slice(0, 30), ids.slice(30, 60)]
+  for (let round = 0; round < 5; round++) {
+    await Promise.all(
+      [0, 1, 0, 1].map((which) => ana.call('PUT', '/users/profile/interests', { interest_ids: sets[which] })),
+    )
+    const { body } = await ana.call('GET', '/users/me')
+    const kept = body.Profile.Interests.map(({ id }: { id: number }) => id).sort((a: number, b: number) => a - b)
+    expect(sets).toContainEqual(kept)
+  }
 })

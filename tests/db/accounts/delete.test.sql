@@ -6,6 +6,8 @@ select tests.make_history('ana', 'ben');
 update public.profiles
 set is_searchable = true;
 select set_config('tests.claims', tests.claims_of('ana')::text, true);
+select set_config('tests.profile', tests.profile_of('ana')::text, true);
+select set_config('tests.conversation', tests.conversation_of('ana')::text, true);
 
 select lives_ok(
   $$ select tests.ask('ben', format('get_public_profile(%s)', tests.profile_of('ana'))) $$,
@@ -17,19 +19,19 @@ delete from auth.users
 where email = 'ana@tests.example';
 
 select results_eq(
-  $$ select auth_id, is_active from public.users where name = 'ana' $$,
-  'values (null::uuid, false)',
-  'ana, whose account is deleted, is deactivated'
+  $$ select auth_id, is_active, email from public.users where name = 'ana' $$,
+  $$ values (null::uuid, false, '') $$,
+  'ana, whose account is deleted, is deactivated, and her address is free'
 );
 select ok((select is_active from public.users where name = 'ben'), 'ben is not');
 select throws_ok(
-  $$ select tests.ask('ben', format('get_public_profile(%s)', tests.profile_of('ana'))) $$,
+  $$ select tests.ask('ben', format('get_public_profile(%s)', current_setting('tests.profile'))) $$,
   'PT403',
   'This profile is not public',
   'ben cannot see ana''s profile any more'
 );
 select is(
-  jsonb_array_length(tests.ask('ben', format('list_messages(%s, %L)', tests.conversation_of('ana'), '{"limit": 50}'))),
+  jsonb_array_length(tests.ask('ben', format('list_messages(%s, %L)', current_setting('tests.conversation'), '{"limit": 50}'))),
   1,
   'ben can still read what ana wrote'
 );

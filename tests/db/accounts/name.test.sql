@@ -1,5 +1,5 @@
 -- Everybody has a name, whatever the Auth account says of it.
-select plan(6);
+select plan(8);
 
 create function pg_temp.name_of_newcomer(metadata jsonb)
 returns text
@@ -24,6 +24,8 @@ from (
     ('{"name": ""}', 'New user'),
     ('{"name": null}', 'New user'),
     ('{"profile": {"city": "Porto"}}', 'New user'),
+    ('{"profile": "https://elsewhere.example/ana"}', 'New user'),
+    (jsonb_build_object('name', repeat('b', 101)), repeat('b', 100)),
     ('{}', 'New user'),
     (null, 'New user')
 ) as newcomers (metadata, name);

@@ -1,5 +1,5 @@
 -- An account comes with its profile or not at all.
-select plan(10);
+select plan(9);
 select tests.make_person('ana');
 
 create function pg_temp.sign_up(address text, metadata jsonb)
@@ -23,8 +23,7 @@ from (
       '{"name": "Ben", "profile": {"image_url": "http://images.example/ben.jpg"}}', 'profiles',
       'image_url is an https address of at most 2,048 characters'
     ),
-    ('{"name": "   "}', 'users', 'name has 1 to 100 characters'),
-    (jsonb_build_object('name', repeat('b', 101)), 'users', 'name has 1 to 100 characters')
+    ('{"name": "   "}', 'users', 'name has 1 to 100 characters')
 ) as wishes (metadata, relation, rule);
 select throws_ok(
   $$ select pg_temp.sign_up('ben@tests.example', '{"name": "Ben", "profile": {"interest_ids": [1, 900002, 900001]}}') $$,
