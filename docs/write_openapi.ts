@@ -1,6 +1,7 @@
 /** Writes docs/openapi.json: the documents that the doors give at /openapi.json, as one. `--check` only compares. */
 import auth from '../functions/auth/index.ts'
 import conversations from '../functions/conversations/index.ts'
+import embed from '../functions/embed/index.ts'
 import health from '../functions/health/index.ts'
 import users from '../functions/users/index.ts'
 
@@ -11,7 +12,7 @@ const whole = {
   paths: {},
   components: { schemas: {}, securitySchemes: {} },
 }
-for (const [name, door] of Object.entries({ auth, users, conversations, health })) {
+for (const [name, door] of Object.entries({ auth, users, conversations, health, embed })) {
   const response = await door.fetch(new Request(`http://localhost/${name}/openapi.json`))
   const { paths, components } = await response.json()
   Object.assign(whole.paths, paths)

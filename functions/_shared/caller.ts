@@ -35,6 +35,16 @@ export const knownCaller = documents(
   }),
 )
 
+/** A token makes the verbs run as its owner; without one, or with one that is not valid or whose owner is not active, they run as anon. */
+export const maybeCaller = documents(
+  { security: [{}, { bearer: [] }] },
+  createMiddleware<Anybody>(async (c, next) => {
+    const token = bearer(c.req.header('Authorization'))
+    c.set('db', actAs(token ? await verifyToken(token) : null, false))
+    await next()
+  }),
+)
+
 /** No token is needed and none is looked at: the verbs run as anon. */
 export const anyCaller = documents(
   {},

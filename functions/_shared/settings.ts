@@ -37,6 +37,15 @@ export const settings = {
   get databaseUrl() {
     return read('EDGE_DATABASE_URL') ?? read('SUPABASE_DB_URL')
   },
+  get openaiKey() {
+    return read('OPENAI_API_KEY')
+  },
+  get openaiBaseUrl() {
+    return read('OPENAI_BASE_URL')
+  },
+  get embeddingModel() {
+    return read('EMBEDDING_MODEL')
+  },
   get publicUserCreation() {
     return read('PUBLIC_USER_CREATION') !== 'off'
   },

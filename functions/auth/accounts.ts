@@ -5,6 +5,7 @@ import { text } from '../_shared/input.ts'
 import { refuse } from '../_shared/problem.ts'
 import { settings } from '../_shared/settings.ts'
 import type { Claims } from '../_shared/token.ts'
+import { drainSoon } from '../embed/drain.ts'
 import { profileChanges } from '../users/shapes.ts'
 
 let reach: typeof fetch = fetch
@@ -111,10 +112,12 @@ export const signUp = async (newcomer: NewPerson): Promise<{ account: Account | 
   // Of several who sign up with one address at once, Auth fails all but one.
   if (error?.status === 500 && await isTaken(email)) return refuse(409, takenAddress)
   if (error || !data.user) return refusedByAuth(error ?? new AuthApiError('no user', 500, undefined))
+  drainSoon()
   return { account: await accountOf(data.user.id), session: data.session }
 }
 
-const isSecretKey = async (key: string | undefined): Promise<boolean> => {
+/** Whether this is a secret key of the project. */
+export const isSecretKey = async (key: string | undefined): Promise<boolean> => {
   if (!key) return false
   const digest = async (value: string) =>
     new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(value)))

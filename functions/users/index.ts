@@ -1,12 +1,22 @@
 import { etag, RETAINED_304_HEADERS } from 'hono/etag'
+import { createMiddleware } from 'hono/factory'
 import { accountShape, createAccount, newAccount, secretKeyHeader } from '../auth/accounts.ts'
-import { anyCaller, knownCaller } from '../_shared/caller.ts'
+import { anyCaller, knownCaller, maybeCaller } from '../_shared/caller.ts'
 import { answer, door } from '../_shared/door.ts'
+import { provider } from '../_shared/embeddings/chosen.ts'
+import { queryVector } from '../_shared/embeddings/query_vector.ts'
 import { input } from '../_shared/input.ts'
 import { says } from '../_shared/openapi.ts'
+import { drainSoon } from '../embed/drain.ts'
 import * as shape from './shapes.ts'
 
 const users = door('users')
+
+/** After a change of what a profile says, its vector is made at once rather than on schedule. */
+const thenEmbed = createMiddleware(async (_, next) => {
+  await next()
+  drainSoon()
+})
 
 // A 304 tells browsers of other origins, and whoever follows a request through the logs, as much as any answer.
 const tagged = etag({
@@ -41,6 +51,7 @@ users.patch(
   '/profile',
   says('Change the fields that are given', { 200: shape.user }),
   knownCaller,
+  thenEmbed,
   input({ json: shape.profileChanges }),
   async (c) => answer(c, await c.var.db`update_profile(${c.var.json})`),
 )
@@ -49,6 +60,7 @@ users.put(
   '/profile/interests',
   says('Replace the set of interests', { 200: shape.profileInterests }),
   knownCaller,
+  thenEmbed,
   input({ json: shape.interestSet }),
   async (c) => answer(c, await c.var.db`set_interests(${{ ids: c.var.json.interest_ids }})`),
 )
@@ -57,6 +69,7 @@ users.patch(
   '/searchable',
   says('Show or hide the profile', { 200: shape.searchable }),
   knownCaller,
+  thenEmbed,
   input({ json: shape.visibility }),
   async (c) => answer(c, await c.var.db`set_searchable(${c.var.json.is_searchable})`),
 )
@@ -68,6 +81,28 @@ users.get(
   async (c) => {
     c.header('Cache-Control', 'public, max-age=3600')
     return answer(c, await c.var.db`list_interests()`)
+  },
+)
+
+users.get(
+  '/search',
+  says('Find people by words and by meaning', { 200: shape.searchResult }),
+  maybeCaller,
+  input({ query: shape.searchQuery }),
+  async (c) => {
+    const { q = '', filterInterests, filterCity, filterCountry, limit, offset, explain } = c.var.query
+    const request = {
+      q,
+      vector: await queryVector(q),
+      model: provider().model,
+      interests: filterInterests,
+      cities: filterCity,
+      countries: filterCountry,
+      limit,
+      offset,
+      explain: explain === 'true',
+    }
+    return answer(c, await c.var.db`search_profiles(${request})`)
   },
 )
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id, interestIds, isBlank, text } from '../_shared/input.ts'
+import { id, interestIds, isBlank, limit, offset, text } from '../_shared/input.ts'
 
 export const interest = z.strictObject({ id: z.int(), name: z.string() }).meta({ id: 'Interest' })
 
@@ -59,6 +59,48 @@ export const profileChanges = z.object({
   image_url: imageUrl.nullish(),
   is_searchable: z.boolean().optional(),
   interest_ids: interestIds.optional(),
+})
+
+export const searchHit = z.strictObject({
+  id: z.int(),
+  user_id: z.int(),
+  name: z.string(),
+  biography: z.string().nullable(),
+  city: z.string().nullable(),
+  country: z.string().nullable(),
+  interests: z.array(z.string()),
+  image_url: z.string().nullable(),
+  _rankingScore: z.number().min(0).max(1),
+  /** Only with explain=true: what the score was made of. */
+  _rankingScoreDetails: z.looseObject({}).optional(),
+}).meta({ id: 'SearchHit' })
+
+export const searchResult = z.strictObject({
+  hits: z.array(searchHit),
+  query: z.string(),
+  estimatedTotalHits: z.int(),
+  limit: z.int(),
+  offset: z.int(),
+}).meta({ id: 'SearchResult' })
+
+/** Names separated by commas; given more than once, all of them together. */
+const names = z.union([z.string(), z.array(z.string())])
+  .transform((given) => [given].flat().flatMap((list) => list.split(',')).map((name) => name.trim()).filter(Boolean))
+  .refine((list) => list.length <= 50, 'must name at most 50 values')
+  .refine(
+    (list) => list.every((name) => name.isWellFormed() && !name.includes('\0')),
+    'must not hold NUL or lone surrogates',
+  )
+  .meta({ standsFor: { type: 'string' } })
+
+export const searchQuery = z.object({
+  q: text(0, 512).optional(),
+  filterInterests: names.optional(),
+  filterCity: names.optional(),
+  filterCountry: names.optional(),
+  limit: limit(100).default(20),
+  offset: offset.default(0),
+  explain: z.enum(['true', 'false']).optional(),
 })
 
 export const interestSet = z.object({ interest_ids: interestIds })

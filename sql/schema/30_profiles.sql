@@ -238,6 +238,8 @@ as $$
 declare
   me bigint := private.my_id();
 begin
+  -- First what every change of a profile holds, so that two changes of one person's queue up and never cross.
+  perform from public.profiles where user_id = me for no key update;
   if changes ?| array['name', 'bio', 'location'] then
     update public.users
     set (name, bio, location) = (

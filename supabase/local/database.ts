@@ -1,6 +1,6 @@
 import { vector } from '@electric-sql/pglite/vector'
 import { pgtap } from '@electric-sql/pglite/pgtap'
-import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
+import { fuzzystrmatch } from '@electric-sql/pglite/contrib/fuzzystrmatch'
 import { unaccent } from '@electric-sql/pglite/contrib/unaccent'
 import type { App } from '@supabase/lite'
 import { createPgliteConnection } from '@supabase/lite/pglite'
@@ -42,7 +42,7 @@ export const openPglite = async (dataDir: string | null): Promise<Database> => {
   const connection = trustMigrations(
     await createPgliteConnection({
       url: kept ? `file://${kept.folder}` : 'memory://',
-      pgliteOptions: { extensions: { vector, pgtap, pg_trgm, unaccent } },
+      pgliteOptions: { extensions: { vector, pgtap, fuzzystrmatch, unaccent } },
     }),
   )
   const { driver } = connection

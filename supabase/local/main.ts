@@ -58,19 +58,26 @@ const start = async (): Promise<void> => {
     throw new CannotStart(`The database could not be set up: ${error.message}`)
   })
   await tellFunctions(settings, keys, database)
+  const { drainSoon } = await import('../../functions/embed/drain.ts')
   const gateway = openGateway(platform, database, settings, keys, {
     auth: (await import('../../functions/auth/index.ts')).default,
     users: (await import('../../functions/users/index.ts')).default,
     conversations: (await import('../../functions/conversations/index.ts')).default,
     health: (await import('../../functions/health/index.ts')).default,
+    embed: (await import('../../functions/embed/index.ts')).default,
   })
   answer = (request, info) => gateway.fetch(request, { peerAddress: info.remoteAddr.hostname })
   provideFetch(async (input, init) => await gateway.fetch(new Request(input, init), { peerAddress: '127.0.0.1' }))
+
+  // What pg_cron does on Supabase: vectors that were not made right after a write are made on schedule.
+  const schedule = setInterval(drainSoon, 5000)
+  drainSoon()
 
   let stopping = false
   const stop = async () => {
     if (stopping) return
     stopping = true
+    clearInterval(schedule)
     // What is under way gets three seconds; the database closes clean in the next.
     await Promise.race([server.shutdown(), new Promise((resolve) => setTimeout(resolve, 3000))])
     await Promise.race([database.close(), new Promise((resolve) => setTimeout(resolve, 1000))])

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
-import { type Answer, asAdmin, call, freshEmail, type Person, signUp } from '../tools/people.ts'
+import { type Answer, asAdmin, call, freshEmail, type Person, seededInterests, signUp } from '../tools/people.ts'
 import { startStack, stopStack } from '../tools/stack.ts'
 
 const { secretKey, publishableKey } = inject('stack')
@@ -38,12 +38,12 @@ beforeAll(async () => {
 
 describe('signing up', () => {
   test('somebody signs up with every field of a profile and finds them all in it', async () => {
-    const [first, second] = (await call('GET', '/users/interests')).body
+    const [first, second] = await seededInterests()
     const person = { first_name: 'Zoë', last_name: 'Núñez', age: 34, biography: 'Walks 🚶 everywhere' }
     const place = { country: 'España', city: 'Cádiz', image_url: 'https://example.com/zoe.png' }
     const profile = { ...person, ...place, is_searchable: true }
     const fields = { email: freshEmail(), name: 'Zoë N.', bio: 'Sea person', location: 'By the sea' }
-    const interest_ids = [first.id, second.id, first.id]
+    const interest_ids = [first!.id, second!.id, first!.id]
     const answer = await register({ ...fields, ...profile, interest_ids })
     const { name, email } = fields
     const me = await expectSession(answer, 201, { id: expect.any(Number), name, email, role: 'user' })

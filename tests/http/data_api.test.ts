@@ -1,7 +1,7 @@
 import { createClient, type SupabaseClient } from '@supabase/supabase-js'
 import ws from 'ws'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
-import { asAdmin, call, converse, dataApi, freshEmail, type Person, say, signUp } from '../tools/people.ts'
+import { asAdmin, converse, dataApi, freshEmail, type Person, say, seededInterests, signUp } from '../tools/people.ts'
 
 const { origin, publishableKey } = inject('stack')
 const password = 'correct horse'
@@ -51,7 +51,7 @@ beforeAll(async () => {
   ana = await signUp('Ana', { bio: 'Potter', city: 'Alcoutim', is_searchable: true })
   ben = await signUp('Ben')
   cat = await signUp('Cat')
-  interest = (await call('GET', '/users/interests')).body[0].id
+  interest = (await seededInterests())[0]!.id
   await ana.call('PUT', '/users/profile/interests', { interest_ids: [interest] })
   conversation = await converse(ana, ben)
   message = (await say(ana, conversation, 'Is the room free?')).id

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type Answer, asAdmin, call, converse, dataApi, type Person, say, signUp } from '../tools/people.ts'
+import { type Answer, asAdmin, converse, dataApi, type Person, say, seededInterests, signUp } from '../tools/people.ts'
 
 const refused = (status: number, word = '\\w+') => ({
   status,
@@ -269,7 +269,7 @@ test('whoever catches up with after_id while sixty messages come in from both si
 
 test('of sets of interests that race, one wins whole', async () => {
   const ana = await signUp('Ana')
-  const ids: number[] = (await call('GET', '/users/interests')).body.map(({ id }: { id: number }) => id)
+  const ids: number[] = (await seededInterests()).map(({ id }) => id)
   const sets = [ids.slice(0, 30), ids.slice(30, 60)]
   for (let round = 0; round < 5; round++) {
     await Promise.all(

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type Answer, asAdmin, call, freshEmail, type Person, signUp } from '../tools/people.ts'
+import { type Answer, asAdmin, call, freshEmail, type Person, seededInterests, signUp } from '../tools/people.ts'
 
 type Interest = { id: number; name: string }
 
@@ -38,7 +38,7 @@ const replace = (interest_ids: unknown, person = ben) =>
 beforeAll(async () => {
   // A user without a profile sets the ids of users and of profiles apart.
   await asAdmin('POST', 'users', { name: 'Apart', email: freshEmail() })
-  interests = (await call('GET', '/users/interests')).body
+  interests = await seededInterests()
   extra = interests.slice(0, 51).map(({ id }) => id)
   ana = await signUp(full.name, { ...full, interest_ids: [interests[3]!.id, interests[1]!.id] })
   ben = await signUp('Ben')

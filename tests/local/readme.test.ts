@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { startStack, stopStack } from '../tools/stack.ts'
 
 const readme = readFileSync('README.md', 'utf8')
-const tour = readme.slice(readme.indexOf('## A tour'), readme.indexOf('## Clients of Supabase'))
+const tour = readme.slice(readme.indexOf('## A tour'), readme.indexOf('## Search'))
 const steps = [...tour.matchAll(/```sh\n(.*?)```\n\n```json\n(.*?)```/gs)].map(([, command, answer]) => ({
   command: command!,
   answer: answer!,
@@ -19,6 +19,10 @@ test('the tour of the README answers line by line what it shows', async () => {
   expect(steps.length).toBeGreaterThanOrEqual(10)
   const { base, process: process_ } = await startStack({ SEED: 'demo' })
   try {
+    // The demo world's vectors are made in the first seconds.
+    await vi.waitUntil(async () => (await (await fetch(`${base}/health`)).json()).embeddings.pending === 0, {
+      timeout: 60_000,
+    })
     const script = steps.map(({ command }) => `${command}\necho '\n~~'`).join('\n')
       .replaceAll('http://127.0.0.1:54321/functions/v1', base)
     const { stdout } = await promisify(execFile)('bash', ['-c', script])

@@ -64,6 +64,12 @@ export const signUp = async (name: string, fields: Record<string, unknown> = {})
   }
 }
 
+/** The interests of the seed; other tests add some of their own, and drop them again. */
+export const seededInterests = async (): Promise<{ id: number; name: string }[]> => {
+  const interests: { id: number; name: string }[] = (await call('GET', '/users/interests')).body
+  return interests.sort((one, other) => one.id - other.id).slice(0, 63)
+}
+
 /** What an admin does in the dashboard: the Data API with the secret key. */
 export const asAdmin = async (method: string, path: string, body?: unknown): Promise<Answer> => {
   const answer = await call(method, `${stack.origin}/rest/v1/${path}`, body, {

@@ -1,5 +1,5 @@
 -- What holds for whatever table, key, policy and function the schema has, asked of the catalogue: what is added later is asked too.
-select plan(27);
+select plan(29);
 
 -- Whatever we made in our schemas; extensions look after their own.
 create temp view tables as
@@ -41,10 +41,11 @@ where classid = 'pg_policy'::regclass and refclassid = 'pg_class'::regclass and 
 select set_eq(
   'select name from tables',
   array[
-    'private.receipts', 'public.conversations', 'public.interests', 'public.messages', 'public.profile_interests',
+    'private.embedding_queue', 'private.receipts', 'private.search_contexts', 'private.search_entries', 'private.search_lexicon',
+    'private.search_models', 'public.conversations', 'public.interests', 'public.messages', 'public.profile_interests',
     'public.profiles', 'public.reservations', 'public.users'
   ],
-  'these are the tables, so the matrix of access misses none'
+  'these are the tables, so the matrix of access and, for the search, search/rights.test.sql miss none'
 );
 select is_empty('select name from tables where not relrowsecurity', 'every table has row level security');
 select is_empty(
@@ -72,6 +73,11 @@ select set_eq(
   $$
     values
       ('private.receipts (message_id)', 'cascade'),
+      ('private.search_contexts (model)', 'set null'),
+      ('private.search_contexts (user_id)', 'cascade'),
+      ('private.search_entries (model)', 'set null'),
+      ('private.search_entries (profile_id)', 'cascade'),
+      ('private.search_entries (user_id)', 'cascade'),
       ('public.conversations (local_id)', 'restrict'),
       ('public.conversations (voyager_id)', 'restrict'),
       ('public.messages (conversation_id)', 'cascade'),
@@ -148,9 +154,22 @@ select is_empty(
 );
 select isnt_empty('select from functions where prosecdef', 'there are functions with their owner''s rights');
 select set_eq(
-  $$ select name from functions where not coalesce(proconfig @> array['search_path=""'], false) $$,
-  array['private.iso', 'private.message_body'],
-  'every function but the two that are to be inlined looks names up nowhere but where they say'
+  $$ select name from functions where not coalesce(array_to_string(proconfig, ' ') like '%search_path=%', false) $$,
+  array['private.iso', 'private.message_body', 'private.position_cost'],
+  'every function but the three that are to be inlined looks names up nowhere but where they say'
+);
+select set_eq(
+  $$ select name from functions where proconfig is not null and not proconfig @> array['search_path=""'] $$,
+  $$ select name from functions where proconfig @> array['search_path=extensions'] and name in ('api.search_profiles', 'private.find_profiles') $$,
+  'that is nowhere at all but for the two that need the operators of vectors'
+);
+select is_empty(
+  $$
+    select role
+    from unnest(array['anon', 'authenticated', 'service_role', 'edge_functions']) as role
+    where has_schema_privilege(role, 'extensions', 'create')
+  $$,
+  'and nobody makes anything where those two look'
 );
 select is_empty(
   $$
@@ -185,8 +204,11 @@ select is_empty(
 );
 select set_eq(
   $$ select name from functions where schema = 'private' and has_function_privilege('edge_functions', oid, 'execute') $$,
-  array['private.act_as', 'private.standing'],
-  'of the helpers the doors call what makes them their caller, and no other'
+  array[
+    'private.act_as', 'private.adopt_model', 'private.claim_embeddings', 'private.count_pending_embeddings', 'private.fail_embeddings',
+    'private.save_embeddings', 'private.standing'
+  ],
+  'of the helpers the doors call what makes them their caller and what brings vectors, and no other'
 );
 select set_eq(
   $$ select name from functions where schema = 'private' and has_function_privilege('anon', oid, 'execute') $$,

@@ -1,5 +1,5 @@
 -- Every column of every table, and what people may do with it in the rows that are theirs. A new column is named here or fails.
-select plan(49);
+select plan(80);
 
 select is(
   actual.verbs,
@@ -8,8 +8,39 @@ select is(
 )
 from (
   values
+    ('private.embedding_queue', 'kind', ''),
+    ('private.embedding_queue', 'id', ''),
+    ('private.embedding_queue', 'attempts', ''),
+    ('private.embedding_queue', 'due_at', ''),
+    ('private.embedding_queue', 'last_error', ''),
     ('private.receipts', 'message_id', ''),
     ('private.receipts', 'sender_name', ''),
+    ('private.search_contexts', 'user_id', ''),
+    ('private.search_contexts', 'content_hash', ''),
+    ('private.search_contexts', 'model', ''),
+    ('private.search_contexts', 'embedding', ''),
+    ('private.search_entries', 'profile_id', ''),
+    ('private.search_entries', 'user_id', ''),
+    ('private.search_entries', 'name', ''),
+    ('private.search_entries', 'biography', ''),
+    ('private.search_entries', 'city', ''),
+    ('private.search_entries', 'country', ''),
+    ('private.search_entries', 'interests', ''),
+    ('private.search_entries', 'image_url', ''),
+    ('private.search_entries', 'interest_keys', ''),
+    ('private.search_entries', 'city_key', ''),
+    ('private.search_entries', 'country_key', ''),
+    ('private.search_entries', 'words', ''),
+    ('private.search_entries', 'spots', ''),
+    ('private.search_entries', 'content_hash', ''),
+    ('private.search_entries', 'model', ''),
+    ('private.search_entries', 'embedding', ''),
+    ('private.search_lexicon', 'word', ''),
+    ('private.search_lexicon', 'entries', ''),
+    ('private.search_models', 'name', ''),
+    ('private.search_models', 'nothing_alike', ''),
+    ('private.search_models', 'much_alike', ''),
+    ('private.search_models', 'near_enough', ''),
     ('public.conversations', 'id', 'select'),
     ('public.conversations', 'voyager_id', 'select'),
     ('public.conversations', 'local_id', 'select'),

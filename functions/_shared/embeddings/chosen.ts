@@ -1,0 +1,11 @@
+import { settings } from '../settings.ts'
+import { gteSmall } from './gte_small.ts'
+import { offline } from './offline.ts'
+import { openai } from './openai.ts'
+import type { Provider } from './provider.ts'
+
+let chosen: Provider | undefined
+
+/** The provider of this process: OpenAI where there is a key, else what the platform has built in, else the offline one. */
+export const provider = (): Provider =>
+  chosen ??= settings.openaiKey ? openai(settings.openaiKey) : gteSmall() ?? offline()

@@ -1,0 +1,76 @@
+import { asWorker } from '../_shared/database.ts'
+import { provider } from '../_shared/embeddings/chosen.ts'
+import { checked } from '../_shared/embeddings/provider.ts'
+
+interface Job {
+  kind: 'profile' | 'context'
+  id: number
+  text: string
+  content_hash: string
+}
+
+const batchSize = 64
+const timeoutMilliseconds = 20_000
+
+let adopted: string | undefined
+let draining: Promise<number> | undefined
+let again = false
+
+const drainOnce = async (): Promise<number> => {
+  const { name, model, embed } = provider()
+  if (adopted !== model) {
+    await asWorker`adopt_model(${model})`
+    adopted = model
+  }
+  let made = 0
+  while (true) {
+    const jobs: Job[] = JSON.parse(
+      await asWorker`claim_embeddings(${model}, ${batchSize})`,
+    )
+    if (jobs.length === 0) return made
+    try {
+      const texts = jobs.map(({ text }) => text)
+      const vectors = checked(await embed(texts, AbortSignal.timeout(timeoutMilliseconds)), jobs.length)
+      // A text without a word that the model knows has no direction to compare: it is done with, and found by words alone.
+      const directed = vectors.map((vector) => vector.some((value) => value !== 0) ? vector : null)
+      const saved = jobs.map(({ kind, id, content_hash }, at) => ({ kind, id, content_hash, embedding: directed[at] }))
+      await asWorker`save_embeddings(${model}, ${saved})`
+      made += jobs.length
+    } catch (error) {
+      // The provider's words may quote what it was sent, so only the kind of error is kept.
+      const { name: kind, status } = error as Error & { status?: number }
+      const reason = [name, kind, status].filter(Boolean).join(' ')
+      console.warn(JSON.stringify({ message: 'Vectors could not be made', jobs: jobs.length, reason }))
+      await asWorker`fail_embeddings(${jobs.map(({ kind, id }) => ({ kind, id }))}, ${reason})`
+      return made
+    }
+  }
+}
+
+/** Makes the vectors that are due; answers with how many. Called while it runs, it runs once more. */
+export const drain = (): Promise<number> => {
+  again = true
+  draining ??= (async () => {
+    let made = 0
+    try {
+      while (again) {
+        again = false
+        made += await drainOnce()
+      }
+      return made
+    } finally {
+      draining = undefined
+    }
+  })()
+  return draining
+}
+
+interface EdgeRuntime {
+  EdgeRuntime?: { waitUntil: (work: Promise<unknown>) => void }
+}
+
+/** Drains once the answer is out, so that a change is found by meaning within seconds; what fails is made later. */
+export const drainSoon = (): void => {
+  const work = drain().catch(({ name }) => console.warn(JSON.stringify({ message: 'The queue was not drained', name })))
+  ;(globalThis as EdgeRuntime).EdgeRuntime?.waitUntil(work)
+}

@@ -1,0 +1,164 @@
+-- What a query looks for: its words, and the words of the index that they may stand for.
+
+create function private.typo_budget(word text)
+returns integer
+language sql immutable parallel safe set search_path = ''
+as $$
+  select case when char_length(word) < 5 then 0 when char_length(word) < 9 then 1 else 2 end
+$$;
+comment on function private.typo_budget(text) is 'How many errors a word of this length may hold: as in Meilisearch, none below 5 letters, one below 9, else two.';
+
+create function private.swaps_of(word text)
+returns text[]
+language sql immutable parallel safe set search_path = ''
+as $$
+  select array_agg(distinct overlay(word placing substr(word, place + 1, 1) || substr(word, place, 1) from place for 2))
+  from generate_series(1, char_length(word) - 1) as place
+$$;
+comment on function private.swaps_of(text) is 'The word with two neighbours changed about, in every place.';
+
+create function private.typos(typed text, meant text, budget integer)
+returns integer
+language sql immutable parallel safe set search_path = ''
+as $$
+  select case
+    when typed = meant then 0
+    -- A swap of neighbours is one error, and two to Levenshtein; so this many mistakes of his cannot be within the budget.
+    when extensions.levenshtein_less_equal(typed, meant, 2 * budget) > 2 * budget then null
+    else (
+      select nullif(least(budget + 1, min(distance)), budget + 1)
+      from (
+        select extensions.levenshtein_less_equal(typed, meant, budget) as distance
+        union all
+        select 1 + case
+          when swapped = meant then 0
+          when budget < 2 then budget
+          when meant = any (private.swaps_of(swapped)) then 1
+          else extensions.levenshtein_less_equal(swapped, meant, budget - 1)
+        end
+        from unnest(private.swaps_of(typed)) as swapped
+      ) as ways
+    )
+  end
+$$;
+comment on function private.typos(text, text, integer) is
+  'How many errors (a letter wrong, missing or too many, or two neighbours swapped) make one word of the other; null above the budget.';
+
+create function private.expand_word(typed text, unfinished boolean)
+returns table (word text, typos integer, exact boolean)
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  budget integer := private.typo_budget(typed);
+  size integer := char_length(typed);
+begin
+  return query
+    with found as (
+      select lexicon.word, 0 as typos, lexicon.word = typed collate "C" as exact, lexicon.entries
+      from private.search_lexicon as lexicon
+      where lexicon.word = typed collate "C"
+      union all
+      (
+        select lexicon.word, 0, false, lexicon.entries
+        from private.search_lexicon as lexicon
+        where unfinished
+          and lexicon.word > typed collate "C"
+          and lexicon.word < typed || U&'\+10FFFF' collate "C"
+        order by lexicon.entries desc, lexicon.word
+        limit 200
+      )
+      union all
+      (
+        -- The first letter is right: a wrong one costs two, which below 9 letters is too much.
+        select lexicon.word, cost.typos, false, lexicon.entries
+        from private.search_lexicon as lexicon
+        cross join lateral (
+          select min(private.typos(typed, form, budget)) as typos
+          from unnest(case
+            when unfinished and char_length(lexicon.word) > size
+              then array[left(lexicon.word, size), left(lexicon.word, size + 1), left(lexicon.word, size - 1)]
+            else array[lexicon.word]
+          end) as form
+          -- Asked here, where it is cheap, it spares the careful count for all but a few words: 2 ms a search instead of 12.
+          where extensions.levenshtein_less_equal(typed, form, 2 * budget) <= 2 * budget
+        ) as cost
+        where budget > 0
+          and left(lexicon.word, 1) = left(typed, 1) collate "C"
+          and char_length(lexicon.word) between size - budget and case when unfinished then 60 else size + budget end
+          and cost.typos > 0
+        order by cost.typos, lexicon.entries desc, lexicon.word
+        limit 100
+      )
+      union all
+      (
+        -- The first letter is the error: wrong, missing, too many, or swapped with the second.
+        select lexicon.word, 2, false, lexicon.entries
+        from private.search_lexicon as lexicon
+        where budget = 2
+          and left(lexicon.word, 1) <> left(typed, 1) collate "C"
+          and (
+            substr(lexicon.word, 2) = substr(typed, 2) collate "C"
+            or substr(lexicon.word, 2) = typed collate "C"
+            or lexicon.word = substr(typed, 2) collate "C"
+            or lexicon.word = overlay(typed placing substr(typed, 2, 1) || left(typed, 1) from 1 for 2) collate "C"
+          )
+      )
+    )
+    select found.word, min(found.typos), bool_or(found.exact)
+    from found
+    group by found.word;
+end
+$$;
+comment on function private.expand_word(text, boolean) is
+  'The words of the index that a typed word may stand for, with their errors. Definer, because callers do not read the lexicon.';
+
+create function private.parse_query(query text)
+returns table (unit integer, place integer, word text, quoted boolean, excluded boolean, unfinished boolean)
+language sql immutable parallel safe set search_path = ''
+as $$
+  with pieces as (
+    select
+      ordinality as piece,
+      coalesce(nullif(part[2], '') is not null, false) or part[1] is not null as is_quoted,
+      coalesce(part[1], part[4]) = '-' as is_excluded,
+      private.words_of(coalesce(part[2], part[5])) as words,
+      max(ordinality) over () = ordinality and query !~ '[[:space:]"]$' as is_last
+    from regexp_matches(query, '(-?)"([^"]*)("|$)|(-?)([^[:space:]"]+)', 'g') with ordinality as found (part, ordinality)
+  ),
+  listed as (
+    select
+      piece, is_quoted, is_excluded, position, word,
+      is_last and position = cardinality(words) and not is_quoted and not is_excluded as is_unfinished,
+      word ~ '^[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]' as is_letter
+    from pieces
+    cross join lateral unnest(words) with ordinality as numbered (word, position)
+  ),
+  -- A phrase is one unit, and so is a run of letters of a script without spaces; every other word is one by itself.
+  started as (
+    select *,
+      case
+        when position = 1 then 1
+        when is_quoted or is_excluded then 0
+        when is_letter and lag(is_letter) over (partition by piece order by position) then 0
+        else 1
+      end as starts
+    from listed
+  ),
+  united as (
+    select *, sum(starts) over (order by piece, position) as number
+    from started
+  ),
+  kept as (
+    select *, dense_rank() over (partition by is_excluded order by number) as rank
+    from united
+  )
+  select
+    number::integer,
+    (row_number() over (partition by is_excluded order by piece, position))::integer,
+    kept.word, is_quoted, is_excluded, is_unfinished and not is_letter
+  from kept
+  where rank <= 10
+$$;
+comment on function private.parse_query(text) is
+  'The words of a query: the first 10 units count, a unit being a word, a "phrase", or a run of letters of a script without spaces;
+-word and -"phrase" exclude; the last word may be unfinished.';

@@ -1,0 +1,280 @@
+-- Vectors: the queue that brings them, what people's own contexts mean, and the verb that puts all together.
+
+create table private.search_contexts (
+  user_id bigint primary key references public.users (id) on delete cascade,
+  content_hash text not null,
+  model text references private.search_models (name) on delete set null,
+  embedding extensions.halfvec(384)
+);
+comment on table private.search_contexts is
+  'What each person''s own interests, bio and location mean: mixed into their searches, so that a search needs no second embedding.';
+create index search_contexts_model_idx on private.search_contexts (model);
+alter table private.search_contexts enable row level security;
+
+create table private.embedding_queue (
+  kind text not null check (kind in ('profile', 'context')),
+  id bigint not null,
+  attempts integer not null default 0,
+  due_at timestamptz not null default now(),
+  last_error text,
+  primary key (kind, id)
+);
+comment on table private.embedding_queue is
+  'What needs a vector: profiles (by profile id) and contexts (by user id). A row goes when its vector is saved; after 8 attempts it
+stays as a dead letter until its text or the model changes.';
+create index embedding_queue_due_at_idx on private.embedding_queue (due_at) where attempts < 8;
+alter table private.embedding_queue enable row level security;
+
+create function private.enqueue_embedding()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  subject bigint;
+begin
+  if tg_argv[0] = 'profile' then
+    subject := new.profile_id;
+  else
+    subject := new.user_id;
+  end if;
+  insert into private.embedding_queue (kind, id)
+  values (tg_argv[0], subject)
+  on conflict (kind, id) do update set attempts = 0, due_at = now(), last_error = null;
+  return null;
+end
+$$;
+comment on function private.enqueue_embedding() is 'Asks for a vector. Definer, because whoever changes a profile may not write the queue.';
+
+create trigger enqueue_new_entry
+  after insert on private.search_entries
+  for each row
+  execute function private.enqueue_embedding('profile');
+
+create trigger enqueue_changed_entry
+  after update of content_hash on private.search_entries
+  for each row
+  when (old.content_hash is distinct from new.content_hash)
+  execute function private.enqueue_embedding('profile');
+
+create trigger enqueue_context
+  after insert or update of content_hash on private.search_contexts
+  for each row
+  when (new.embedding is null)
+  execute function private.enqueue_embedding('context');
+
+create function private.entry_text(profile bigint)
+returns text
+language sql stable security definer set search_path = ''
+as $$
+  select concat_ws('. ', nullif(array_to_string(interests, ', '), ''), concat_ws(', ', city, country), biography)
+  from private.search_entries
+  where profile_id = profile
+$$;
+comment on function private.entry_text(bigint) is 'What a profile''s vector is made from. Definer, because callers do not read the index.';
+
+create function private.context_text(person bigint)
+returns text
+language sql stable security definer set search_path = ''
+as $$
+  select concat_ws(
+    '. ',
+    (
+      select string_agg(interests.name, ', ' order by interests.name)
+      from public.profiles
+      join public.profile_interests on profile_interests.profile_id = profiles.id
+      join public.interests on interests.id = profile_interests.interest_id
+      where profiles.user_id = users.id
+    ),
+    users.bio,
+    users.location
+  )
+  from public.users
+  where id = person and is_active
+$$;
+comment on function private.context_text(bigint) is 'What a person''s context is made from. Definer, because callers read only their own row.';
+
+create function private.refresh_search_context(person bigint)
+returns void
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  own text := private.context_text(person);
+begin
+  if own is null or own = '' then
+    delete from private.search_contexts where user_id = person;
+    return;
+  end if;
+  insert into private.search_contexts as context (user_id, content_hash)
+  values (person, md5(own))
+  on conflict (user_id) do update set
+    content_hash = excluded.content_hash,
+    embedding = null,
+    model = null
+  where context.content_hash <> excluded.content_hash;
+end
+$$;
+comment on function private.refresh_search_context(bigint) is
+  'Makes a person''s context what it should be now. Definer, because whoever changes a profile may not write the index.';
+
+create function private.adopt_model(wanted text)
+returns void
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  insert into private.search_models (name, nothing_alike, much_alike, near_enough)
+  values (wanted, 0.1, 0.6, 0.3)
+  on conflict do nothing;
+  insert into private.embedding_queue (kind, id)
+  select 'profile', profile_id from private.search_entries where model is distinct from wanted
+  union all
+  select 'context', user_id from private.search_contexts where model is distinct from wanted
+  on conflict (kind, id) do nothing;
+end
+$$;
+comment on function private.adopt_model(text) is
+  'Queues everything that has no vector of this model. Vectors of different models are never compared: until theirs is made, profiles are
+found by words. Definer, because the doors hold no right on the index.';
+grant execute on function private.adopt_model(text) to edge_functions;
+
+create function private.claim_embeddings(wanted text, most integer)
+returns json
+language sql volatile security definer set search_path = ''
+as $$
+  with claimed as (
+    update private.embedding_queue as job
+    set
+      attempts = attempts + 1,
+      -- Whoever claimed it has half a minute; then it is due again, later each time.
+      due_at = now() + interval '30 seconds' * 2 ^ attempts
+    where (kind, id) in (
+      select kind, id
+      from private.embedding_queue
+      where due_at <= now() and attempts < 8
+      order by due_at
+      limit most
+      for update skip locked
+    )
+    returning kind, id
+  ),
+  worded as (
+    select
+      kind,
+      id,
+      case kind when 'profile' then private.entry_text(id) else private.context_text(id) end as text,
+      case kind
+        when 'profile' then (select content_hash from private.search_entries where profile_id = id)
+        else (select content_hash from private.search_contexts where user_id = id)
+      end as content_hash
+    from claimed
+  ),
+  -- Hidden or gone since it was queued: nothing is to be done.
+  obsolete as (
+    delete from private.embedding_queue as job
+    using worded
+    where job.kind = worded.kind and job.id = worded.id and worded.content_hash is null
+  )
+  select coalesce(
+    json_agg(json_build_object('kind', kind, 'id', id, 'text', text, 'content_hash', content_hash)),
+    '[]'
+  )
+  from worded
+  where content_hash is not null
+$$;
+comment on function private.claim_embeddings(text, integer) is
+  'Takes up to so many due jobs as [{kind, id, text, content_hash}]; two workers never get the same. Definer, because the doors hold no
+right on the queue.';
+grant execute on function private.claim_embeddings(text, integer) to edge_functions;
+
+create function private.save_embeddings(made_by text, vectors jsonb)
+returns void
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  with made as (
+    select kind, id, content_hash, nullif(embedding, 'null')::text::extensions.halfvec as embedding
+    from jsonb_to_recordset(vectors) as vector (kind text, id bigint, content_hash text, embedding jsonb)
+  ),
+  profiles as (
+    update private.search_entries as entry
+    set model = made_by, embedding = made.embedding
+    from made
+    where made.kind = 'profile' and entry.profile_id = made.id and entry.content_hash = made.content_hash
+    returning 'profile' as kind, profile_id as id
+  ),
+  contexts as (
+    update private.search_contexts as context
+    set model = made_by, embedding = made.embedding
+    from made
+    where made.kind = 'context' and context.user_id = made.id and context.content_hash = made.content_hash
+    returning 'context', user_id
+  )
+  delete from private.embedding_queue as job
+  using (select * from profiles union all select * from contexts) as saved
+  where job.kind = saved.kind and job.id = saved.id;
+end
+$$;
+comment on function private.save_embeddings(text, jsonb) is
+  'Keeps vectors [{kind, id, content_hash, embedding}] whose text is still the same; the others stay queued. Definer, because the doors
+hold no right on the index.';
+grant execute on function private.save_embeddings(text, jsonb) to edge_functions;
+
+create function private.fail_embeddings(jobs jsonb, reason text)
+returns void
+language sql volatile security definer set search_path = ''
+as $$
+  update private.embedding_queue as job
+  set last_error = left(reason, 500)
+  from jsonb_to_recordset(jobs) as failed (kind text, id bigint)
+  where job.kind = failed.kind and job.id = failed.id
+$$;
+comment on function private.fail_embeddings(jsonb, text) is
+  'Notes why jobs failed; they come due again by themselves, later each time. Definer, because the doors hold no right on the queue.';
+grant execute on function private.fail_embeddings(jsonb, text) to edge_functions;
+
+create function private.count_pending_embeddings()
+returns json
+language sql stable security definer set search_path = ''
+as $$
+  select to_json(count(*)) from private.embedding_queue where attempts < 8
+$$;
+comment on function private.count_pending_embeddings() is 'How much waits for a vector. Definer, because the doors hold no right on the queue.';
+grant execute on function private.count_pending_embeddings() to edge_functions;
+
+create function api.search_profiles(request jsonb)
+returns json
+language plpgsql stable security definer set search_path = 'extensions'
+as $$
+declare
+  me constant bigint := private.my_id();
+  -- How much of a searcher's own context goes into what they search for.
+  share constant real := 0.3;
+  model constant text := request ->> 'model';
+  asked halfvec := (request ->> 'vector')::halfvec;
+  own halfvec;
+begin
+  if me is not null and model is not null then
+    select embedding into own from private.search_contexts where user_id = me and search_contexts.model = request ->> 'model';
+  end if;
+  return private.find_profiles(
+    coalesce(request ->> 'q', ''),
+    case
+      when own is null then asked
+      when asked is null then case when trim(coalesce(request ->> 'q', '')) = '' then own end
+      else l2_normalize(
+        array_fill(1 - share, array[384])::halfvec * asked + array_fill(share, array[384])::halfvec * own
+      )
+    end,
+    model,
+    case when me is null then 0.5 else 0.7 end,
+    request,
+    me,
+    (request ->> 'limit')::integer,
+    (request ->> 'offset')::bigint,
+    coalesce((request ->> 'explain')::boolean, false)
+  );
+end
+$$;
+comment on function api.search_profiles(jsonb) is
+  'Profiles for {q, vector, model, interests, cities, countries, limit, offset, explain}: for a known caller at a semantic ratio of 0.7 and
+with their own context, for anybody else at 0.5. Definer, because nobody reads the index: this is the one way to see it.';
+grant execute on function api.search_profiles(jsonb) to edge_functions;
