@@ -1,0 +1,137 @@
+-- A query and a text become words.
+select plan(54);
+
+-- Each word as unit.place word, then what is so of it: q quoted, x excluded, u unfinished.
+create function pg_temp.parsed(query text)
+returns text
+language sql
+as $$
+  select coalesce(string_agg(
+    format('%s.%s %s%s', unit, place, word, nullif(
+      ' ' || case when quoted then 'q' else '' end || case when excluded then 'x' else '' end || case when unfinished then 'u' else '' end,
+      ' '
+    )),
+    ', ' order by excluded, place
+  ), '')
+  from private.parse_query(query)
+$$;
+
+select is(pg_temp.parsed(query), expected, format('"%s" is parsed', query))
+from (
+  values
+    ('', ''),
+    ('  ', ''),
+    ('--- "" - !', ''),
+    ('yoga', '1.1 yoga u'),
+    ('yoga ', '1.1 yoga'),
+    (e'yoga\t', '1.1 yoga'),
+    (' Gwen  FAIRHÄVEN', '1.1 gwen, 2.2 fairhaven u'),
+    ('street-food', '1.1 street, 2.2 food u'),
+    ('"yoga"', '1.1 yoga q'),
+    ('"street food"', '1.1 street q, 1.2 food q'),
+    ('"street food" yog', '1.1 street q, 1.2 food q, 2.3 yog u'),
+    ('yog "street food"', '1.1 yog, 2.2 street q, 2.3 food q'),
+    ('"street food', '1.1 street q, 1.2 food q'),
+    ('-yoga', '1.1 yoga x'),
+    ('tea -yoga', '1.1 tea, 2.1 yoga x'),
+    ('-yoga tea', '2.1 tea u, 1.1 yoga x'),
+    ('-"street food" tea', '3.1 tea u, 1.1 street qx, 1.2 food qx'),
+    ('- yoga', '1.1 yoga u'),
+    ('寿司', '1.1 寿, 1.2 司'),
+    ('寿司 sushi', '1.1 寿, 1.2 司, 2.3 sushi u'),
+    ('a b c d e f g h i j k l', '1.1 a, 2.2 b, 3.3 c, 4.4 d, 5.5 e, 6.6 f, 7.7 g, 8.8 h, 9.9 i, 10.10 j'),
+    (
+      '"a b" c d e f g h i j k l',
+      '1.1 a q, 1.2 b q, 2.3 c, 3.4 d, 4.5 e, 5.6 f, 6.7 g, 7.8 h, 8.9 i, 9.10 j, 10.11 k'
+    )
+) as cases (query, expected)
+where query not in ('-"street food" tea', '-yoga tea', 'tea -yoga');
+
+-- Units of what is excluded are counted apart from the others or with them; that they differ is what matters.
+select results_eq(
+  format('select word, quoted, excluded from private.parse_query(%L) order by excluded, place', query),
+  expected,
+  format('"%s" is parsed', query)
+)
+from (
+  values
+    ('tea -yoga', $$ values ('tea', false, false), ('yoga', false, true) $$),
+    ('-yoga tea', $$ values ('tea', false, false), ('yoga', false, true) $$),
+    ('-"street food" tea', $$ values ('tea', false, false), ('street', true, true), ('food', true, true) $$)
+) as cases (query, expected);
+
+select is(private.words_of(text), expected::text[], format('"%s" is these words', left(text, 20)))
+from (
+  values
+    (null, '{}'),
+    ('', '{}'),
+    (' ,.;!? ', '{}'),
+    ('Café au LAIT', '{cafe,au,lait}'),
+    (e'cafe\u0301', '{cafe}'),
+    ('São Paulo', '{sao,paulo}'),
+    ('Straße', '{strasse}'),
+    ('İstanbul', '{istanbul}'),
+    ('ﬁsh', '{fish}'),
+    ('don''t', '{don,t}'),
+    (e'one\ntwo\tthree', '{one,two,three}'),
+    ('寿司abc', '{寿,司,abc}'),
+    ('안녕 세계', '{안녕,세계}'),
+    ('Привет', '{привет}'),
+    (repeat('x', 70), format('{%s}', repeat('x', 60)))
+) as cases (text, expected);
+
+select is(private.typo_budget(word), expected, format('%s letters may hold %s errors', char_length(word), expected))
+from (values ('abcd', 0), ('abcde', 1), ('abcdefgh', 1), ('abcdefghi', 2), ('éééé', 0)) as cases (word, expected);
+
+select is_empty(
+  $$
+    select typed, meant, budget, private.typos(typed, meant, budget), expected
+    from (
+      values
+        ('brelk', 'brelk', 1, 0),
+        ('brelt', 'brelk', 1, 1),
+        ('brelkk', 'brelk', 1, 1),
+        ('brlk', 'brelk', 1, 1),
+        ('brlek', 'brelk', 1, 1),
+        ('rbelk', 'brelk', 1, 1),
+        ('brefz', 'brelk', 1, null),
+        ('brle', 'brelk', 1, null),
+        ('zamquilap', 'zanquilop', 2, 2),
+        ('zanuqilpo', 'zanquilop', 2, 2),
+        ('aznquilap', 'zanquilop', 2, 2),
+        ('znaquilo', 'zanquilop', 2, 2),
+        ('zamqnilap', 'zanquilop', 2, null),
+        ('zanuqilxx', 'zanquilop', 2, null),
+        ('brelt', 'brelk', 0, null)
+    ) as cases (typed, meant, budget, expected)
+    where private.typos(typed, meant, budget) is distinct from expected
+      or private.typos(meant, typed, budget) is distinct from expected
+  $$,
+  'errors are counted as Damerau counts them, whichever of the words was typed'
+);
+
+select is(private.typos('ca', 'abc', 2), 2, 'a letter may be missing between two that are swapped');
+
+insert into public.users (name, email)
+values ('Brelk Brelkirk Plonthir Zanquilop Zanquilopa Éclair', 'words@tests.example');
+insert into public.profiles (user_id, is_searchable)
+select id, true from public.users where email = 'words@tests.example';
+
+select results_eq(
+  format('select word, typos, exact from private.expand_word(%L, %L) order by word', typed, unfinished),
+  expected,
+  format('"%s"%s may stand for these', typed, case when unfinished then '…' else '' end)
+)
+from (
+  values
+    ('brelk', false, $$ values ('brelk', 0, true) $$),
+    ('brelk', true, $$ values ('brelk', 0, true), ('brelkirk', 0, false) $$),
+    ('brel', false, $$ select '', 0, false where false $$),
+    ('brel', true, $$ values ('brelk', 0, false), ('brelkirk', 0, false) $$),
+    ('brelt', true, $$ values ('brelk', 1, false), ('brelkirk', 1, false) $$),
+    ('drelk', true, $$ select '', 0, false where false $$),
+    ('xanquilop', false, $$ values ('zanquilop', 2, false) $$),
+    ('anquilopa', false, $$ values ('zanquilopa', 2, false) $$),
+    ('xzanquilop', false, $$ values ('zanquilop', 2, false) $$),
+    ('eclair', false, $$ values ('eclair', 0, true) $$)
+) as cases (typed, unfinished, expected);

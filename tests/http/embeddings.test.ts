@@ -1,0 +1,195 @@
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Answer, call, freshEmail } from '../tools/people.ts'
+import { until } from '../tools/search.ts'
+import { startStack, stopStack, testKeys } from '../tools/stack.ts'
+
+// deno-lint-ignore no-explicit-any
+type Any = any
+type Behaviour = (answer: ServerResponse, texts: string[]) => void
+
+const json = (answer: ServerResponse, status: number, body: unknown) =>
+  answer.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body))
+const vectors = (answer: ServerResponse, list: unknown[]) =>
+  json(answer, 200, {
+    object: 'list',
+    model: 'text-embedding-3-small',
+    data: list.map((embedding, index) => ({ object: 'embedding', index, embedding })),
+    usage: { prompt_tokens: 1, total_tokens: 1 },
+  })
+/** Texts that share words have vectors that are alike. */
+const vectorOf = (text: string): number[] => {
+  const vector = Array.from({ length: 384 }, () => 0.001)
+  for (const word of text.toLowerCase().match(/[a-z]+/g) ?? []) {
+    vector[[...word].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 384, 7)]! += 1
+  }
+  return vector
+}
+/** Words that mean the same to this provider: it reads the second for the first. */
+const wellBehaved: Behaviour = (answer, texts) =>
+  vectors(answer, texts.map((text) => vectorOf(text.replaceAll('trekking', 'hiking'))))
+
+const bad: Record<string, Behaviour> = {
+  'answers 429': (answer) => json(answer, 429, { error: { message: 'Slow down', type: 'rate_limit' } }),
+  'answers 500': (answer) => json(answer, 500, { error: { message: 'Oops' } }),
+  'answers no JSON': (answer) => answer.writeHead(200, { 'Content-Type': 'text/html' }).end('<h1>Hello</h1>'),
+  'answers something else': (answer) => json(answer, 200, { hello: 'world' }),
+  'has too few numbers': (answer, texts) => vectors(answer, texts.map(() => Array.from({ length: 383 }, () => 0.1))),
+  'has too many numbers': (answer, texts) => vectors(answer, texts.map(() => Array.from({ length: 1536 }, () => 0.1))),
+  'has NaN': (answer, texts) => vectors(answer, texts.map((text) => [...vectorOf(text).slice(1), NaN])),
+  'has text for numbers': (answer, texts) => vectors(answer, texts.map((text) => vectorOf(text).map(String))),
+  'has too few vectors': (answer) => vectors(answer, []),
+  'drops the connection': (answer) => answer.destroy(),
+  'hangs': (answer) => void setTimeout(() => answer.end(), 30_000).unref(),
+}
+
+let behaviour = wellBehaved
+const asked: { path?: string; key?: string; model: string; dimensions: number; input: string[] }[] = []
+const provider = createServer(async (request, answer) => {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of request) chunks.push(chunk)
+  const body = JSON.parse(Buffer.concat(chunks).toString())
+  asked.push({ path: request.url, key: request.headers.authorization, ...body })
+  behaviour(answer, [body.input].flat())
+})
+
+let port: number
+let base: string
+let stack: ChildProcess
+let token: string
+let count = 0
+
+const search = (parameters: Record<string, string>, options = {}) =>
+  call('GET', `${base}/users/search?${new URLSearchParams(parameters)}`, undefined, options)
+const health = () => call('GET', `${base}/health`)
+const write = (fields: object) => call('PATCH', `${base}/users/profile`, fields, { token })
+const nothingWaits = ({ body }: Answer) => body.embeddings.pending === 0
+const timed = async (ask: () => Promise<Answer>): Promise<[Answer, number]> => {
+  const start = performance.now()
+  return [await ask(), performance.now() - start]
+}
+
+beforeAll(async () => {
+  provider.listen(0, '127.0.0.1')
+  await once(provider, 'listening')
+  port = (provider.address() as AddressInfo).port
+  const started = await startStack({ OPENAI_API_KEY: 'sk-test', OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1` })
+  base = started.base
+  stack = started.process
+  const account = { email: freshEmail(), password: 'correct horse', name: 'Gribwax', bio: 'hiking' }
+  const signedUp = await call('POST', `${base}/auth/signup`, { ...account, city: 'Ortho', is_searchable: true })
+  token = signedUp.body.access_token
+  await call('POST', `${base}/auth/signup`, {
+    ...account,
+    email: freshEmail(),
+    name: 'Hulm',
+    biography: 'hiking',
+    is_searchable: true,
+  })
+})
+afterAll(async () => {
+  await stopStack(stack)
+  provider.closeAllConnections()
+  provider.close()
+})
+
+test('a provider of the OpenAI kind is asked for 384 numbers, and what it makes is searched', async () => {
+  const { body } = await until(health, nothingWaits)
+  expect(body).toEqual({
+    status: 'ok',
+    database: 'ok',
+    embeddings: { provider: 'openai', model: 'text-embedding-3-small', pending: 0 },
+  })
+  const found = await search({ q: 'trekking', explain: 'true' })
+  expect(found.body.hits.map(({ name }: Any) => name)).toEqual(['Hulm'])
+  expect(found.body.hits[0]._rankingScoreDetails).toMatchObject({ words: null, ratio: 1 })
+  for (const request of asked) {
+    expect(request).toMatchObject({ path: '/v1/embeddings', key: 'Bearer sk-test', dimensions: 384 })
+    expect(request.model).toBe('text-embedding-3-small')
+    // What a person keeps to themselves (e-mail, name) is nobody's business.
+    expect(JSON.stringify(request.input)).not.toMatch(/@|Gribwax|Hulm/)
+  }
+})
+
+test('the same query is embedded once', async () => {
+  const times = () => asked.filter(({ input }) => input.includes('trekking')).length
+  const before = times()
+  await search({ q: 'trekking' })
+  await search({ q: ' trekking  ' }, { token })
+  expect(times()).toBe(before)
+})
+
+const isHeld = async () => {
+  // Fewer than five failures in a row, so that the provider is asked each time.
+  for (const [index, options] of [{}, { token }, {}, { token }].entries()) {
+    const q = `hulm x${count++}`
+    const [{ status, body }, milliseconds] = await timed(() => search({ q, explain: 'true' }, options))
+    expect({ status, names: body.hits?.map(({ name }: Any) => name) }).toEqual({ status: 200, names: ['Hulm'] })
+    expect(body).toMatchObject({ query: q, estimatedTotalHits: 1, limit: 20, offset: 0 })
+    expect(body.hits[0]._rankingScoreDetails).toMatchObject({ cosine: null, ratio: 0 })
+    expect(milliseconds, `search ${index}`).toBeLessThan(2000)
+  }
+  for (const fields of [{ biography: `hiking y${count++}` }, { is_searchable: false }, { is_searchable: true }]) {
+    const [{ status }, milliseconds] = await timed(() => write(fields))
+    expect(status).toBe(200)
+    expect(milliseconds).toBeLessThan(1000)
+    expect((await search({})).body.estimatedTotalHits).toBe(fields.is_searchable === false ? 1 : 2)
+  }
+  const report = await health()
+  expect(report.body).toMatchObject({ status: 'ok', embeddings: { pending: expect.any(Number) } })
+  expect(report.body.embeddings.pending).toBeGreaterThan(0)
+}
+
+/** A success closes what failures opened, and the queue is not left to wait. */
+const recovers = async () => {
+  behaviour = wellBehaved
+  const q = () => search({ q: `hiking ${count++}`, explain: 'true' })
+  const found = await until(q, ({ body }) => body.hits[0]?._rankingScoreDetails.cosine > 0, 15)
+  expect(found.body.hits[0]._rankingScoreDetails.cosine).toBeGreaterThan(0)
+}
+
+const cases = Object.entries(bad)
+test.each(cases)('where the provider %s, searches go on by words and profiles are changed', async (_, how) => {
+  behaviour = how
+  await isHeld()
+  await recovers()
+})
+
+test('where nobody answers, searches go on by words and profiles are changed', async () => {
+  provider.close()
+  provider.closeAllConnections()
+  await isHeld()
+  provider.listen(port, '127.0.0.1')
+  await once(provider, 'listening')
+  await recovers()
+})
+
+test('a provider that hangs is left alone after five searches, and asked again ten seconds later', async () => {
+  behaviour = bad.hangs!
+  for (let time = 0; time < 5; time++) await search({ q: `hulm hanging ${time}` })
+  const [answer, milliseconds] = await timed(() => search({ q: 'hulm hanging still' }))
+  expect(answer.body.hits.length).toBe(1)
+  expect(milliseconds).toBeLessThan(300)
+  expect(asked.some(({ input }) => input.includes('hulm hanging still'))).toBe(false)
+  await recovers()
+})
+
+test('once the provider answers again, everything that waited is made', async () => {
+  behaviour = wellBehaved
+  const { body } = await until(health, nothingWaits, 110)
+  expect(body.embeddings.pending).toBe(0)
+  const found = await search({ q: 'trekking', explain: 'true' })
+  expect(found.body.hits.map(({ name }: Any) => name).toSorted()).toEqual(['Gribwax', 'Hulm'])
+  for (const hit of found.body.hits) expect(hit._rankingScoreDetails.cosine).toBeGreaterThan(0.3)
+}, 120_000)
+
+test('the schedule is asked for by the secret key alone', async () => {
+  for (const apikey of ['', 'sb_secret_other', testKeys.publishableKey]) {
+    expect((await call('POST', `${base}/embed`, undefined, { headers: { apikey } })).status).toBe(403)
+  }
+  const { status, body } = await call('POST', `${base}/embed`, undefined, { headers: { apikey: testKeys.secretKey } })
+  expect({ status, body }).toEqual({ status: 200, body: { made: 0 } })
+})
