@@ -1,0 +1,139 @@
+/** The labelled set of tests/search/labelled in a fresh database, with the offline provider's vectors: what quality.ts and calibrate.ts share. */
+import { offline } from '../../functions/_shared/embeddings/offline.ts'
+import type { Database } from '../../supabase/local/database.ts'
+import { openPglite, openPostgres } from '../../supabase/local/database.ts'
+import { openPlatform } from '../../supabase/local/platform.ts'
+import { readSettings } from '../../supabase/local/settings.ts'
+
+interface Person {
+  key: string
+  name: string
+  first_name: string
+  last_name: string
+  age: number
+  city: string
+  country: string
+  interests: string[]
+  biography: string | null
+  bio: string
+  location: string
+}
+
+export interface Filters {
+  interests: string[]
+  cities: string[]
+  countries: string[]
+}
+
+export interface Query {
+  id: string
+  kind: string
+  q: string
+  filters: Filters
+  /** Profile id to grade: 3 exactly meant, 2 good, 1 somewhat; absent, not relevant. */
+  grades: Map<number, number>
+  vector: number[] | null
+}
+
+export const embedder = offline()
+
+const folder = new URL('../../tests/search/labelled/', import.meta.url)
+const read = (name: string) => JSON.parse(Deno.readTextFileSync(new URL(name, folder)))
+
+/** A database with schema and interests, and nobody in it: the one of DATABASE_URL, which must be empty, or PGlite in memory. */
+export const openEmpty = async (): Promise<Database> => {
+  const settings = readSettings({ DATABASE_URL: Deno.env.get('DATABASE_URL'), DATA_DIR: 'memory', SEED: 'none' })
+  const database = settings.databaseUrl ? await openPostgres(settings.databaseUrl) : await openPglite(null)
+  const keys = { jwtSecret: 'x'.repeat(32), publishableKey: 'sb_publishable_x', secretKey: 'sb_secret_x' }
+  await openPlatform(database, keys, settings)
+  return database
+}
+
+const makeVectors = async (database: Database): Promise<void> => {
+  await database.query('select private.adopt_model($1)', [embedder.model])
+  while (true) {
+    const [claimed] = await database.query('select private.claim_embeddings($1, 64) as jobs', [embedder.model])
+    const jobs = claimed!.jobs as { kind: string; id: number; text: string; content_hash: string }[]
+    if (jobs.length === 0) return
+    const vectors = await embedder.embed(jobs.map(({ text }) => text), new AbortController().signal)
+    const saved = jobs.map(({ kind, id, content_hash }, index) => ({
+      kind,
+      id,
+      content_hash,
+      embedding: vectors[index],
+    }))
+    await database.query('select private.save_embeddings($1, ($2::text)::jsonb)', [
+      embedder.model,
+      JSON.stringify(saved),
+    ])
+  }
+}
+
+const loadPeople = async (database: Database): Promise<Map<string, number>> => {
+  await database.query(
+    `
+    with people as (
+      select * from jsonb_to_recordset(($1::text)::jsonb) as person (
+        key text, name text, first_name text, last_name text, age integer, city text, country text, interests text[],
+        biography text, bio text, location text
+      )
+    ),
+    users as (
+      insert into public.users (name, email, bio, location)
+      select name, key || '@example.com', bio, location from people order by key
+      returning id, email
+    ),
+    profiles as (
+      insert into public.profiles (user_id, first_name, last_name, age, biography, country, city, is_searchable)
+      select users.id, first_name, last_name, age, biography, country, city, true
+      from people join users on users.email = key || '@example.com'
+      order by key
+      returning id, user_id
+    )
+    insert into public.profile_interests (profile_id, interest_id)
+    select profiles.id, interests.id
+    from people
+    join users on users.email = key || '@example.com'
+    join profiles on profiles.user_id = users.id
+    join public.interests on interests.name = any (people.interests)
+  `,
+    [JSON.stringify(read('profiles.json') as Person[])],
+  )
+  const rows = await database.query(
+    `select split_part(email, '@', 1) as key, profiles.id::integer as id
+     from public.users join public.profiles on profiles.user_id = users.id`,
+    [],
+  )
+  return new Map(rows.map(({ key, id }) => [String(key), Number(id)]))
+}
+
+// As functions/_shared/embeddings/query_vector.ts words it.
+const meaningOf = async (q: string): Promise<number[] | null> => {
+  const words = q.replace(/(^|\s)-("[^"]*"?|\S+)/g, ' ').replaceAll('"', ' ').trim().split(/\s+/)
+  const text = words.slice(0, 10).join(' ')
+  if (text === '') return null
+  const [vector] = await embedder.embed([text], new AbortController().signal)
+  return vector!.some((value) => value !== 0) ? vector! : null
+}
+
+/** Loads the profiles, makes their vectors, and answers with the queries. */
+export const loadLabelled = async (database: Database): Promise<Query[]> => {
+  const ids = await loadPeople(database)
+  await makeVectors(database)
+  const queries: Query[] = []
+  for (const { id, kind, q, filters = {}, grades } of read('queries.json')) {
+    queries.push({
+      id,
+      kind,
+      q,
+      filters: {
+        interests: filters.interests ?? [],
+        cities: filters.city ?? [],
+        countries: filters.country ?? [],
+      },
+      grades: new Map(Object.entries(grades).map(([key, grade]) => [ids.get(key)!, Number(grade)])),
+      vector: await meaningOf(q),
+    })
+  }
+  return queries
+}

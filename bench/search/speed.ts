@@ -1,0 +1,222 @@
+/**
+ * How long a search takes on Postgres with so many invented profiles (crowd.ts), in milliseconds of one connection that asks one query after
+ * the other: private.find_profiles by words and meaning, by words alone and filtered, beside the bare SQL of its two legs (which score, rank
+ * and count nothing) and, with --others, beside Orama and MiniSearch in this process, on the same documents and queries. Then how exact it
+ * is: the first twenty by meaning against a full scan, and filters that leave one profile in a hundred.
+ *
+ *   DATABASE_URL=… deno run -A bench/search/speed.ts 10000 [--others=FOLDER]
+ *
+ * The database is an empty one, or one that this bench has filled before; FOLDER is where somebody has installed @orama/orama and minisearch.
+ */
+import { createRequire } from 'node:module'
+import postgres from 'postgres'
+import { makeProfiles, makeQueries, model, type Profile, type Query } from './crowd.ts'
+import { openEmpty } from './labelled.ts'
+
+const url = Deno.env.get('DATABASE_URL')
+const count = Number(Deno.args[0])
+if (!url || !count) throw new Error('Give DATABASE_URL and how many profiles')
+const rounds = 3
+
+await (await openEmpty()).close()
+const sql = postgres(url, { max: 1, onnotice: () => {} })
+const interests = (await sql`select name from public.interests order by name`).map(({ name }) => String(name))
+const profiles = makeProfiles(count, interests)
+const queries = makeQueries(200, profiles)
+
+// Past the triggers, which take a profile at a time: the same functions make the entries, a thousand at once.
+const fill = async (): Promise<void> => {
+  const indexes = await sql`
+    select indexname, indexdef from pg_indexes
+    where schemaname = 'private' and indexname in ('search_entries_words_idx', 'search_entries_interest_keys_idx', 'search_entries_embedding_idx')`
+  for (const { indexname } of indexes) await sql.unsafe(`drop index private.${indexname}`)
+  await sql`set session_replication_role = replica`
+  for (let from = 0; from < profiles.length; from += 1000) {
+    const some = profiles.slice(from, from + 1000)
+    const people = JSON.stringify(
+      some.map(({ embedding, ...person }) => ({ ...person, embedding: JSON.stringify(embedding) })),
+    )
+    await sql`
+      with people as materialized (
+        select * from jsonb_to_recordset(${people}::text::jsonb) as person (
+          id bigint, name text, first_name text, last_name text, city text, country text, biography text, interests text[], embedding text
+        )
+      ),
+      users as (
+        insert into public.users (id, name, email) overriding system value
+        select id, name, id || '@example.com' from people
+      ),
+      profiles as (
+        insert into public.profiles (id, user_id, first_name, last_name, biography, city, country, is_searchable) overriding system value
+        select id, id, first_name, last_name, biography, city, country, true from people
+        returning *
+      ),
+      placed as materialized (
+        select people.*, private.spots_of(profiles, people.name, people.interests) as spots
+        from people join profiles on profiles.id = people.id
+      )
+      insert into private.search_entries (
+        profile_id, user_id, name, biography, city, country, interests, interest_keys, city_key, country_key, words, spots,
+        content_hash, model, embedding
+      )
+      select
+        id, id, name, biography, city, country, interests, array(select private.fold(interest) from unnest(interests) as interest),
+        private.fold(city), private.fold(country), private.words_from_spots(spots), spots, md5(biography), ${model},
+        embedding::extensions.halfvec
+      from placed`
+  }
+  await sql`
+    insert into private.search_lexicon (word, entries)
+    select word, count(*) from private.search_entries, jsonb_object_keys(spots - '') as word group by word`
+  await sql`set session_replication_role = origin`
+  await sql`set maintenance_work_mem = '1GB'`
+  for (const { indexdef } of indexes) await sql.unsafe(indexdef)
+  await sql`vacuum analyze private.search_entries`
+  await sql`vacuum analyze private.search_lexicon`
+}
+
+const started = performance.now()
+const [before] = await sql`select count(*)::integer as entries from private.search_entries`
+if (before!.entries === 0) await fill()
+else if (before!.entries !== count) throw new Error(`The database holds ${before!.entries} profiles already`)
+const [size] = await sql`select count(*)::integer as words from private.search_lexicon`
+console.log(`${count} profiles, ${size!.words} words, ready in ${((performance.now() - started) / 1000).toFixed(0)} s`)
+
+interface Answer {
+  hits: { id: number }[]
+  estimatedTotalHits: number
+}
+
+const find = async (
+  { q, vector, filters }: Query,
+  by: { meaning: boolean; ratio?: number; limit?: number },
+): Promise<Answer> => {
+  const [row] = await sql.unsafe(
+    'select private.find_profiles($1, $2::text::extensions.halfvec, $3, $4, ($5::text)::jsonb, null, $6, 0, false)::text as answer',
+    [q, by.meaning ? JSON.stringify(vector) : null, model, by.ratio ?? 0.5, JSON.stringify(filters), by.limit ?? 20],
+    { prepare: true },
+  )
+  return JSON.parse(row!.answer)
+}
+const anyWord = (q: string): string => q.toLowerCase().split(/\s+/).filter(Boolean).join(' | ')
+const everyWord = (q: string): string => q.toLowerCase().split(/\s+/).filter(Boolean).join(' & ')
+const bareWords = ({ q }: Query, form: (q: string) => string) =>
+  sql.unsafe(
+    `select profile_id from private.search_entries where words @@ to_tsquery('simple', $1) limit 20`,
+    [form(q)],
+    { prepare: true },
+  )
+const neighbours = ({ vector }: Query) =>
+  sql.unsafe(
+    `select profile_id from private.search_entries order by embedding operator(extensions.<=>) $1::text::extensions.halfvec limit 20`,
+    [JSON.stringify(vector)],
+    { prepare: true },
+  )
+
+const percentile = (values: number[], share: number): number =>
+  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))]!
+
+const time = async (name: string, some: Query[], ask: (query: Query) => unknown): Promise<void> => {
+  for (const query of some.slice(0, 20)) await ask(query)
+  const took: number[] = []
+  for (let round = 0; round < rounds; round++) {
+    for (const query of some) {
+      const start = performance.now()
+      await ask(query)
+      took.push(performance.now() - start)
+    }
+  }
+  const cells = [0.5, 0.95, 0.99].map((share) => percentile(took, share).toFixed(1).padStart(8))
+  console.log(`${name.padEnd(44)}${cells.join('')}`)
+}
+
+const isFiltered = ({ filters }: Query): boolean => Object.values(filters).some((list) => list.length > 0)
+const free = queries.filter((query) => !isFiltered(query))
+const filtered = queries.filter(isFiltered)
+
+console.log(`${''.padEnd(44)}     p50     p95     p99`)
+await time(`words and meaning (${free.length} queries)`, free, (query) => find(query, { meaning: true }))
+await time('words alone', free, (query) => find(query, { meaning: false }))
+await time(`words and meaning, filtered (${filtered.length})`, filtered, (query) => find(query, { meaning: true }))
+await time('words alone, filtered', filtered, (query) => find(query, { meaning: false }))
+await time('bare SQL: GIN, any word, limit 20', free, (query) => bareWords(query, anyWord))
+await time('bare SQL: GIN, every word, limit 20', free, (query) => bareWords(query, everyWord))
+await sql`set hnsw.ef_search = 100`
+await time('bare SQL: HNSW, limit 20', free, neighbours)
+
+interface Others {
+  orama: {
+    create: (options: unknown) => Promise<unknown>
+    insertMultiple: (database: unknown, documents: unknown[], batch?: number) => Promise<unknown>
+    search: (database: unknown, query: unknown) => Promise<unknown>
+  }
+  MiniSearch: new (options: unknown) => {
+    addAll: (documents: unknown[]) => void
+    search: (query: string, options?: unknown) => unknown[]
+  }
+}
+
+const compareWith = async ({ orama, MiniSearch }: Others, documents: Profile[]): Promise<void> => {
+  const fields = ['name', 'city', 'country', 'biography', 'first_name', 'last_name']
+  const database = await orama.create({
+    schema: {
+      ...Object.fromEntries(fields.map((field) => [field, 'string'])),
+      interests: 'string[]',
+      embedding: 'vector[384]',
+    },
+  })
+  await orama.insertMultiple(database, documents.map((document) => ({ ...document, id: String(document.id) })), 1000)
+  const hybrid = ({ q, vector }: Query) =>
+    orama.search(database, {
+      mode: 'hybrid',
+      term: q.trim(),
+      vector: { value: vector, property: 'embedding' },
+      similarity: 0.13,
+      tolerance: 1,
+      limit: 20,
+    })
+  await time('Orama hybrid, in process, tolerance 1', free, hybrid)
+  const engine = new MiniSearch({
+    fields: [...fields, 'interests'],
+    extractField: (document: Record<string, unknown>, field: string) => String(document[field] ?? ''),
+  })
+  engine.addAll(documents)
+  await time(
+    'MiniSearch, in process, words alone',
+    free,
+    ({ q }) => engine.search(q, { prefix: true, fuzzy: 0.2 }).slice(0, 20),
+  )
+}
+
+const folder = Deno.args.find((arg) => arg.startsWith('--others='))?.slice('--others='.length)
+if (folder) {
+  const load = createRequire(new URL('x.js', `file://${Deno.realPathSync(folder)}/`))
+  await compareWith({ orama: load('@orama/orama'), MiniSearch: load('minisearch') }, profiles)
+}
+
+let found = 0
+for (const query of free) {
+  const { hits } = await find({ ...query, q: '' }, { meaning: true, ratio: 1 })
+  const exact = await sql.unsafe(
+    `select profile_id::integer as id from private.search_entries
+     order by (embedding operator(extensions.<=>) $1::text::extensions.halfvec) + 0, profile_id limit 20`,
+    [JSON.stringify(query.vector)],
+  )
+  const ids = new Set(hits.map(({ id }) => id))
+  found += exact.filter(({ id }) => ids.has(id)).length / exact.length
+}
+console.log(`\nfirst twenty by meaning, against a full scan: ${(found / free.length * 100).toFixed(1)} %`)
+
+const rare = await sql`
+  select city, count(*)::integer as people from private.search_entries group by city order by abs(count(*) - ${
+  count / 100
+}) limit 5`
+for (const { city, people } of rare) {
+  const { estimatedTotalHits, hits } = await find(
+    { ...free[0]!, q: '', filters: { interests: [], cities: [city], countries: [] } },
+    { meaning: true, limit: 1000 },
+  )
+  console.log(`a city of ${people} people: ${hits.length} hits, total ${estimatedTotalHits}`)
+}
+await sql.end()
+Deno.exit(0)
