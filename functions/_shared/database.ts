@@ -29,7 +29,7 @@ const connect = (): Query => {
     max: 3,
     idle_timeout: 60,
     connect_timeout: 5,
-    // Whoever the URL logs in as, nothing runs with more rights than the doors' own role.
+    // Whoever the URL logs in as, the connection starts in the doors' own role. (Supabase's pooler drops this; give it a direct address.)
     connection: { application_name: 'edge_functions', role: 'edge_functions' },
     onnotice: () => {},
   })
