@@ -3,8 +3,13 @@
 #   usage: tests/postgres/run.sh [arguments of vitest]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-bash tests/postgres/install.sh
-psql=(.cache/postgres17/usr/lib/postgresql/17/bin/psql -X -q -h 127.0.0.1 -U supabase_admin)
+export PREFIX=$PWD/.cache/postgres17
+# As root the server runs as nobody, who may not enter every folder that a clone can be in.
+if [ "$(id -u)" = 0 ] && ! setpriv --reuid=nobody --regid=nogroup --clear-groups test -r "$PWD/package.json"; then
+  PREFIX=/tmp/postgres17-unpacked
+fi
+bash tests/postgres/install.sh "$PREFIX"
+psql=("$PREFIX"/usr/lib/postgresql/17/bin/psql -X -q -h 127.0.0.1 -U supabase_admin)
 port=${POSTGRES_TEST_PORT:-$(node -e 'const s = require("net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close() })')}
 # Under /tmp, because the server runs as nobody, who may not enter every home.
 data=$(mktemp -d /tmp/postgres17.XXXXXX)
