@@ -8,5 +8,4 @@ deno fmt --check --quiet
 deno lint --quiet
 deno check --quiet functions supabase tests docs vitest.config.ts
 deno run -A docs/write_openapi.ts --check
-deno run -A supabase/local/derive_migration.ts --check
 node tests/tools/same_versions.mjs
