@@ -61,7 +61,6 @@ create table private.search_entries (
   city_key text,
   country_key text,
   words tsvector not null,
-  spots jsonb not null,
   content_hash text not null,
   model text references private.search_models (name) on delete set null,
   embedding extensions.halfvec(384)
@@ -69,23 +68,33 @@ create table private.search_entries (
 comment on table private.search_entries is
   'The profiles in the search, and no other: searchable, and the owner active.';
 comment on column private.search_entries.words is
-  'Every word, for finding: weight A name, first and last name, B interests, C city and country, D biography.';
-comment on column private.search_entries.spots is
-  'Every word with the places it stands at, for scoring: attribute * 1,000,000 + element * 10,000 + position from 0. Looking a word up
-here takes a sixth of unnesting the tsvector. The empty word marks where each text ends.';
+  'Every word, for phrases: weight A name, first and last name, B interests, C city and country, D biography.';
 comment on column private.search_entries.content_hash is 'Of the text that the embedding is made from; a profile whose text did not change needs no new one.';
--- Out of line, so that rows stay small where only keys and vectors are read.
+-- Out of line what only hits show, in line what every candidate is measured by: fetched from beside the table, a hundred neighbours take 6.5 ms
+-- instead of 1.2.
 alter table private.search_entries alter column biography set storage external;
+alter table private.search_entries alter column embedding set storage plain;
 alter table private.search_entries enable row level security;
 
 create index search_entries_user_id_idx on private.search_entries (user_id);
 create index search_entries_model_idx on private.search_entries (model);
-create index search_entries_words_idx on private.search_entries using gin (words) with (fastupdate = off);
 create index search_entries_interest_keys_idx on private.search_entries using gin (interest_keys) with (fastupdate = off);
 create index search_entries_city_key_idx on private.search_entries (city_key);
 create index search_entries_country_key_idx on private.search_entries (country_key);
 create index search_entries_embedding_idx on private.search_entries using hnsw (embedding extensions.halfvec_cosine_ops);
 comment on index private.search_entries_embedding_idx is 'Neighbours by meaning; filters are checked while it is walked, never after.';
+
+create table private.search_postings (
+  word text collate "C",
+  profile_id bigint not null references private.search_entries (profile_id) on delete cascade,
+  spots integer[] not null,
+  primary key (word, profile_id) include (spots)
+);
+comment on table private.search_postings is
+  'Who has each word, and where it stands: attribute * 1,000,000 + element * 10,000 + position from 0. The empty word marks where
+each text ends. A thousand candidates are read from here in a sixth of the time that documents with all their words take.';
+create index search_postings_profile_id_idx on private.search_postings (profile_id);
+alter table private.search_postings enable row level security;
 
 create table private.search_lexicon (
   word text collate "C" primary key,
@@ -145,7 +154,7 @@ as $$
     group by word
   ) as grouped
 $$;
-comment on function private.spots_of(public.profiles, text, text[]) is 'Where each word of a profile stands; see search_entries.spots.';
+comment on function private.spots_of(public.profiles, text, text[]) is 'Where each word of a profile stands; see search_postings.';
 
 create function private.words_from_spots(spots jsonb)
 returns tsvector
@@ -171,4 +180,4 @@ as $$
     cross join lateral (select value::integer as spot from jsonb_array_elements(list)) as placed
   ) as placed
 $$;
-comment on function private.words_from_spots(jsonb) is 'The same words as a tsvector, for the index that finds them.';
+comment on function private.words_from_spots(jsonb) is 'The same words as a tsvector, in which phrases are found.';

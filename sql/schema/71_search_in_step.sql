@@ -30,12 +30,12 @@ begin
   hash := md5(concat_ws(e'\n', array_to_string(likes, ', '), shown.city, shown.country, shown.biography));
   insert into private.search_entries as entry (
     profile_id, user_id, name, biography, city, country, interests, image_url,
-    interest_keys, city_key, country_key, words, spots, content_hash
+    interest_keys, city_key, country_key, words, content_hash
   )
   values (
     profile, owner.id, owner.name, shown.biography, shown.city, shown.country, likes, shown.image_url,
     array(select private.fold(trim(name)) from unnest(likes) as name),
-    private.fold(trim(shown.city)), private.fold(trim(shown.country)), private.words_from_spots(fresh), fresh, hash
+    private.fold(trim(shown.city)), private.fold(trim(shown.country)), private.words_from_spots(fresh), hash
   )
   on conflict (profile_id) do update set
     name = excluded.name,
@@ -48,14 +48,20 @@ begin
     city_key = excluded.city_key,
     country_key = excluded.country_key,
     words = excluded.words,
-    spots = excluded.spots,
     content_hash = excluded.content_hash,
     -- A vector of a text that is gone would find what its owner took back.
     embedding = case when entry.content_hash = excluded.content_hash then entry.embedding end,
     model = case when entry.content_hash = excluded.content_hash then entry.model end
-  where (entry.spots, entry.image_url, entry.name, entry.biography, entry.city, entry.country, entry.interests)
+  where (entry.words, entry.image_url, entry.name, entry.biography, entry.city, entry.country, entry.interests)
     is distinct from
-    (excluded.spots, excluded.image_url, excluded.name, excluded.biography, excluded.city, excluded.country, excluded.interests);
+    (excluded.words, excluded.image_url, excluded.name, excluded.biography, excluded.city, excluded.country, excluded.interests);
+  if found then
+    delete from private.search_postings where profile_id = profile and not fresh ? word;
+    insert into private.search_postings (word, profile_id, spots)
+    select word, profile, array(select spot::integer from jsonb_array_elements_text(list) as spot)
+    from jsonb_each(fresh) as standing (word, list)
+    on conflict (word, profile_id) do update set spots = excluded.spots where search_postings.spots <> excluded.spots;
+  end if;
 end
 $$;
 comment on function private.refresh_search_entry(bigint) is
@@ -181,7 +187,7 @@ as $$
 $$;
 comment on function private.count_words(private.search_lexicon[]) is 'Adds to and takes from the lexicon; a word that no entry has any more is gone.';
 
-create function private.follow_entries()
+create function private.follow_postings()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -191,28 +197,11 @@ begin
   if tg_op = 'INSERT' then
     select array_agg(row(word, entries)::private.search_lexicon)
     into deltas
-    from (select word, count(*)::integer as entries from added, jsonb_object_keys(spots - '') as word group by word) as counts;
-  elsif tg_op = 'DELETE' then
-    select array_agg(row(word, entries)::private.search_lexicon)
-    into deltas
-    from (select word, -count(*)::integer as entries from gone, jsonb_object_keys(spots - '') as word group by word) as counts;
+    from (select word, count(*)::integer as entries from added where word <> '' group by word) as counts;
   else
     select array_agg(row(word, entries)::private.search_lexicon)
     into deltas
-    from (
-      select word, sum(one)::integer as entries
-      from (
-        select word, 1 as one
-        from added join gone using (profile_id), jsonb_object_keys(added.spots - '') as word
-        where added.spots is distinct from gone.spots
-        union all
-        select word, -1
-        from added join gone using (profile_id), jsonb_object_keys(gone.spots - '') as word
-        where added.spots is distinct from gone.spots
-      ) as changes
-      group by word
-      having sum(one) <> 0
-    ) as counts;
+    from (select word, -count(*)::integer as entries from gone where word <> '' group by word) as counts;
   end if;
   if deltas is not null then
     -- As in refresh_search_entry, for entries that go with their profile.
@@ -222,22 +211,16 @@ begin
   return null;
 end
 $$;
-comment on function private.follow_entries() is 'The lexicon follows the entries. Definer, as refresh_search_entry.';
+comment on function private.follow_postings() is 'The lexicon follows the postings. Definer, as refresh_search_entry.';
 
-create trigger follow_added_entries
-  after insert on private.search_entries
+create trigger follow_added_postings
+  after insert on private.search_postings
   referencing new table as added
   for each statement
-  execute function private.follow_entries();
+  execute function private.follow_postings();
 
-create trigger follow_changed_entries
-  after update on private.search_entries
-  referencing new table as added old table as gone
-  for each statement
-  execute function private.follow_entries();
-
-create trigger follow_gone_entries
-  after delete on private.search_entries
+create trigger follow_gone_postings
+  after delete on private.search_postings
   referencing old table as gone
   for each statement
-  execute function private.follow_entries();
+  execute function private.follow_postings();

@@ -1,16 +1,26 @@
 -- How well an entry holds the words of a query.
 
-create type private.search_term as (place integer, unit integer, word text, typos integer, exact boolean, phrase tsquery);
+create type private.search_term as (
+  place integer,
+  unit integer,
+  word text,
+  typos integer,
+  exact boolean,
+  entries integer,
+  quoted boolean,
+  phrase tsquery
+);
 comment on type private.search_term is
-  'A word of the index that a word of the query may stand for: the place in the query, and the phrase it must stand in, if any.';
+  'A word of the index that a word of the query may stand for: the place in the query, how many entries have it, whether the query has it in
+quotes, and the phrase it must stand in, if any.';
 
-create function private.terms_of(query text)
+create function private.terms_of(words private.query_word[])
 returns private.search_term[]
 language sql stable security definer set search_path = ''
 as $$
   with parsed as (
     select *, count(*) over (partition by unit) > 1 as together
-    from private.parse_query(query)
+    from unnest(words)
     where not excluded
   ),
   phrases as (
@@ -19,19 +29,24 @@ as $$
     where together
     group by unit
   )
-  select array_agg(row(parsed.place, parsed.unit, meant.word, meant.typos, meant.exact, phrases.phrase)::private.search_term)
+  select array_agg(
+    row(
+      parsed.place, parsed.unit, meant.word, meant.typos, meant.exact, meant.entries, parsed.quoted, phrases.phrase
+    )::private.search_term
+  )
   from parsed
   left join phrases using (unit)
   cross join lateral (
-    select parsed.word, 0 as typos, true as exact
-    where parsed.together or parsed.quoted
+    select lexicon.word, 0 as typos, true as exact, lexicon.entries
+    from private.search_lexicon as lexicon
+    where (parsed.together or parsed.quoted) and lexicon.word = parsed.word
     union all
-    select expanded.word, expanded.typos, expanded.exact
+    select expanded.word, expanded.typos, expanded.exact, expanded.entries
     from private.expand_word(parsed.word, parsed.unfinished) as expanded
     where not (parsed.together or parsed.quoted)
   ) as meant
 $$;
-comment on function private.terms_of(text) is 'What a query looks for in the index. Definer, because callers do not read the lexicon.';
+comment on function private.terms_of(private.query_word[]) is 'What a query looks for in the index. Definer, because callers do not read the lexicon.';
 
 create function private.position_cost(distance integer)
 returns integer
@@ -60,111 +75,130 @@ create function private.keyword_scores(
   allowed integer[],
   weights integer[] default '{0, 1, 2, 3, 4, 5}'
 )
-returns table (profile_id bigint, score double precision, named boolean, details json)
+returns table (profile_id bigint, score double precision, named boolean, ranks integer[])
 language plpgsql stable security definer
 set search_path = ''
--- Postgres takes what these expressions yield for one row. Planned once for all callers, or joined by nested loops, a search with 800
--- candidates took minutes; so it takes milliseconds.
-set plan_cache_mode = 'force_custom_plan'
+-- Planning this anew for each call would take longer than doing it; and Postgres, who takes what these expressions yield for few rows, would
+-- join them by nested loops, which for 1,000 candidates took minutes.
+set plan_cache_mode = 'force_generic_plan'
 set enable_nestloop = off
 as $$
 declare
-  -- Looking words up one by one wins until there are about as many as an entry has.
-  many constant boolean := cardinality(terms) > 40;
   heaviest constant integer := (select max(weight) from unnest(weights) as weight);
 begin
   return query
-    with found as (
-      select entry.profile_id, term.place, term.typos, term.exact, (spot.value)::integer as spot
-      from private.search_entries as entry
-      cross join unnest(terms) as term
-      cross join lateral jsonb_array_elements(entry.spots -> term.word) as spot
-      where not many
-        and entry.profile_id = any (ids)
-        and (term.phrase is null or entry.words @@ term.phrase)
+    with postings as (
+      -- The words of few entries are read as they are; of the others, only what the candidates have. The offset keeps Postgres from reading
+      -- all postings there are.
+      select posting.*, term.place, term.typos, term.exact, term.phrase
+      from unnest(terms) as term
+      cross join lateral (
+        select listed.profile_id, listed.spots
+        from private.search_postings as listed
+        where listed.word = term.word
+        offset 0
+      ) as posting
+      join unnest(ids) as candidate (id) on candidate.id = posting.profile_id
+      where term.entries <= cardinality(ids)
       union all
-      select entry.profile_id, term.place, term.typos, term.exact, (spot.value)::integer
-      from private.search_entries as entry
-      cross join lateral jsonb_each(entry.spots) as held (word, spots)
-      join unnest(terms) as term on term.word = held.word
-      cross join lateral jsonb_array_elements(held.spots) as spot
-      where many
-        and entry.profile_id = any (ids)
-        and (term.phrase is null or entry.words @@ term.phrase)
+      select posting.*, term.place, term.typos, term.exact, term.phrase
+      from unnest(terms) as term
+      cross join lateral (
+        select listed.profile_id, listed.spots
+        from private.search_postings as listed
+        where listed.word = term.word and listed.profile_id = any (ids)
+        offset 0
+      ) as posting
+      where term.entries > cardinality(ids)
     ),
-    fewest as (
-      select *, min(found.typos) over (partition by found.profile_id, found.place) as least_typos
-      from found
+    found as materialized (
+      select postings.profile_id, postings.place, postings.typos, postings.exact, spot
+      from postings
+      cross join lateral unnest(postings.spots) as spot
+      where postings.phrase is null
+        or exists (
+          select
+          from private.search_entries as entry
+          where entry.profile_id = postings.profile_id and entry.words @@ postings.phrase
+        )
     ),
-    best as (
-      select *, dense_rank() over (partition by fewest.profile_id order by fewest.place) as nth
-      from fewest
-      where fewest.typos = fewest.least_typos
-    ),
-    matched as (
+    matched as materialized (
       select
-        best.profile_id,
-        best.place,
-        min(best.typos) as typos,
-        bool_or(best.exact) as exact,
-        bool_or(best.typos = 0 and best.spot < 1000000) as in_name,
-        -- The best attribute, and the best place within it.
+        found.profile_id,
+        found.place,
+        -- The fewest errors, then the best attribute, then the best place within it.
         min(
-          weights[best.spot / 1000000 + 1] * 100
-            + private.position_cost(abs(best.spot % 10000 - (best.place - 1)))
-        ) as standing
-      from best
-      group by best.profile_id, best.place
+          found.typos * 1000000
+            + weights[found.spot / 1000000 + 1] * 100 + private.position_cost(abs(found.spot % 10000 - (found.place - 1)))
+        ) as standing,
+        bool_or(found.exact) as exact,
+        bool_or(found.typos = 0 and found.spot < 1000000) as in_name
+      from found
+      group by found.profile_id, found.place
     ),
-    pairs as (
-      select one.profile_id, one.place, min(
-        least(3, case when other.spot > one.spot then other.spot - one.spot - 1 else one.spot - other.spot end)
-      ) as apart
-      from best as one
-      join best as other
-        on other.profile_id = one.profile_id
-        and other.place = one.place + 1
-        and other.spot / 10000 = one.spot / 10000
-      group by one.profile_id, one.place
-    ),
-    closeness as (
-      select pairs.profile_id, sum(3 - apart)::integer as saved
-      from pairs
-      group by pairs.profile_id
-    ),
-    openings as (
-      -- Texts that begin with the words found, in their order.
-      select best.profile_id, best.spot / 10000 as text, count(distinct best.nth) as words
-      from best
-      where best.exact and best.spot % 10000 = best.nth - 1
-      group by best.profile_id, best.spot / 10000
-    ),
-    tallies as (
+    tallies as materialized (
       select
         matched.profile_id,
         count(*)::integer as kept,
-        sum(matched.typos)::integer as typos,
-        sum(allowed[matched.place])::integer as allowance,
-        sum(matched.standing / 100)::integer as attributes,
+        sum(matched.standing / 1000000)::integer as typos,
+        greatest(sum(allowed[matched.place]), case when count(*) > 1 then count(*) else 0 end)::integer + 1 as typo_max,
+        sum(matched.standing % 1000000 / 100)::integer as attributes,
         sum(matched.standing % 100)::integer as positions,
         count(*) filter (where matched.exact)::integer as exacts,
-        count(*) filter (where matched.in_name) = asked as named
+        count(*) filter (where matched.in_name) = asked as named,
+        bit_or(1::bigint << least(matched.place, 62)) as places
       from matched
       group by matched.profile_id
+    ),
+    best as materialized (
+      select found.profile_id, found.place, found.spot
+      from found
+      join matched on matched.profile_id = found.profile_id and matched.place = found.place
+      where asked > 1 and found.typos = matched.standing / 1000000
+    ),
+    closeness as (
+      select pairs.profile_id, sum(3 - pairs.apart)::integer as saved
+      from (
+        select
+          one.profile_id,
+          min(least(3, case when other.spot > one.spot then other.spot - one.spot - 1 else one.spot - other.spot end)) as apart
+        from best as one
+        join best as other
+          on other.profile_id = one.profile_id
+          and other.place = one.place + 1
+          and other.spot / 10000 = one.spot / 10000
+        group by one.profile_id, one.place
+      ) as pairs
+      group by pairs.profile_id
+    ),
+    openings as (
+      -- Texts that begin with the words found, in their order: each stands where there are as many found places before its own.
+      select found.profile_id, found.spot / 10000 as text, tallies.kept
+      from found
+      join tallies on tallies.profile_id = found.profile_id
+      where found.exact
+        and found.place < 62
+        and found.spot % 10000 < asked
+        and found.spot % 10000 = bit_count((tallies.places & ((1::bigint << found.place) - 1))::bit(64))
+      group by found.profile_id, found.spot / 10000, tallies.kept
+      having count(*) = tallies.kept
     ),
     opened as (
       select
         openings.profile_id,
-        max(case when entry.spots -> '' @> to_jsonb(openings.text * 10000 + tallies.kept) then 3 else 2 end) as exactness
+        max(case when ends.spots @> array[openings.text * 10000 + openings.kept] then 3 else 2 end) as exactness
       from openings
-      join tallies on tallies.profile_id = openings.profile_id and tallies.kept = openings.words
-      join private.search_entries as entry on entry.profile_id = openings.profile_id
+      cross join lateral (
+        select listed.spots
+        from private.search_postings as listed
+        where listed.word = '' and listed.profile_id = openings.profile_id
+        offset 0
+      ) as ends
       group by openings.profile_id
     ),
-    ranks as (
+    placed as (
       select
         tallies.*,
-        greatest(tallies.allowance, case when kept > 1 then kept else 0 end) + 1 as typo_max,
         3 * (kept - 1) + 1 as proximity_max,
         3 * (kept - 1) - coalesce(closeness.saved, 0) as apart,
         heaviest * kept + 1 as attribute_max,
@@ -175,32 +209,47 @@ begin
       left join closeness on closeness.profile_id = tallies.profile_id
     )
     select
-      ranks.profile_id,
-      1
-        - (asked - kept) / asked::double precision
-        - ranks.typos / (asked::double precision * typo_max)
-        - apart / (asked::double precision * typo_max * proximity_max)
-        - attributes / (asked::double precision * typo_max * proximity_max * attribute_max)
-        - positions / (asked::double precision * typo_max * proximity_max * attribute_max * position_max)
-        - (3 - exactness) / (asked::double precision * typo_max * proximity_max * attribute_max * position_max * 3)
-        - case when exactness = 1 then
-            (kept - exacts) / (asked::double precision * typo_max * proximity_max * attribute_max * position_max * 3 * (kept + 1))
-          else 0 end,
-      ranks.named,
-      json_build_object(
-        'words', json_build_array(kept, asked),
-        'typo', json_build_array(typo_max - ranks.typos, typo_max),
-        'proximity', json_build_array(proximity_max - apart, proximity_max),
-        'attribute', json_build_array(attribute_max - attributes, attribute_max),
-        'position', json_build_array(position_max - positions, position_max),
-        'exactness', json_build_array(exactness, 3),
-        'exactWords', case when exactness = 1 then json_build_array(exacts + 1, kept + 1) end
-      )
-    from ranks;
+      placed.profile_id,
+      -- Horner: each rule's part is divided by the ranks of all rules before it.
+      1 - (
+        asked - kept + (
+          placed.typos + (
+            apart + (
+              attributes + (
+                positions + (
+                  3 - exactness + case when exactness = 1 then (kept - exacts) / (kept + 1)::double precision else 0 end
+                ) / 3
+              ) / position_max
+            ) / attribute_max
+          ) / proximity_max
+        ) / typo_max
+      ) / asked,
+      placed.named,
+      array[
+        kept, asked, placed.typos, typo_max, apart, proximity_max, attributes, attribute_max, positions, position_max, exactness, exacts
+      ]
+    from placed;
 end
 $$;
 comment on function private.keyword_scores(bigint[], private.search_term[], integer, integer[], integer[]) is
   'Meilisearch''s keyword score, 0 to 1, of entries that hold some of the terms: 1 - sum over its rules i of (max_i - rank_i) / product of
 max_j for j <= i, the closed form of its nested ranks. `asked` is how many words the query has, `allowed` how many errors each may
-hold, `weights` the order of the attributes name, interests, city, country, biography, first and last name. Details give [rank, max] of
-each rule. Definer, because callers do not read the index.';
+hold, `weights` the order of the attributes name, interests, city, country, biography, first and last name. `ranks` is what keyword_details
+reads. Definer, because callers do not read the index.';
+
+create function private.keyword_details(ranks integer[])
+returns json
+language sql immutable parallel safe set search_path = ''
+as $$
+  select json_build_object(
+    'words', json_build_array(ranks[1], ranks[2]),
+    'typo', json_build_array(ranks[4] - ranks[3], ranks[4]),
+    'proximity', json_build_array(ranks[6] - ranks[5], ranks[6]),
+    'attribute', json_build_array(ranks[8] - ranks[7], ranks[8]),
+    'position', json_build_array(ranks[10] - ranks[9], ranks[10]),
+    'exactness', json_build_array(ranks[11], 3),
+    'exactWords', case when ranks[11] = 1 then json_build_array(ranks[12] + 1, ranks[1] + 1) end
+  )
+  where ranks is not null
+$$;
+comment on function private.keyword_details(integer[]) is '[rank, max] of each of the rules that make a keyword score.';

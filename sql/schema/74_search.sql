@@ -8,23 +8,166 @@ as $$
 $$;
 comment on function private.as_keys(jsonb) is 'The values of a filter as facet keys: folded and trimmed.';
 
+create type private.search_filter as (
+  interests text[],
+  cities text[],
+  countries text[],
+  must tsquery,
+  must_not tsquery,
+  caller bigint
+);
+comment on type private.search_filter is 'What a profile must have to be found at all: facet keys, phrases, no excluded words, and another owner than the caller.';
+
+-- Without `set search_path`, so that it is inlined and the indexes of what it asks for are used.
+create function private.is_sought(entry private.search_entries, sought private.search_filter)
+returns boolean
+language sql immutable security invoker
+as $$
+  select (sought.interests = '{}' or entry.interest_keys && sought.interests)
+    and (sought.cities = '{}' or entry.city_key = any (sought.cities))
+    and (sought.countries = '{}' or entry.country_key = any (sought.countries))
+    and (sought.must is null or entry.words @@ sought.must)
+    and (sought.must_not is null or not entry.words @@ sought.must_not)
+    and (sought.caller is null or entry.user_id <> sought.caller)
+$$;
+comment on function private.is_sought(private.search_entries, private.search_filter) is 'Whether a profile passes the filters of a search.';
+
 create function private.hit_body(entry private.search_entries, score double precision)
-returns jsonb
+returns json
 language sql stable set search_path = ''
 as $$
-  select jsonb_build_object(
+  select json_build_object(
     'id', entry.profile_id,
     'user_id', entry.user_id,
     'name', entry.name,
     'biography', entry.biography,
     'city', entry.city,
     'country', entry.country,
-    'interests', to_jsonb(entry.interests),
+    'interests', to_json(entry.interests),
     'image_url', entry.image_url,
     '_rankingScore', score
   )
 $$;
 comment on function private.hit_body(private.search_entries, double precision) is 'A search hit, as printed.';
+
+create function private.bearing_terms(terms private.search_term[])
+returns private.search_term[]
+language sql stable security definer set search_path = ''
+as $$
+  with units as (
+    -- A word that every fourth profile has tells nothing of any one: it counts where it stands, and brings nobody up by itself. With 25
+    -- profiles or fewer no word is common.
+    select
+      unit,
+      max(entries) > greatest(25, (select max(entries) / 4 from private.search_lexicon)) and not bool_or(quoted) as is_common
+    from unnest(terms)
+    group by unit
+  )
+  select array_agg(term order by term.entries, term.word)
+  from unnest(terms) as term
+  join units using (unit)
+  where not is_common or (select bool_and(is_common) from units)
+$$;
+comment on function private.bearing_terms(private.search_term[]) is
+  'The terms that bring somebody into the hits, rarest first; without those of common words, unless there are no others. Definer, because
+callers do not read the lexicon.';
+
+create function private.holders_of(
+  terms private.search_term[],
+  sought private.search_filter,
+  within bigint[],
+  most integer
+)
+returns bigint[]
+language plpgsql stable security definer
+set search_path = ''
+set plan_cache_mode = 'force_generic_plan'
+as $$
+declare
+  anybody constant boolean := sought.interests || sought.cities || sought.countries = '{}'
+    and coalesce(sought.must, sought.must_not) is null
+    and sought.caller is null;
+begin
+  return array(
+    select profile_id
+    from (
+      select profile_id, unit
+      from (
+        select posting.profile_id, term.unit
+        from unnest(terms) as term
+        cross join lateral (
+          -- The offsets keep Postgres to its index.
+          (
+            select listed.profile_id
+            from private.search_postings as listed
+            where within is null and listed.word = term.word
+            offset 0
+          )
+          union all
+          (
+            select listed.profile_id
+            from private.search_postings as listed
+            where within is not null and listed.word = term.word and listed.profile_id = any (within)
+            offset 0
+          )
+        ) as posting
+        where (anybody and term.phrase is null)
+          or exists (
+            select
+            from private.search_entries as entry
+            where entry.profile_id = posting.profile_id
+              and (term.phrase is null or entry.words @@ term.phrase)
+              and private.is_sought(entry, sought)
+          )
+        -- One profile may hold every term.
+        limit most * cardinality(terms)
+      ) as held
+      group by profile_id, unit
+    ) as units
+    group by profile_id
+    order by count(*) desc, profile_id
+    limit most
+  );
+end
+$$;
+comment on function private.holders_of(private.search_term[], private.search_filter, bigint[], integer) is
+  'Who holds any of the terms and passes the filters, those first who hold the most of the query, at most so many. Definer, because callers
+do not read the index.';
+
+create function private.nearest_profiles(
+  meaning extensions.halfvec,
+  meaning_model text,
+  sought private.search_filter,
+  reach integer,
+  furthest double precision
+)
+returns bigint[]
+language plpgsql stable security definer
+set search_path = 'extensions'
+set hnsw.iterative_scan = 'strict_order'
+set hnsw.ef_search = 100
+-- The one plan that there is to be: a walk along the index.
+set plan_cache_mode = 'force_generic_plan'
+set enable_seqscan = off
+set enable_sort = off
+as $$
+begin
+  return array(
+    select profile_id
+    from (
+      select profile_id, embedding <=> meaning as distance
+      from private.search_entries as entry
+      where model = meaning_model
+        and private.is_sought(entry, sought)
+      order by embedding <=> meaning
+      limit reach
+    ) as nearest
+    where distance <= furthest
+  );
+end
+$$;
+comment on function private.nearest_profiles(extensions.halfvec, text, private.search_filter, integer, double precision) is
+  'The profiles nearest to a vector by cosine distance, at most so many and so far away, along the index. Definer, because callers do not read it.';
 
 create function private.find_profiles(
   query text,
@@ -40,193 +183,108 @@ create function private.find_profiles(
 returns json
 language plpgsql stable security definer
 set search_path = 'extensions'
-set hnsw.iterative_scan = 'strict_order'
-set hnsw.ef_search = 100
+-- Planning its statements anew would take longer than most of them.
+set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   -- No more are scored, and no total counts further, whatever a query matches.
   most constant integer := 1000;
   -- Up to so many rows, measuring every one is as quick as walking the index, and exact.
   few constant integer := 2000;
-  like_interests constant text[] := private.as_keys(filters -> 'interests');
-  like_cities constant text[] := private.as_keys(filters -> 'cities');
-  like_countries constant text[] := private.as_keys(filters -> 'countries');
-  -- With so few profiles no word is common.
-  few_profiles constant integer := 25;
-  common integer;
   model private.search_models;
-  parsed record;
+  words constant private.query_word[] := array(select part from private.parse_query(query) as part);
+  asked constant integer := coalesce((select max(place) from unnest(words) where not excluded), 0);
+  allowed constant integer[] := array(select private.typo_budget(word) from unnest(words) where not excluded order by place);
+  -- As many neighbours as one walk of the index yields; who asks with no words gets them all, near or not.
+  reach constant integer := case when asked > 0 then 100 else most end;
+  furthest double precision := 2;
   terms private.search_term[];
-  any_word tsquery;
-  every_word tsquery;
-  must tsquery;
-  must_not tsquery;
-  by_words bigint[] := '{}';
-  by_meaning bigint[] := '{}';
-  near record;
+  sought private.search_filter;
+  filtered boolean;
+  within bigint[];
+  by_words bigint[] := array[]::bigint[];
+  by_meaning bigint[] := array[]::bigint[];
   answer json;
 begin
   select * into model from private.search_models where name = meaning_model;
   if model.name is null then
     meaning := null;
   end if;
-
-  select
-    coalesce(max(place) filter (where not excluded), 0) as asked,
-    array_agg(private.typo_budget(word) order by place) filter (where not excluded) as allowed
-  into parsed
-  from private.parse_query(query);
-  if parsed.asked > 0 then
-    terms := coalesce(private.terms_of(query), '{}');
+  if asked > 0 then
+    furthest := 1 - model.near_enough;
+    terms := coalesce(private.terms_of(words), '{}');
   end if;
-
-  -- A word that every fourth profile has tells nothing of any one: it counts where it stands, and brings nobody up by itself.
-  select max(entries) / 4 into common from private.search_lexicon;
-
   with units as (
-    select unit, bool_or(quoted) as quoted, excluded, string_agg(quote_literal(word), ' <-> ' order by place)::tsquery as phrase
-    from private.parse_query(query)
-    group by unit, excluded
-  ),
-  meant as (
-    select
-      units.unit,
-      units.quoted,
-      coalesce(
-        (array_agg(term.phrase) filter (where term.phrase is not null))[1],
-        string_agg(quote_literal(term.word), ' | ')::tsquery
-      ) as matches,
-      coalesce(max(lexicon.entries), 0) > greatest(common, few_profiles) and not units.quoted as is_common
-    from units
-    left join unnest(terms) as term on term.unit = units.unit
-    left join private.search_lexicon as lexicon on lexicon.word = term.word
-    where not units.excluded
-    group by units.unit, units.quoted
+    select excluded, quoted, string_agg(quote_literal(word), ' <-> ' order by place)::tsquery as phrase
+    from unnest(words)
+    group by excluded, quoted, unit
   )
   select
-    (
-      select string_agg('(' || matches::text || ')', ' | ')::tsquery
-      from meant
-      where not is_common or (select bool_and(is_common or matches is null) from meant)
-    ),
-    (select case when bool_and(matches is not null) then string_agg('(' || matches::text || ')', ' & ')::tsquery end from meant),
-    (select string_agg('(' || matches::text || ')', ' & ')::tsquery from meant where quoted),
-    (select string_agg('(' || phrase::text || ')', ' | ')::tsquery from units where excluded)
-  into any_word, every_word, must, must_not;
+    private.as_keys(filters -> 'interests'),
+    private.as_keys(filters -> 'cities'),
+    private.as_keys(filters -> 'countries'),
+    (select string_agg(phrase::text, ' & ')::tsquery from units where quoted and not excluded),
+    (select string_agg('(' || phrase::text || ')', ' | ')::tsquery from units where excluded),
+    caller
+  into sought;
+  filtered := sought.interests || sought.cities || sought.countries <> '{}';
 
-  if every_word is not null then
-    by_words := array(
-      select profile_id
-      from private.search_entries as entry
-      where entry.words @@ every_word
-        and (must_not is null or not entry.words @@ must_not)
-        and user_id is distinct from caller
-        and (cardinality(like_interests) = 0 or interest_keys && like_interests)
-        and (cardinality(like_cities) = 0 or city_key = any (like_cities))
-        and (cardinality(like_countries) = 0 or country_key = any (like_countries))
-      limit most
-    );
-  end if;
-  if any_word is not null and cardinality(by_words) < most then
-    by_words := array(
-      select unnest(by_words)
-      union all
-      (
-        select profile_id
-        from private.search_entries as entry
-        where entry.words @@ any_word
-          and (every_word is null or not entry.words @@ every_word)
-          and (must is null or entry.words @@ must)
-          and (must_not is null or not entry.words @@ must_not)
-          and user_id is distinct from caller
-          and (cardinality(like_interests) = 0 or interest_keys && like_interests)
-          and (cardinality(like_cities) = 0 or city_key = any (like_cities))
-          and (cardinality(like_countries) = 0 or country_key = any (like_countries))
-        limit most - cardinality(by_words)
-      )
-    );
-  end if;
-
-  if meaning is not null then
-    if (
-      select count(*) <= few
-      from (
-        select
-        from private.search_entries
-        where (cardinality(like_interests) = 0 or interest_keys && like_interests)
-          and (cardinality(like_cities) = 0 or city_key = any (like_cities))
-          and (cardinality(like_countries) = 0 or country_key = any (like_countries))
-        limit few + 1
-      ) as filtered
-    ) then
-      by_meaning := array(
-        select profile_id
-        from private.search_entries as entry
-        where entry.model = meaning_model
-          and (parsed.asked = 0 or 1 - (embedding <=> meaning) >= model.near_enough)
-          and (must is null or entry.words @@ must)
-          and (must_not is null or not entry.words @@ must_not)
-          and user_id is distinct from caller
-          and (cardinality(like_interests) = 0 or interest_keys && like_interests)
-          and (cardinality(like_cities) = 0 or city_key = any (like_cities))
-          and (cardinality(like_countries) = 0 or country_key = any (like_countries))
-        order by (embedding <=> meaning) + 0, profile_id
-        limit most
-      );
-    else
-      -- The index gives neighbours nearest first, so the walk ends where they are no longer near enough.
-      for near in
-        select profile_id, 1 - (embedding <=> meaning) as cosine
-        from private.search_entries as entry
-        where entry.model = meaning_model
-          and (must is null or entry.words @@ must)
-          and (must_not is null or not entry.words @@ must_not)
-          and user_id is distinct from caller
-          and (cardinality(like_interests) = 0 or interest_keys && like_interests)
-          and (cardinality(like_cities) = 0 or city_key = any (like_cities))
-          and (cardinality(like_countries) = 0 or country_key = any (like_countries))
-        order by embedding <=> meaning
-        limit most
-      loop
-        exit when parsed.asked > 0 and near.cosine < model.near_enough;
-        by_meaning := by_meaning || near.profile_id;
-      end loop;
+  if filtered or not exists (select from private.search_entries offset few) then
+    -- Planned for the filters at hand, so that it takes their indexes.
+    execute 'select array(select profile_id from private.search_entries as entry where private.is_sought(entry, $1) limit $2 + 1)'
+    into within
+    using sought, few;
+    if cardinality(within) > few then
+      within := null;
     end if;
   end if;
 
-  if parsed.asked = 0 and meaning is null then
+  if cardinality(terms) > 0 then
+    by_words := private.holders_of(private.bearing_terms(terms), sought, within, most);
+  end if;
+  if asked = 0 and meaning is null then
     by_words := array(
       select profile_id
       from private.search_entries as entry
-      where (must_not is null or not entry.words @@ must_not)
-        and user_id is distinct from caller
-        and (cardinality(like_interests) = 0 or interest_keys && like_interests)
-        and (cardinality(like_cities) = 0 or city_key = any (like_cities))
-        and (cardinality(like_countries) = 0 or country_key = any (like_countries))
+      where private.is_sought(entry, sought)
       order by profile_id
       limit most
     );
   end if;
 
+  if meaning is not null and within is not null then
+    by_meaning := array(
+      select profile_id
+      from private.search_entries
+      where profile_id = any (within)
+        and search_entries.model = meaning_model
+        and embedding <=> meaning <= furthest
+      order by embedding <=> meaning, profile_id
+      limit reach
+    );
+  elsif meaning is not null then
+    by_meaning := private.nearest_profiles(meaning, meaning_model, sought, reach, furthest);
+  end if;
+
   with keyword as (
-    select * from private.keyword_scores(by_words, terms, parsed.asked, parsed.allowed)
+    select * from private.keyword_scores(by_words, terms, asked, allowed)
+  ),
+  measured as materialized (
+    select profile_id, entry.model = meaning_model and meaning is not null as has_meaning, 1 - (embedding <=> meaning) as cosine
+    from private.search_entries as entry
+    where profile_id = any (by_words || by_meaning)
   ),
   scored as (
     select
-      entry.profile_id,
-      case when parsed.asked = 0 and meaning is null then 1 else coalesce(keyword.score, 0) end as keyword,
+      measured.profile_id,
+      case when asked = 0 and meaning is null then 1 else coalesce(keyword.score, 0) end as keyword,
       keyword.named,
-      keyword.details,
-      case when entry.model = meaning_model and meaning is not null then 1 - (entry.embedding <=> meaning) end as cosine,
+      keyword.ranks,
+      case when has_meaning then cosine end as cosine,
       -- A leg that is missing, for the whole query or for one entry, leaves all the weight to the other.
-      case
-        when meaning is null or entry.model is distinct from meaning_model then 0
-        when cardinality(by_words) = 0 then 1
-        else ratio
-      end as ratio
-    from private.search_entries as entry
-    left join keyword on keyword.profile_id = entry.profile_id
-    where entry.profile_id = any (by_words || by_meaning)
+      case when not coalesce(has_meaning, false) then 0 when cardinality(by_words) = 0 then 1 else ratio end as ratio
+    from measured
+    left join keyword on keyword.profile_id = measured.profile_id
   ),
   calibrated as (
     select
@@ -234,13 +292,13 @@ begin
       coalesce(least(1, greatest(0, (cosine - model.nothing_alike) / (model.much_alike - model.nothing_alike))), 0) as semantic
     from scored
   ),
-  ranked as (
+  ranked as materialized (
     select
       *,
-      case
-        when named then greatest((1 - calibrated.ratio) * keyword + calibrated.ratio * semantic, keyword)
-        else (1 - calibrated.ratio) * keyword + calibrated.ratio * semantic
-      end as score
+      greatest(
+        (1 - calibrated.ratio) * keyword + calibrated.ratio * semantic,
+        case when named then keyword end
+      ) as score
     from calibrated
   ),
   page as (
@@ -255,8 +313,8 @@ begin
       json_agg(
         case
           when explain then (
-            jsonb_build_object('_rankingScoreDetails', jsonb_build_object(
-              'words', page.details,
+            private.hit_body(entry, page.score)::jsonb || jsonb_build_object('_rankingScoreDetails', jsonb_build_object(
+              'words', private.keyword_details(page.ranks),
               'keyword', page.keyword,
               'cosine', page.cosine,
               'nothingAlike', model.nothing_alike,
@@ -264,9 +322,9 @@ begin
               'semantic', page.semantic,
               'ratio', page.ratio,
               'named', coalesce(page.named, false)
-            )) || private.hit_body(entry, page.score)
+            ))
           )::json
-          else private.hit_body(entry, page.score)::json
+          else private.hit_body(entry, page.score)
         end
         order by page.score desc, page.keyword desc, page.profile_id
       ),

@@ -42,7 +42,7 @@ select set_eq(
   'select name from tables',
   array[
     'private.embedding_queue', 'private.receipts', 'private.search_contexts', 'private.search_entries', 'private.search_lexicon',
-    'private.search_models', 'public.conversations', 'public.interests', 'public.messages', 'public.profile_interests',
+    'private.search_models', 'private.search_postings', 'public.conversations', 'public.interests', 'public.messages', 'public.profile_interests',
     'public.profiles', 'public.reservations', 'public.users'
   ],
   'these are the tables, so the matrix of access and, for the search, search/rights.test.sql miss none'
@@ -78,6 +78,7 @@ select set_eq(
       ('private.search_entries (model)', 'set null'),
       ('private.search_entries (profile_id)', 'cascade'),
       ('private.search_entries (user_id)', 'cascade'),
+      ('private.search_postings (profile_id)', 'cascade'),
       ('public.conversations (local_id)', 'restrict'),
       ('public.conversations (voyager_id)', 'restrict'),
       ('public.messages (conversation_id)', 'cascade'),
@@ -155,13 +156,13 @@ select is_empty(
 select isnt_empty('select from functions where prosecdef', 'there are functions with their owner''s rights');
 select set_eq(
   $$ select name from functions where not coalesce(array_to_string(proconfig, ' ') like '%search_path=%', false) $$,
-  array['private.iso', 'private.message_body', 'private.position_cost'],
-  'every function but the three that are to be inlined looks names up nowhere but where they say'
+  array['private.is_sought', 'private.iso', 'private.message_body', 'private.position_cost'],
+  'every function but the four that are to be inlined looks names up nowhere but where they say'
 );
 select set_eq(
   $$ select name from functions where proconfig is not null and not proconfig @> array['search_path=""'] $$,
-  $$ select name from functions where proconfig @> array['search_path=extensions'] and name in ('api.search_profiles', 'private.find_profiles') $$,
-  'that is nowhere at all but for the two that need the operators of vectors'
+  $$ select name from functions where proconfig @> array['search_path=extensions'] and name in ('api.search_profiles', 'private.find_profiles', 'private.nearest_profiles') $$,
+  'that is nowhere at all but for the three that need the operators of vectors'
 );
 select is_empty(
   $$

@@ -1,5 +1,5 @@
 -- Every column of every table, and what people may do with it in the rows that are theirs. A new column is named here or fails.
-select plan(80);
+select plan(82);
 
 select is(
   actual.verbs,
@@ -31,7 +31,6 @@ from (
     ('private.search_entries', 'city_key', ''),
     ('private.search_entries', 'country_key', ''),
     ('private.search_entries', 'words', ''),
-    ('private.search_entries', 'spots', ''),
     ('private.search_entries', 'content_hash', ''),
     ('private.search_entries', 'model', ''),
     ('private.search_entries', 'embedding', ''),
@@ -41,6 +40,9 @@ from (
     ('private.search_models', 'nothing_alike', ''),
     ('private.search_models', 'much_alike', ''),
     ('private.search_models', 'near_enough', ''),
+    ('private.search_postings', 'word', ''),
+    ('private.search_postings', 'profile_id', ''),
+    ('private.search_postings', 'spots', ''),
     ('public.conversations', 'id', 'select'),
     ('public.conversations', 'voyager_id', 'select'),
     ('public.conversations', 'local_id', 'select'),

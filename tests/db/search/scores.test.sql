@@ -30,10 +30,10 @@ create function pg_temp.look_up(nick text, query text, up_to integer default 10,
 returns table (score double precision, named boolean, details json)
 language sql
 as $$
-  select found.score, found.named, found.details
+  select found.score, found.named, private.keyword_details(found.ranks)
   from private.keyword_scores(
     (select array_agg(people.id) from people where people.nick = look_up.nick),
-    (select array_agg(term) from unnest(private.terms_of(query)) as term where term.place <= up_to),
+    (select array_agg(term) from unnest(private.terms_of(array(select part from private.parse_query(query) as part))) as term where term.place <= up_to),
     (select max(place) from private.parse_query(query) where not excluded),
     (select array_agg(private.typo_budget(word) order by place) from private.parse_query(query) where not excluded),
     weights
