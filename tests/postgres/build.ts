@@ -17,6 +17,14 @@ const planted = `
     'begin return (select no_such_column from public.users); end';
 `
 
+const leaking = `
+  do $$
+  begin
+    execute replace(pg_get_functiondef('private.act_as'::regproc), ', true)', ', false)');
+  end
+  $$
+`
+
 const execute = async (url: string, ...scripts: string[]): Promise<void> => {
   const sql = postgres(url, { max: 1, onnotice: () => {} })
   try {
@@ -29,17 +37,19 @@ const execute = async (url: string, ...scripts: string[]): Promise<void> => {
 /**
  * Before the stack and every test, one after the other, because the databases share their roles, and these belong to who makes them first:
  *   postgres   what `supabase db push` makes of the migrations
- *   scripted   what sql/schema makes, file by file
+ *   scripted   what sql/schema makes, file by file; functions that boot use it
  *   planted    the same, with faults
  *   pooled     the same, to be filled
+ *   leaking    the same, but whoever becomes a caller stays one
  *   bare       what the platform has, and nothing of ours
  */
 export default async (project: TestProject) => {
   project.provide('push', await supabase(['db', 'push', '--include-seed', '--yes', `--remote=${platform('postgres')}`]))
   const files = readdirSync('sql/schema').sort().map((file) => readFileSync(`sql/schema/${file}`, 'utf8'))
   await execute(platform('scripted'), ...files)
-  for (const copy of ['planted', 'pooled']) {
+  for (const copy of ['planted', 'pooled', 'leaking']) {
     await execute(platform('postgres', 'supabase_admin'), `create database ${copy} template scripted owner postgres`)
   }
   await execute(platform('planted'), planted)
+  await execute(platform('leaking'), leaking)
 }

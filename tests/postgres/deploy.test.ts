@@ -124,7 +124,7 @@ const boot = async (name: string): Promise<{ base: string; stop: () => void }> =
         SUPABASE_URL: 'http://127.0.0.1:9',
         SUPABASE_PUBLISHABLE_KEYS: '{"default": "sb_publishable_booted"}',
         SUPABASE_SECRET_KEYS: '{"default": "sb_secret_booted"}',
-        SUPABASE_DB_URL: platform('pooled'),
+        SUPABASE_DB_URL: platform('scripted'),
       },
       stdio: ['ignore', 'ignore', 'pipe'],
     },
@@ -167,7 +167,7 @@ describe.concurrent('booted alone, without anything of the local stack', () => {
 
   /** How many vectors come of somebody new: the words of the embedder are where it looks for them. */
   const embedded = async (base: string): Promise<number> => {
-    const sql = postgres(platform('pooled'), { max: 1 })
+    const sql = postgres(platform('scripted'), { max: 1 })
     try {
       const [user] = await sql`insert into public.users (name, email) values ('Ana', 'ana@example.com') returning id`
       await sql`
