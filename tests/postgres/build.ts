@@ -36,15 +36,15 @@ const execute = async (url: string, ...scripts: string[]): Promise<void> => {
 
 /**
  * Before the stack and every test, one after the other, because the databases share their roles, and these belong to who makes them first:
- *   postgres   what `supabase db push` makes of the migrations
+ *   pushed     what `supabase db push` makes of the migrations
  *   scripted   what sql/schema makes, file by file; functions that boot use it
  *   planted    the same, with faults
  *   pooled     the same, to be filled
  *   leaking    the same, but whoever becomes a caller stays one
- *   bare       what the platform has, and nothing of ours
+ *   bare, postgres   what the platform has, and nothing of ours; pg_cron works in the latter alone
  */
 export default async (project: TestProject) => {
-  project.provide('push', await supabase(['db', 'push', '--include-seed', '--yes', `--remote=${platform('postgres')}`]))
+  project.provide('push', await supabase(['db', 'push', '--include-seed', '--yes', `--remote=${platform('pushed')}`]))
   const files = readdirSync('sql/schema').sort().map((file) => readFileSync(`sql/schema/${file}`, 'utf8'))
   await execute(platform('scripted'), ...files)
   for (const copy of ['planted', 'pooled', 'leaking']) {

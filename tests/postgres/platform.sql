@@ -213,6 +213,7 @@ create event trigger refuse_platform_drops on sql_drop execute function auth.ref
 create function auth.share_pg_cron() returns event_trigger language plpgsql security definer as $$
 begin
   if exists (select from pg_event_trigger_ddl_commands() where object_type = 'extension' and object_identity = 'pg_cron') then
+    grant usage on schema cron to postgres;
     grant all on all tables in schema cron to postgres;
     grant all on all sequences in schema cron to postgres;
   end if;

@@ -18,8 +18,8 @@ chmod 755 "$data"
 trap 'bash tests/postgres/server.sh stop "$data/data"; rm -rf "$data"' EXIT
 bash tests/postgres/server.sh start "$data/data" "$port"
 url=postgresql://supabase_admin@127.0.0.1:$port
-"${psql[@]}" -p "$port" postgres -c 'create database scripted' -c 'create database bare'
-for database in postgres scripted bare; do
+"${psql[@]}" -p "$port" postgres -c 'create database pushed' -c 'create database scripted' -c 'create database bare'
+for database in pushed scripted bare postgres; do
   "${psql[@]}" -p "$port" "$database" < tests/postgres/platform.sql
 done
 "${psql[@]}" -p "$port" postgres -c 'create database http' -c 'create database pgtap'

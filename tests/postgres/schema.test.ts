@@ -4,7 +4,7 @@ import postgres from 'postgres'
 import { afterAll, describe, expect, inject, test } from 'vitest'
 import { platform, supabase } from '../tools/supabase.ts'
 
-const pushed = postgres(platform('postgres'), { max: 1 })
+const pushed = postgres(platform('pushed'), { max: 1 })
 afterAll(() => pushed.end())
 
 describe('supabase db push', () => {
@@ -23,7 +23,7 @@ describe('supabase db push', () => {
   test.concurrent('leaves every migration listed as applied', async () => {
     const { stdout } = await supabase([
       ...['migration', 'list', '--output-format', 'json'],
-      `--remote=${platform('postgres')}`,
+      `--remote=${platform('pushed')}`,
     ])
     const { migrations } = JSON.parse(stdout) as { migrations: { local: string; remote: string }[] }
     const versions = readdirSync('supabase/migrations').sort().map((file) => file.split('_')[0])
@@ -40,11 +40,11 @@ describe('sql/schema and supabase/migrations', () => {
   }
 
   test.concurrent('build the same', async () => {
-    expect(await difference('postgres', 'scripted')).toBe('')
+    expect(await difference('pushed', 'scripted')).toBe('')
   })
 
   test.concurrent('would not pass with a difference', async () => {
-    const seen = await difference('postgres', 'planted')
+    const seen = await difference('pushed', 'planted')
     expect(seen).toMatch(/alter column "?content"? drop not null/i)
     expect(seen).toContain('planted_without_search_path')
   })
@@ -81,7 +81,7 @@ describe('supabase db lint', () => {
   }
 
   test.concurrent('finds nothing but what has a reason', async () => {
-    expect(await lint('postgres')).toEqual(Object.keys(tolerated.lint).sort())
+    expect(await lint('pushed')).toEqual(Object.keys(tolerated.lint).sort())
   })
 
   test.concurrent('would find a column that is not there', async () => {
@@ -104,7 +104,7 @@ describe('supabase db advisors', () => {
   }
 
   test.concurrent('find nothing but what has a reason', async () => {
-    expect(await advisors('postgres')).toEqual(Object.keys(tolerated.advisors).sort())
+    expect(await advisors('pushed')).toEqual(Object.keys(tolerated.advisors).sort())
   })
 
   test.concurrent('would find a function without search_path', async () => {
@@ -123,7 +123,7 @@ test.concurrent('the types that the functions are checked against are those of t
     'typescript',
     '--schema',
     'public',
-    `--remote=${platform('postgres')}`,
+    `--remote=${platform('pushed')}`,
   ])
   await expect(formatted(stdout)).toMatchFileSnapshot('../../functions/_shared/database.types.ts')
 })
