@@ -89,12 +89,24 @@ ignore_startup_parameters = role
 
 type Told = Record<string, Record<string, number>>
 
+/** Waits until the pooler has opened that many connections, which it does one by one as they are needed. */
+const fill = async (url: string, size: number): Promise<void> => {
+  const sql = postgres(url, { max: size, prepare: false })
+  const servers = new Set<number>()
+  while (servers.size < size) {
+    const busy = Array.from({ length: size }, () => sql`select pg_backend_pid() as server, pg_sleep(0.02)`)
+    for (const [row] of await Promise.all(busy)) servers.add(row!.server)
+  }
+  await sql.end()
+}
+
 /** Lets everybody take turns through a pooler; what each was told, and what the doors logged. */
 const alternate = async (
   { database = 'pooled', login = 'edge_functions', query = '?prepare=false', size = 1, rounds = 50 },
 ) => {
   const url = new URL(platform(database, login))
   url.port = String(await pool(database, size))
+  await fill(url.href, size)
   url.search = query
   const args = ['run', '-A', 'tests/postgres/alternate.ts', `${rounds}`, ana, ben]
   const { stdout, stderr, code } = await run('deno', args, { EDGE_DATABASE_URL: url.href })

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.."
 export PREFIX=$PWD/.cache/postgres17
 # As root the server runs as nobody, who may not enter every folder that a clone can be in.
 if [ "$(id -u)" = 0 ] && ! setpriv --reuid=nobody --regid=nogroup --clear-groups test -r "$PWD/package.json"; then
-  PREFIX=/tmp/postgres17-unpacked
+  PREFIX=/tmp/postgres17-$(sha256sum tests/postgres/install.sh | head -c 8)
 fi
 bash tests/postgres/install.sh "$PREFIX"
 psql=("$PREFIX"/usr/lib/postgresql/17/bin/psql -X -q -v ON_ERROR_STOP=1 -h 127.0.0.1 -U supabase_admin)
