@@ -21,18 +21,33 @@ export const provideQuery = (provided: Query): void => {
   query = provided
 }
 
+/** Callers get no more rights where the role was dropped on the way, since each statement becomes its caller; but the doors would have. */
+const warnOfOtherRole = async (sql: postgres.Sql): Promise<void> => {
+  const [row] = await sql`select current_user as role`.catch(() => [])
+  if (!row || row.role === 'edge_functions') return
+  console.warn(
+    JSON.stringify({ message: 'The doors should log in as edge_functions: set EDGE_DATABASE_URL', role: row.role }),
+  )
+}
+
 const connect = (): Query => {
   const url = settings.databaseUrl
   if (!url) throw new Error('EDGE_DATABASE_URL or SUPABASE_DB_URL must be set')
+  // A pooler's log-in carries the project after a full stop.
+  const logsInAsDoors = /^edge_functions(\.|$)/.test(decodeURIComponent(new URL(url).username))
   const sql = postgres(url, {
     // Three connections beat ten and twenty on two cores: as many answers a second, a quarter of the p99.
     max: 3,
     idle_timeout: 60,
     connect_timeout: 5,
-    // Whoever the URL logs in as, the connection starts in the doors' own role. (Supabase's pooler drops this; give it a direct address.)
-    connection: { application_name: 'edge_functions', role: 'edge_functions' },
+    // Whoever else the URL logs in as, the connection starts in the doors' own role. Poolers refuse or drop that: through one, log in as
+    // edge_functions itself.
+    connection: { application_name: 'edge_functions', ...(!logsInAsDoors && { role: 'edge_functions' }) },
     onnotice: () => {},
   })
+  if (!logsInAsDoors) void warnOfOtherRole(sql)
+  // Behind a pooler that gives each transaction another connection and keeps no prepared statements, `?prepare=false` in the URL turns
+  // them off; a query is then two round trips.
   return (text, values) => sql.unsafe(text, values as never[], { prepare: true })
 }
 

@@ -1,6 +1,7 @@
 import { AuthApiError, type AuthError, createClient, type Session } from '@supabase/supabase-js'
 import { z } from 'zod'
 import { actAs } from '../_shared/database.ts'
+import type { Database } from '../_shared/database.types.ts'
 import { text } from '../_shared/input.ts'
 import { refuse } from '../_shared/problem.ts'
 import { settings } from '../_shared/settings.ts'
@@ -16,7 +17,7 @@ export const provideFetch = (provided: typeof fetch): void => {
 }
 
 const connect = (key: string) =>
-  createClient(settings.authUrl, key, {
+  createClient<Database>(settings.authUrl, key, {
     auth: { persistSession: false, autoRefreshToken: false },
     global: { fetch: (input, init) => reach(input, init) },
   })

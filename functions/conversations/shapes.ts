@@ -1,9 +1,12 @@
 import { z } from 'zod'
+import type { Columns } from '../_shared/columns.ts'
 import { id, isBlank, jsonId, limit, offset, text } from '../_shared/input.ts'
 
 const timestamp = z.iso.datetime({ precision: 3 })
-const person = z.strictObject({ id: z.int(), name: z.string() })
-const contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string() })
+const person = z.strictObject({ id: z.int(), name: z.string() } satisfies Columns<'users'>)
+const contact = z.strictObject(
+  { id: z.int(), name: z.string(), email: z.string() } satisfies Columns<'users'>,
+)
 
 // What Supabase Storage takes as a name, but for the colon, which would make a path look like an address.
 const fileName = /^[\w!.*'()&$@=;+,? -]+$/
@@ -21,13 +24,17 @@ export const attachment = z.strictObject({
   size: z.int().nonnegative(),
 }).meta({ id: 'Attachment' })
 
-export const message = z.strictObject({
+const messageColumns = {
   id: z.int(),
   user_id: z.int(),
   conversation_id: z.int(),
   content: z.string(),
   attachment: attachment.nullable(),
   read: z.boolean(),
+} satisfies Columns<'messages'>
+
+export const message = z.strictObject({
+  ...messageColumns,
   createdAt: timestamp,
   Sender: person,
 }).meta({ id: 'Message' })
@@ -55,17 +62,21 @@ export const conversationDetail = z.strictObject({
   Voyager: person,
   Local: person,
   Reservations: z.array(
-    z.strictObject({
-      id: z.int(),
-      title: z.string(),
-      price: z.number(),
-      date: timestamp,
-      status: z.enum(['pending', 'accepted', 'declined', 'cancelled', 'completed']),
-    }).meta({ id: 'Reservation' }),
+    z.strictObject(
+      {
+        id: z.int(),
+        title: z.string(),
+        price: z.number(),
+        date: timestamp,
+        status: z.enum(['pending', 'accepted', 'declined', 'cancelled', 'completed']),
+      } satisfies Columns<'reservations'>,
+    ).meta({ id: 'Reservation' }),
   ),
 }).meta({ id: 'ConversationDetail' })
 
-export const opened = z.strictObject({ id: z.int(), voyager_id: z.int(), local_id: z.int() })
+export const opened = z.strictObject(
+  { id: z.int(), voyager_id: z.int(), local_id: z.int() } satisfies Columns<'conversations'>,
+)
 export const alreadyOpen = z.strictObject({ error: z.string(), conversation_id: z.int() })
 export const unread = z.strictObject({
   total: z.int(),

@@ -1,7 +1,10 @@
 import { z } from 'zod'
+import type { Columns } from '../_shared/columns.ts'
 import { id, interestIds, isBlank, limit, offset, text } from '../_shared/input.ts'
 
-export const interest = z.strictObject({ id: z.int(), name: z.string() }).meta({ id: 'Interest' })
+export const interest = z.strictObject(
+  { id: z.int(), name: z.string() } satisfies Columns<'interests'>,
+).meta({ id: 'Interest' })
 
 const profile = {
   id: z.int(),
@@ -12,9 +15,9 @@ const profile = {
   country: z.string().nullable(),
   city: z.string().nullable(),
   image_url: z.string().nullable(),
-}
+} satisfies Columns<'profiles'>
 
-export const user = z.strictObject({
+const account = {
   id: z.int(),
   name: z.string(),
   email: z.string(),
@@ -22,6 +25,10 @@ export const user = z.strictObject({
   location: z.string().nullable(),
   role: z.enum(['user', 'admin']),
   is_active: z.boolean(),
+} satisfies Columns<'users'>
+
+export const user = z.strictObject({
+  ...account,
   Profile: z.strictObject({
     ...profile,
     user_id: z.int(),

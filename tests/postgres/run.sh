@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# The suite on a real Postgres 17 of its own: HTTP tests and pgTAP, each on a fresh database.
+# The suite on a real Postgres 17 of its own: HTTP tests and pgTAP, each on a fresh database, and what only such a server can show:
+# the Supabase CLI's checks, deployment, a pooler.
 #   usage: tests/postgres/run.sh [arguments of vitest]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export PREFIX=$PWD/.cache/postgres17
 # As root the server runs as nobody, who may not enter every folder that a clone can be in.
 if [ "$(id -u)" = 0 ] && ! setpriv --reuid=nobody --regid=nogroup --clear-groups test -r "$PWD/package.json"; then
-  PREFIX=/tmp/postgres17-unpacked
+  PREFIX=/tmp/postgres17-$(sha256sum tests/postgres/install.sh | head -c 8)
 fi
 bash tests/postgres/install.sh "$PREFIX"
-psql=("$PREFIX"/usr/lib/postgresql/17/bin/psql -X -q -h 127.0.0.1 -U supabase_admin)
+psql=("$PREFIX"/usr/lib/postgresql/17/bin/psql -X -q -v ON_ERROR_STOP=1 -h 127.0.0.1 -U supabase_admin)
 port=${POSTGRES_TEST_PORT:-$(node -e 'const s = require("net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close() })')}
 # Under /tmp, because the server runs as nobody, who may not enter every home.
 data=$(mktemp -d /tmp/postgres17.XXXXXX)
@@ -17,5 +18,9 @@ chmod 755 "$data"
 trap 'bash tests/postgres/server.sh stop "$data/data"; rm -rf "$data"' EXIT
 bash tests/postgres/server.sh start "$data/data" "$port"
 url=postgresql://supabase_admin@127.0.0.1:$port
-"${psql[@]}" -p "$port" postgres -c 'create role postgres createrole createdb bypassrls' -c 'create database http' -c 'create database pgtap'
-TEST_DATABASE_URL=$url/http PGTAP_DATABASE_URL=$url/pgtap npx vitest run "$@"
+"${psql[@]}" -p "$port" postgres -c 'create database pushed' -c 'create database scripted' -c 'create database bare'
+for database in pushed scripted bare postgres; do
+  "${psql[@]}" -p "$port" "$database" < tests/postgres/platform.sql
+done
+"${psql[@]}" -p "$port" postgres -c 'create database http' -c 'create database pgtap'
+TEST_DATABASE_URL=$url/http PGTAP_DATABASE_URL=$url/pgtap PLATFORM_URL=$url npx vitest run "$@"

@@ -26,6 +26,8 @@ listen_addresses = '127.0.0.1'
 port = $3
 unix_socket_directories = '$data'
 wal_level = logical
+# its worker waits in database postgres, as on the platform, until something is scheduled there
+shared_preload_libraries = 'pg_cron'
 jit = off
 max_connections = 100
 # gone after the tests, so nothing need survive a power cut

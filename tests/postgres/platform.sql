@@ -1,0 +1,222 @@
+-- What a database on Supabase has before the first migration, on a plain Postgres 17: run in each new database as its superuser.
+-- It is as strict as the platform where migrations can trip: `postgres` is no superuser, owns none of the platform's schemas, and may
+-- give policies to the platform's tables but change nothing else there.
+set client_min_messages = warning;
+
+-- Roles belong to the whole server; another database may have made them.
+do $$
+declare
+  role text;
+begin
+  foreach role in array array[
+    'anon nologin noinherit',
+    'authenticated nologin noinherit',
+    'service_role nologin noinherit bypassrls',
+    'authenticator login noinherit',
+    'supabase_auth_admin login noinherit createrole',
+    'supabase_storage_admin login noinherit createrole',
+    'supabase_realtime_admin nologin noinherit',
+    'dashboard_user nologin createdb createrole replication',
+    'postgres login createdb createrole replication bypassrls'
+  ] loop
+    if not exists (select from pg_roles where rolname = split_part(role, ' ', 1)) then
+      execute 'create role ' || role;
+    end if;
+  end loop;
+end
+$$;
+alter role postgres login createdb createrole replication bypassrls;
+grant anon, authenticated, service_role to authenticator;
+grant anon, authenticated, service_role to postgres with admin option;
+grant authenticator, pg_monitor, pg_signal_backend to postgres;
+-- Owners may write policies. The event triggers below take the rest of an owner's rights away.
+grant supabase_realtime_admin, supabase_storage_admin to postgres;
+
+select format('grant all on database %I to postgres', current_database()),
+  format('alter database %I set search_path = "$user", public, extensions', current_database()) \gexec
+grant all on schema public to postgres, anon, authenticated, service_role;
+
+create schema extensions authorization postgres;
+create schema auth authorization supabase_admin;
+create schema storage authorization supabase_admin;
+create schema realtime authorization supabase_admin;
+grant usage on schema extensions to public;
+grant usage on schema auth, storage, realtime to postgres, anon, authenticated, service_role;
+grant all on schema auth to supabase_auth_admin;
+grant usage on schema storage to supabase_storage_admin;
+grant usage on schema realtime to supabase_realtime_admin;
+
+create extension pgcrypto schema extensions;
+create extension "uuid-ossp" schema extensions;
+create extension pg_stat_statements schema extensions;
+
+-- Generous, as the platform is: a migration that forgets to revoke shows it here.
+alter default privileges for role postgres in schema public grant all on tables to anon, authenticated, service_role;
+alter default privileges for role postgres in schema public grant all on functions to anon, authenticated, service_role;
+alter default privileges for role postgres in schema public grant all on sequences to anon, authenticated, service_role;
+
+create publication supabase_realtime;
+alter publication supabase_realtime owner to postgres;
+
+create table auth.users (
+  instance_id uuid,
+  id uuid primary key,
+  aud text,
+  role text,
+  email text,
+  encrypted_password text,
+  email_confirmed_at timestamptz,
+  last_sign_in_at timestamptz,
+  raw_app_meta_data jsonb,
+  raw_user_meta_data jsonb,
+  created_at timestamptz,
+  updated_at timestamptz,
+  banned_until timestamptz,
+  deleted_at timestamptz,
+  is_anonymous boolean not null default false
+);
+create unique index users_email_partial_key on auth.users (email);
+alter table auth.users owner to supabase_auth_admin;
+alter table auth.users enable row level security;
+grant all on auth.users to postgres;
+
+create function auth.jwt() returns jsonb language sql stable as $$
+  select coalesce(nullif(current_setting('request.jwt.claim', true), ''), nullif(current_setting('request.jwt.claims', true), ''))::jsonb
+$$;
+create function auth.uid() returns uuid language sql stable as $$
+  select coalesce(
+    nullif(current_setting('request.jwt.claim.sub', true), ''),
+    nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub'
+  )::uuid
+$$;
+create function auth.role() returns text language sql stable as $$
+  select coalesce(
+    nullif(current_setting('request.jwt.claim.role', true), ''),
+    nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'role'
+  )::text
+$$;
+
+create table storage.buckets (
+  id text primary key,
+  name text not null unique,
+  owner uuid,
+  owner_id text,
+  public boolean default false,
+  avif_autodetection boolean default false,
+  file_size_limit bigint,
+  allowed_mime_types text[],
+  created_at timestamptz default now(),
+  updated_at timestamptz default now()
+);
+create table storage.objects (
+  id uuid primary key default gen_random_uuid(),
+  bucket_id text references storage.buckets (id),
+  name text,
+  owner uuid,
+  owner_id text,
+  metadata jsonb,
+  user_metadata jsonb,
+  version text,
+  path_tokens text[] generated always as (string_to_array(name, '/')) stored,
+  created_at timestamptz default now(),
+  updated_at timestamptz default now(),
+  last_accessed_at timestamptz default now(),
+  unique (bucket_id, name)
+);
+alter table storage.buckets owner to supabase_storage_admin;
+alter table storage.objects owner to supabase_storage_admin;
+alter table storage.buckets enable row level security;
+alter table storage.objects enable row level security;
+grant all on storage.buckets, storage.objects to postgres, anon, authenticated, service_role;
+create function storage.foldername(name text) returns text[] language sql immutable as $$
+  select (string_to_array(name, '/'))[1 : cardinality(string_to_array(name, '/')) - 1]
+$$;
+create function storage.filename(name text) returns text language sql immutable as $$
+  select (string_to_array(name, '/'))[cardinality(string_to_array(name, '/'))]
+$$;
+
+create table realtime.messages (
+  topic text not null,
+  extension text not null,
+  payload jsonb,
+  event text,
+  private boolean default false,
+  updated_at timestamp not null default now(),
+  inserted_at timestamp not null default now(),
+  id uuid not null default gen_random_uuid(),
+  binary_payload bytea,
+  primary key (id, inserted_at)
+) partition by range (inserted_at);
+-- The platform makes one for each day.
+create table realtime.messages_always partition of realtime.messages default;
+alter table realtime.messages owner to supabase_realtime_admin;
+alter table realtime.messages enable row level security;
+grant all on realtime.messages to postgres;
+grant select, insert, update on realtime.messages to anon, authenticated, service_role;
+create function realtime.topic() returns text language sql stable as $$
+  select nullif(current_setting('realtime.topic', true), '')::text
+$$;
+-- Swallows what goes wrong, as the platform's does.
+create function realtime.send(payload jsonb, event text, topic text, private boolean default true) returns void language plpgsql as $$
+declare
+  message_id uuid := coalesce((payload ->> 'id')::uuid, gen_random_uuid());
+begin
+  begin
+    perform set_config('realtime.topic', topic, true);
+    insert into realtime.messages (id, payload, event, topic, private, extension)
+    values (message_id, payload || jsonb_build_object('id', message_id), event, topic, private, 'broadcast');
+  exception when others then
+    raise warning 'WarnSendingBroadcastMessage: %', sqlerrm;
+  end;
+end
+$$;
+
+create table auth.platform_grants as
+  select oid, relacl from pg_class where oid in ('realtime.messages'::regclass, 'storage.buckets'::regclass, 'storage.objects'::regclass);
+grant select on auth.platform_grants to public;
+
+create function auth.refuse_platform_changes() returns event_trigger language plpgsql as $$
+declare
+  command record;
+begin
+  if current_user = 'supabase_admin' then
+    return;
+  end if;
+  for command in select * from pg_event_trigger_ddl_commands() where not in_extension loop
+    if coalesce(command.schema_name, '') in ('realtime', 'storage')
+      or (command.object_type <> 'policy' or command.command_tag = 'COMMENT') and command.object_identity ~ '( on |^)(realtime|storage)\.'
+      or exists (select from auth.platform_grants as was join pg_class as now using (oid) where now.relacl is distinct from was.relacl)
+    then
+      raise insufficient_privilege using message = format('must be owner of what is the platform''s: %s %s', command.command_tag, command.object_identity);
+    end if;
+  end loop;
+end
+$$;
+create function auth.refuse_platform_drops() returns event_trigger language plpgsql as $$
+declare
+  dropped record;
+begin
+  if current_user = 'supabase_admin' then
+    return;
+  end if;
+  for dropped in select * from pg_event_trigger_dropped_objects() where original and object_type <> 'policy' loop
+    if coalesce(dropped.schema_name, '') in ('realtime', 'storage') or dropped.object_identity ~ ' on (realtime|storage)\.' then
+      raise insufficient_privilege using message = format('must be owner of what is the platform''s: %s', dropped.object_identity);
+    end if;
+  end loop;
+end
+$$;
+create event trigger refuse_platform_changes on ddl_command_end execute function auth.refuse_platform_changes();
+create event trigger refuse_platform_drops on sql_drop execute function auth.refuse_platform_drops();
+
+-- The platform lets its role postgres have pg_cron, in database postgres, and use it.
+create function auth.share_pg_cron() returns event_trigger language plpgsql security definer as $$
+begin
+  if exists (select from pg_event_trigger_ddl_commands() where object_type = 'extension' and object_identity = 'pg_cron') then
+    grant usage on schema cron to postgres;
+    grant all on all tables in schema cron to postgres;
+    grant all on all sequences in schema cron to postgres;
+  end if;
+end
+$$;
+create event trigger share_pg_cron on ddl_command_end when tag in ('CREATE EXTENSION') execute function auth.share_pg_cron();

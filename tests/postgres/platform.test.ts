@@ -1,0 +1,53 @@
+// The stub is worth something only where it refuses what the platform refuses.
+import postgres from 'postgres'
+import { afterAll, expect, test } from 'vitest'
+import { platform } from '../tools/supabase.ts'
+
+const sql = postgres(platform('bare'), { max: 1, onnotice: () => {} })
+afterAll(() => sql.end())
+
+test.each([
+  'create policy p on realtime.messages for select to authenticated using (realtime.topic() = $$x$$)',
+  'alter policy p on realtime.messages using (false)',
+  'alter policy p on realtime.messages rename to q',
+  'drop policy q on realtime.messages',
+  'create policy p on storage.objects for select using (true)',
+  'drop policy p on storage.objects',
+  `insert into storage.buckets (id, name) values ('b', 'b')`,
+  `select realtime.send('{"a": 1}', 'event', 'topic')`,
+  'create extension vector schema extensions',
+  'create table public.t (a uuid references auth.users (id))',
+  'create trigger t after insert on auth.users for each row execute function suppress_redundant_updates_trigger()',
+  'alter publication supabase_realtime add table public.t',
+])('migrations may: %s', async (statement) => {
+  await sql.unsafe(statement)
+})
+
+test.each([
+  'create table realtime.x (a integer)',
+  'create function realtime.x() returns integer language sql return 1',
+  'create or replace function realtime.topic() returns text language sql return null',
+  'drop function realtime.topic()',
+  'alter table realtime.messages enable row level security',
+  'alter table realtime.messages add column x integer',
+  'create index on realtime.messages (topic)',
+  'drop table realtime.messages',
+  'drop schema realtime cascade',
+  'grant delete on realtime.messages to anon',
+  'revoke select on realtime.messages from anon',
+  'comment on table realtime.messages is $$x$$',
+  'create policy p on realtime.messages using (true); comment on policy p on realtime.messages is $$x$$',
+  'alter table storage.objects disable row level security',
+  'alter table auth.users add column x integer',
+  'create table auth.x (a integer)',
+  'drop event trigger refuse_platform_changes',
+  'alter role postgres superuser',
+])('migrations may not: %s', async (statement) => {
+  await expect(sql.unsafe(statement)).rejects.toMatchObject({ code: '42501' })
+})
+
+test('an API role gets what a migration grants it and, where that forgets to revoke, everything', async () => {
+  await sql`create table public.forgotten (a integer)`
+  const [can] = await sql`select has_table_privilege('anon', 'public.forgotten', 'insert') as insert`
+  expect(can!.insert).toBe(true)
+})

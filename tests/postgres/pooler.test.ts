@@ -1,0 +1,187 @@
+// A pooler that gives each transaction whatever connection is free must not mix callers up.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import postgres from 'postgres'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { platform, run } from '../tools/supabase.ts'
+
+const ana = '00000000-0000-4000-8000-00000000000a'
+const ben = '00000000-0000-4000-8000-00000000000b'
+const ids: Record<string, number> = {}
+const stops: (() => void)[] = []
+afterAll(() => stops.forEach((stop) => stop()))
+
+// What a statement sees of whom it runs as; one verb for callers, one helper for the doors.
+const telling = `
+  create function private.tell_who_i_am() returns json language plpgsql set search_path = '' as $$
+    declare
+      rows json;
+    begin
+      if current_user = 'authenticated' then
+        rows := (select json_agg(id) from public.users);
+      end if;
+      return json_build_object('role', current_user, 'me', private.my_id(), 'rows', rows, 'server', pg_backend_pid());
+    end
+  $$;
+  create function api.tell_who_i_am(ignored jsonb) returns json language sql set search_path = '' as 'select private.tell_who_i_am()';
+  grant execute on function private.tell_who_i_am() to anon, authenticated, edge_functions;
+  grant execute on function private.my_id(), api.tell_who_i_am(jsonb) to edge_functions;
+`
+
+const connected = async <Result>(url: string, work: (sql: postgres.Sql) => Promise<Result>): Promise<Result> => {
+  const sql = postgres(url, { max: 1, onnotice: () => {} })
+  try {
+    return await work(sql)
+  } finally {
+    await sql.end()
+  }
+}
+
+/** PgBouncer in front of a database, with so many connections to it and no memory for prepared statements; answers with its port. */
+const pool = async (database: string, size: number): Promise<number> => {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  probe.close()
+  const folder = mkdtempSync(join(tmpdir(), 'pooler-'))
+  // It does not run as root, and whoever it runs as reads these.
+  chmodSync(folder, 0o755)
+  const server = new URL(platform(database))
+  writeFileSync(join(folder, 'users'), '"edge_functions" ""\n"postgres" ""\n')
+  writeFileSync(
+    join(folder, 'pooler.ini'),
+    `[databases]
+${database} = host=${server.hostname} port=${server.port}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = trust
+auth_file = ${folder}/users
+pool_mode = transaction
+default_pool_size = ${size}
+server_round_robin = 1
+max_prepared_statements = 0
+ignore_startup_parameters = role
+`,
+  )
+  const asNobody = process.getuid!() === 0 ? ['setpriv', '--reuid=nobody', '--regid=nogroup', '--clear-groups'] : []
+  const [command, ...args] = [...asNobody, `${process.env.PREFIX}/usr/sbin/pgbouncer`, join(folder, 'pooler.ini')]
+  const pooler = spawn(command!, args, { stdio: ['ignore', 'ignore', 'pipe'] })
+  stops.push(() => {
+    pooler.kill('SIGKILL')
+    rmSync(folder, { recursive: true, force: true })
+  })
+  let said = ''
+  for await (const line of createInterface(pooler.stderr)) {
+    said += `${line}\n`
+    if (!line.includes('process up')) continue
+    pooler.stderr.resume()
+    return port
+  }
+  throw new Error(`The pooler ended: ${said}`)
+}
+
+type Told = Record<string, Record<string, number>>
+
+/** Waits until the pooler has opened that many connections, which it does one by one as they are needed. */
+const fill = async (url: string, size: number): Promise<void> => {
+  const sql = postgres(url, { max: size, prepare: false })
+  const servers = new Set<number>()
+  while (servers.size < size) {
+    const busy = Array.from({ length: size }, () => sql`select pg_backend_pid() as server, pg_sleep(0.02)`)
+    for (const [row] of await Promise.all(busy)) servers.add(row!.server)
+  }
+  await sql.end()
+}
+
+/** Lets everybody take turns through a pooler; what each was told, and what the doors logged. */
+const alternate = async (
+  { database = 'pooled', login = 'edge_functions', query = '?prepare=false', size = 1, rounds = 50 },
+) => {
+  const url = new URL(platform(database, login))
+  url.port = String(await pool(database, size))
+  await fill(url.href, size)
+  url.search = query
+  const args = ['run', '-A', 'tests/postgres/alternate.ts', `${rounds}`, ana, ben]
+  const { stdout, stderr, code } = await run('deno', args, { EDGE_DATABASE_URL: url.href })
+  expect(code, stderr).toBe(0)
+  return { told: JSON.parse(stdout) as Told, stderr }
+}
+
+/** Each answer without the connection that gave it, and the connections of all. */
+const apart = (told: Told) => {
+  const servers = new Set<number>()
+  const answers: Told = {}
+  for (const [who, counted] of Object.entries(told)) {
+    for (const [answer, times] of Object.entries(counted)) {
+      const { server, ...rest } = answer.startsWith('{') ? JSON.parse(answer) : { server: 0, error: answer }
+      servers.add(server)
+      const known = answers[who] ??= {}
+      known[JSON.stringify(rest)] = (known[JSON.stringify(rest)] ?? 0) + times
+    }
+  }
+  return { answers, servers: servers.size }
+}
+
+const expected = (rounds: number, doors = 'edge_functions'): Told => {
+  const known = (account: string) => {
+    const me = ids[account]
+    return { [JSON.stringify({ role: 'authenticated', me, rows: [me] })]: rounds }
+  }
+  const unknown = (role: string) => ({ [JSON.stringify({ role, me: null, rows: null })]: rounds })
+  return { [ana]: known(ana), [ben]: known(ben), anonymous: unknown('anon'), doors: unknown(doors) }
+}
+
+// The same ids in both, since both are new.
+const settle = (database: string): Promise<void> =>
+  connected(platform(database), async (sql) => {
+    await sql.unsafe(telling)
+    for (const [name, account] of [['Ana', ana], ['Ben', ben]] as const) {
+      await sql`
+        insert into auth.users (id, email, raw_user_meta_data)
+        values (${account}, ${`${name}@pooled.example`}, ${sql.json({ name })})
+      `
+      const [user] = await sql`select id from public.users where auth_id = ${account}`
+      ids[account] = Number(user!.id)
+    }
+  })
+beforeAll(async () => {
+  await settle('pooled')
+  await settle('leaking')
+})
+
+describe('behind a pooler in transaction mode', () => {
+  test('two callers, somebody anonymous and the doors take 1,000 turns on one connection and stay who they are', async () => {
+    const { told, stderr } = await alternate({ rounds: 1000 })
+    expect(apart(told)).toEqual({ answers: expected(1000), servers: 1 })
+    expect(stderr).toBe('')
+  })
+
+  test('they do on two connections', async () => {
+    const { told, stderr } = await alternate({ rounds: 200, size: 2 })
+    expect(apart(told)).toEqual({ answers: expected(200), servers: 2 })
+    expect(stderr).toBe('')
+  })
+
+  test('and where the doors log in as postgres and their role is dropped on the way, which they complain of', async () => {
+    const { told, stderr } = await alternate({ login: 'postgres' })
+    expect(apart(told)).toEqual({ answers: expected(50, 'postgres'), servers: 1 })
+    expect(stderr).toContain('The doors should log in as edge_functions')
+  })
+
+  test('prepared statements would get lost between two connections, so the address has to turn them off', async () => {
+    const { told } = await alternate({ query: '', size: 2 })
+    expect(JSON.stringify(told)).toMatch(/prepared statement .* does not exist/)
+  })
+
+  test('an identity that outlived its statement would be seen', async () => {
+    const { told } = await alternate({ database: 'leaking' })
+    expect(apart(told).answers.doors).not.toEqual(expected(50).doors)
+  })
+})

@@ -1,0 +1,43 @@
+// The schedule of docs/deploy.md, which is SQL for people to paste, on pg_cron and stand-ins for what Debian has not.
+import { readFileSync } from 'node:fs'
+import postgres from 'postgres'
+import { expect, test } from 'vitest'
+import { platform } from '../tools/supabase.ts'
+
+const standIns = `
+  create schema vault;
+  create table vault.decrypted_secrets (name text primary key, decrypted_secret text);
+  create function vault.create_secret(secret text, name text) returns void language sql as
+    'insert into vault.decrypted_secrets values (name, secret)';
+  create schema net;
+  create table net.sent (url text, headers jsonb, body jsonb);
+  create function net.http_post(url text, body jsonb, params jsonb default '{}', headers jsonb default '{}', timeout_milliseconds integer default 5000)
+  returns bigint language sql as 'insert into net.sent values (url, headers, body) returning 1';
+  create schema private;
+  create table private.embedding_queue (due_at timestamptz default now(), attempts integer default 0);
+  grant all on schema vault, net, private to postgres;
+  grant all on all tables in schema vault, net, private to postgres;
+`
+
+test('the schedule asks the embedding function when something is due, and else nobody', async () => {
+  const [, script] = /## 6\.[^]*?```sql\n([^]*?)```/.exec(readFileSync('docs/deploy.md', 'utf8'))!
+  const owner = postgres(platform('postgres', 'supabase_admin'), { max: 1, onnotice: () => {} })
+  const sql = postgres(platform('postgres'), { max: 1, onnotice: () => {} })
+  try {
+    await owner.unsafe(standIns)
+    await sql.unsafe(script!.replace('create extension if not exists pg_net;', ''))
+    const [job] = await sql`select schedule, command from cron.job`
+    expect(job!.schedule).toBe('* * * * *')
+    await sql.unsafe(job!.command)
+    expect(await sql`select from net.sent`).toHaveLength(0)
+    await sql`insert into private.embedding_queue default values`
+    await sql.unsafe(job!.command)
+    expect(await sql`select url, headers ->> 'apikey' as key, body from net.sent`).toEqual([
+      { url: 'https://<ref>.supabase.co/functions/v1/embed', key: '<secret key, sb_secret_…>', body: {} },
+    ])
+  } finally {
+    await sql`select cron.unschedule(jobid) from cron.job`.catch(() => {})
+    await sql.end()
+    await owner.end()
+  }
+})

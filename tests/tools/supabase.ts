@@ -1,0 +1,33 @@
+import { execFile } from 'node:child_process'
+
+/** The address of a database with the platform's stub, for the role that migrations run as. */
+export const platform = (database: string, role = 'postgres'): string => {
+  const url = new URL(`/${database}`, process.env.PLATFORM_URL)
+  url.username = role
+  return url.href
+}
+
+export interface Outcome {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+/** Runs a program of the repository to its end. */
+export const run = (command: string, args: string[], env: Record<string, string> = {}): Promise<Outcome> =>
+  new Promise((resolve) => {
+    const options = { env: { ...process.env, ...env }, maxBuffer: 1e8 }
+    execFile(`node_modules/.bin/${command}`, args, options, (error, stdout, stderr) => {
+      resolve({ code: error ? Number(error.code) : 0, stdout, stderr })
+    })
+  })
+
+/** The Supabase CLI, which else tells its makers of every run, and speaks differently to agents than to people. */
+export const supabase = (args: string[], env: Record<string, string> = {}): Promise<Outcome> =>
+  run('supabase', [...args, '--agent', 'no'], {
+    DO_NOT_TRACK: '1',
+    SUPABASE_TELEMETRY_DISABLED: '1',
+    SUPABASE_NO_UPDATE_NOTIFIER: '1',
+    PGSSLMODE: 'disable',
+    ...env,
+  })
