@@ -34,6 +34,11 @@ alter table private.search_entries alter column embedding set storage plain;
 -- What is stored beside the table comes in line when it is written again.
 update private.search_entries set embedding = embedding::real[]::extensions.halfvec where embedding is not null;
 
+comment on column private.search_entries.words is
+  'Every word, for phrases: weight A name, first and last name, B interests, C city and country, D biography.';
+
+comment on function private.words_from_spots(jsonb) is 'The same words as a tsvector, in which phrases are found.';
+
 comment on function private.spots_of(public.profiles, text, text[]) is 'Where each word of a profile stands; see search_postings.';
 
 create or replace function private.refresh_search_entry(profile bigint)
