@@ -51,13 +51,37 @@ const connect = (): Query => {
   return (text, values) => sql.unsafe(text, values as never[], { prepare: true })
 }
 
+// What a statement meets that was under way while a migration was committed, or that was chosen to give way to another: it left nothing
+// behind, and the next try finds the world in order.
+const passing = new Set([
+  '40001', // serialization_failure
+  '40P01', // deadlock_detected
+  '42703', // undefined_column
+  '42704', // undefined_object
+  '42804', // datatype_mismatch
+  '42883', // undefined_function
+  '42P01', // undefined_table
+  '0A000', // cached plan must not change result type
+  'XX000', // cache lookup failed
+])
+
+/** One statement, which is atomic, and once more if what stopped it will have passed. */
+const ask: Query = async (text, values) => {
+  query ??= connect()
+  try {
+    return await query(text, values)
+  } catch (error) {
+    if (!passing.has((error as { code?: string } | null)?.code ?? '')) throw error
+    return await query(text, values)
+  }
+}
+
 /** The database with the rights of one caller; `strict` refuses unknown and deactivated accounts. */
 export const actAs = (claims: Claims | null, strict: boolean): Verbs => async (text, ...values) => {
   const verb = text.reduce((sql, part, index) => `${sql}$${index + 1}${part}`)
-  query ??= connect()
   // One round trip. `case` makes the caller's identity precede the verb; the subquery, which Postgres cannot flatten because it is
   // volatile, makes the verb precede its aside.
-  const [row] = await query(
+  const [row] = await ask(
     `select reply.body, current_setting('api.aside', true) as aside
      from (select case when private.act_as($1::jsonb, ${strict}) then api.${verb}::text end as body) as reply`,
     [claims, ...values],
@@ -68,7 +92,6 @@ export const actAs = (claims: Claims | null, strict: boolean): Verbs => async (t
 /** Calls one of the helpers that bring vectors, as the doors themselves: no caller has to do with it. Answers with its JSON. */
 export const asWorker = async (text: TemplateStringsArray, ...values: unknown[]): Promise<string> => {
   const helper = text.reduce((sql, part, index) => `${sql}$${index}${part}`)
-  query ??= connect()
-  const [row] = await query(`select private.${helper}::text as body`, values)
+  const [row] = await ask(`select private.${helper}::text as body`, values)
   return String(row?.body)
 }

@@ -24,11 +24,13 @@ export const testKeys = {
   secretKey: 'sb_secret_test',
 }
 
-/** Starts `supabase/local/main.ts` with these settings; answers when it has printed its ready line. */
+/** Starts `supabase/local/main.ts` of a checkout with these settings; answers when it has printed its ready line. */
 export const startStack = async (
   env: Record<string, string> = {},
+  folder = process.cwd(),
 ): Promise<{ base: string; process: ChildProcess }> => {
-  const process_ = spawn('node_modules/.bin/deno', ['run', '-A', 'supabase/local/main.ts'], {
+  const process_ = spawn(`${process.cwd()}/node_modules/.bin/deno`, ['run', '-A', 'supabase/local/main.ts'], {
+    cwd: folder,
     env: {
       ...process.env,
       PORT: '0',
