@@ -1,9 +1,12 @@
 import type { Database } from '../database.ts'
 import type { Hub } from './hub.ts'
 import type { Announcement } from './protocol.ts'
+import { settled } from './settled.ts'
 
 /** What the database broadcasts, on its way to whoever is on the topic. */
 export interface Broadcasts {
+  /** Sees to it that the database says what it broadcasts, from now on; for whoever is on the hub already. */
+  attend: () => Promise<void>
   /** Word that the database has committed a broadcast. */
   notice: (id: string, topic: string) => void
   /** The newest of what was broadcast on a topic since then, oldest first. */
@@ -24,6 +27,20 @@ const columns =
 /** `lost` is told when something cannot be read, and so cannot be delivered. */
 export const openBroadcasts = (database: Database, hub: Hub, lost: () => void): Broadcasts => {
   let noticed: string[] = []
+  let attending: Promise<void> | null = null
+
+  const begin = async (): Promise<void> => {
+    await database.query(
+      `insert into local_realtime.followed values ('realtime', 'messages') on conflict do nothing`,
+      [],
+    )
+    await settled(database)
+  }
+
+  const rest = (): void => {
+    attending = null
+    database.query(`delete from local_realtime.followed where table_schema = 'realtime'`, []).catch(() => {})
+  }
   let atWork = false
 
   const deliver = async (ids: string[]): Promise<void> => {
@@ -54,7 +71,13 @@ export const openBroadcasts = (database: Database, hub: Hub, lost: () => void): 
   }
 
   return {
+    attend: () =>
+      attending ??= begin().catch((error) => {
+        attending = null
+        throw error
+      }),
     notice: (id, topic) => {
+      if (hub.isEmpty()) return rest()
       // A topic of 500 characters may have been cut, so it is read to be sure.
       if (topic.length < 500 && hub.on(topic).size === 0) return
       noticed.push(id)

@@ -2,6 +2,7 @@ import type { Database } from '../database.ts'
 import type { Channel } from './channel.ts'
 import { readFilter, type Term } from './filters.ts'
 import type { Identity } from './identity.ts'
+import { settled } from './settled.ts'
 
 /** What a client asks to follow: `{event, schema, table, filter}`, in its own words. */
 export type Wanted = Record<string, unknown>
@@ -172,6 +173,7 @@ export const openChanges = (database: Database, lost: () => void): Changes => {
         following.tables = new Map(tables?.map(({ table, columns }) => [table, columns]))
         if (!tables) refused ??= refusal(following.wanted)
       }
+      await settled(database)
       return refused
     },
     forget: (channel) => {

@@ -57,7 +57,16 @@ export const openChannels = (services: Services, connection: Connection, overrun
     }
     if (!connection.isOpen()) return
     channels.set(channel.name, channel)
-    if (channel.isPrivate) hub.add(channel)
+    if (channel.isPrivate) {
+      hub.add(channel)
+      try {
+        await broadcasts.attend()
+      } catch (error) {
+        part(channel)
+        throw error
+      }
+      if (channels.get(channel.name) !== channel) return
+    }
     watchExpiry(channel, (message) => end(channel, message))
 
     const followings = changes.prepare(channel, wantedOf(frame))

@@ -6,6 +6,7 @@ export interface Hub {
   add: (channel: Channel) => void
   remove: (channel: Channel) => void
   on: (topic: string) => ReadonlySet<Channel>
+  isEmpty: () => boolean
   /** Sends to everybody who may hear; encodes once for each version. */
   announce: (topic: string, announcement: Announcement, isFor?: (channel: Channel) => boolean) => void
 }
@@ -17,6 +18,7 @@ export const openHub = (): Hub => {
   const on = (topic: string) => topics.get(topic) ?? nobody
   return {
     on,
+    isEmpty: () => topics.size === 0,
     add: (channel) => {
       const there = topics.get(channel.topic) ?? new Set()
       topics.set(channel.topic, there.add(channel))

@@ -2,13 +2,24 @@
 -- each start, so that it is always what this release wants. No migration knows of it.
 create schema if not exists local_realtime;
 
--- Word of broadcasts: their key and topic alone, because a notification holds no more than 8 kB.
+-- Tables that somebody follows. What nobody follows costs a look at this one, and no notification: Postgres lets one transaction with a
+-- notification commit at a time.
+create table if not exists local_realtime.followed (
+  table_schema text,
+  table_name text,
+  primary key (table_schema, table_name)
+);
+
+-- Word of broadcasts: their key and topic alone, because a notification holds no more than 8 kB. Definer, as whoever may send anything
+-- may not look at who listens.
 create or replace function local_realtime.announce()
 returns trigger
-language plpgsql volatile set search_path = ''
+language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform pg_notify('local_realtime', 'broadcast ' || new.id || ' ' || left(new.topic, 500));
+  if exists (select from local_realtime.followed where table_schema = 'realtime' and table_name = 'messages') then
+    perform pg_notify('local_realtime', 'broadcast ' || new.id || ' ' || left(new.topic, 500));
+  end if;
   return null;
 end
 $$;
@@ -18,12 +29,7 @@ create or replace trigger local_realtime_announce
   when (new.extension = 'broadcast' and new.event is not null)
   execute function local_realtime.announce();
 
--- Rows as they change, kept until they are delivered; only of tables that somebody follows, so that the rest costs a look at `followed`.
-create table if not exists local_realtime.followed (
-  table_schema text,
-  table_name text,
-  primary key (table_schema, table_name)
-);
+-- Rows as they change, kept until they are delivered.
 create table if not exists local_realtime.changes (
   id bigint generated always as identity primary key,
   table_schema text not null,
