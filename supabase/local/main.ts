@@ -59,7 +59,9 @@ const start = async (): Promise<void> => {
     throw new CannotStart(`The database could not be set up: ${error.message}`)
   })
   await tellFunctions(settings, keys, database)
-  const realtime = await openRealtime(database, keys)
+  const realtime = await openRealtime(database, keys).catch((error) => {
+    throw new CannotStart(`Realtime could not be set up in the database: ${error.message}`)
+  })
   const { drainSoon } = await import('../../functions/embed/drain.ts')
   const gateway = openGateway(platform, database, settings, keys, {
     auth: (await import('../../functions/auth/index.ts')).default,
