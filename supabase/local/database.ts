@@ -36,17 +36,46 @@ export interface Database {
 const trustMigrations = <Connection extends object>(connection: Connection): Connection =>
   Object.assign(connection, { ensureRlsContext: () => Promise.resolve(true) })
 
+// @supabase/lite looks an embedded table up by its name alone: `conversations?select=messages(*)` found realtime.messages. It need not know
+// of Realtime's schemas at all.
+const hidden = ['realtime', 'local_realtime']
+const hideRealtime = <Found extends object>(found: Found): Found =>
+  Object.fromEntries(
+    Object.entries(found).map(([what, entries]) => [
+      what,
+      Array.isArray(entries)
+        ? entries.filter(({ schema }: { schema?: string }) => !hidden.includes(schema ?? 'public'))
+        : entries,
+    ]),
+  ) as Found
+
+const withoutRealtime = <Connection extends { introspect: (options?: { useCache?: boolean }) => Promise<object> }>(
+  connection: Connection,
+): Connection => {
+  const introspect = connection.introspect.bind(connection)
+  // Every request asks, and mostly gets the same answer.
+  const known = new WeakMap<object, object>()
+  return Object.assign(connection, {
+    introspect: async (options?: { useCache?: boolean }) => {
+      const found = await introspect(options)
+      const shown = known.get(found) ?? hideRealtime(found)
+      known.set(found, shown)
+      return shown
+    },
+  })
+}
+
 const firstColumn = (rows: unknown[]): string[] => rows.map((row) => String(Object.values(row as object)[0]))
 
 /** Postgres in this process, kept in a folder or in memory. */
 export const openPglite = async (dataDir: string | null): Promise<Database> => {
   const kept = dataDir === null ? null : databaseFolder(dataDir)
-  const connection = trustMigrations(
+  const connection = withoutRealtime(trustMigrations(
     await createPgliteConnection({
       url: kept ? `file://${kept.folder}` : 'memory://',
       pgliteOptions: { extensions: { vector, pgtap, fuzzystrmatch, unaccent } },
     }),
-  )
+  ))
   const { driver } = connection
   try {
     await driver.waitReady
@@ -99,12 +128,12 @@ export const openPostgres = async (url: string): Promise<Database> => {
       }`,
     )
   }
-  const connection = trustMigrations(
+  const connection = withoutRealtime(trustMigrations(
     createPostgresConnection({
       url,
       postgresOptions: { types: { json, jsonb }, connection: timeLimit, onnotice: () => {} },
     }),
-  )
+  ))
   return {
     connection: connection as unknown as App['connection'],
     gate: (work) => work(),
