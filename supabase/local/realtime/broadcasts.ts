@@ -7,6 +7,8 @@ import { settled } from './settled.ts'
 export interface Broadcasts {
   /** Sees to it that the database says what it broadcasts, from now on; for whoever is on the hub already. */
   attend: () => Promise<void>
+  /** No longer relies on that: nobody listens, or the database may have forgotten. */
+  rest: () => void
   /** Word that the database has committed a broadcast. */
   notice: (id: string, topic: string) => void
   /** The newest of what was broadcast on a topic since then, oldest first. */
@@ -76,6 +78,7 @@ export const openBroadcasts = (database: Database, hub: Hub, lost: () => void): 
         attending = null
         throw error
       }),
+    rest,
     notice: (id, topic) => {
       if (hub.isEmpty()) return rest()
       // A topic of 500 characters may have been cut, so it is read to be sure.

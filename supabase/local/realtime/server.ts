@@ -31,7 +31,10 @@ export const openRealtime = async (database: Database, keys: Keys): Promise<Real
     connections.clear()
   }
   // Clients that connect anew catch up, as after any other interruption; nobody would tell them of a gap.
-  const lost = (): void => hangUp(1012, 'Events may have been missed')
+  const lost = (): void => {
+    hangUp(1012, 'Events may have been missed')
+    services.broadcasts.rest()
+  }
 
   const hub = openHub()
   const services: Services = {
@@ -52,10 +55,15 @@ export const openRealtime = async (database: Database, keys: Keys): Promise<Real
     lost,
   )
 
-  const tidy = () =>
-    database.query(prune, []).catch((error) =>
+  const tidy = async (): Promise<void> => {
+    try {
+      await database.query(prune, [])
+      // PGlite has nobody who does it by themselves, and every check of rights leaves rows behind that were undone.
+      await database.run('vacuum realtime.messages')
+    } catch (error) {
       console.error(JSON.stringify({ realtime: 'Old broadcasts could not be removed', message: `${error}` }))
-    )
+    }
+  }
   const schedule = setInterval(tidy, hour)
   void tidy()
 
