@@ -26,6 +26,8 @@ export interface Database {
   /** What the doors use; null where they connect by themselves, as `edgeUrl` says. */
   doors: Query | null
   edgeUrl: (password: string) => string | null
+  /** Hears what the database says on a channel of NOTIFY; `gap` is called when something may have gone unheard. */
+  listen: (channel: string, hear: (word: string) => void, gap: () => void) => Promise<void>
   close: () => Promise<void>
 }
 
@@ -34,17 +36,46 @@ export interface Database {
 const trustMigrations = <Connection extends object>(connection: Connection): Connection =>
   Object.assign(connection, { ensureRlsContext: () => Promise.resolve(true) })
 
+// @supabase/lite looks an embedded table up by its name alone: `conversations?select=messages(*)` found realtime.messages. It need not know
+// of Realtime's schemas at all.
+const hidden = ['realtime', 'local_realtime']
+const hideRealtime = <Found extends object>(found: Found): Found =>
+  Object.fromEntries(
+    Object.entries(found).map(([what, entries]) => [
+      what,
+      Array.isArray(entries)
+        ? entries.filter(({ schema }: { schema?: string }) => !hidden.includes(schema ?? 'public'))
+        : entries,
+    ]),
+  ) as Found
+
+const withoutRealtime = <Connection extends { introspect: (options?: { useCache?: boolean }) => Promise<object> }>(
+  connection: Connection,
+): Connection => {
+  const introspect = connection.introspect.bind(connection)
+  // Every request asks, and mostly gets the same answer.
+  const known = new WeakMap<object, object>()
+  return Object.assign(connection, {
+    introspect: async (options?: { useCache?: boolean }) => {
+      const found = await introspect(options)
+      const shown = known.get(found) ?? hideRealtime(found)
+      known.set(found, shown)
+      return shown
+    },
+  })
+}
+
 const firstColumn = (rows: unknown[]): string[] => rows.map((row) => String(Object.values(row as object)[0]))
 
 /** Postgres in this process, kept in a folder or in memory. */
 export const openPglite = async (dataDir: string | null): Promise<Database> => {
   const kept = dataDir === null ? null : databaseFolder(dataDir)
-  const connection = trustMigrations(
+  const connection = withoutRealtime(trustMigrations(
     await createPgliteConnection({
       url: kept ? `file://${kept.folder}` : 'memory://',
       pgliteOptions: { extensions: { vector, pgtap, fuzzystrmatch, unaccent } },
     }),
-  )
+  ))
   const { driver } = connection
   try {
     await driver.waitReady
@@ -63,6 +94,7 @@ export const openPglite = async (dataDir: string | null): Promise<Database> => {
     script: (script) => gate(async () => (await driver.exec(script)).flatMap((result) => firstColumn(result.rows))),
     doors: query,
     edgeUrl: () => null,
+    listen: (channel, hear) => gate(async () => void await driver.listen(channel, hear)),
     close: () => gate(() => connection.close()),
   }
 }
@@ -83,7 +115,9 @@ const jsonb = written(3802)
 
 /** A Postgres server. */
 export const openPostgres = async (url: string): Promise<Database> => {
-  const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} })
+  // A second at most from one attempt to the next, where postgres.js waits up to 20: whoever listens is to know soon that there was a gap.
+  const backoff = (attempt: number): number => Math.min(3 ** attempt / 100, 1)
+  const sql = postgres(url, { max: 1, connect_timeout: 5, backoff, onnotice: () => {} })
   try {
     const [found] = await sql`select exists (select from pg_available_extensions where name = 'vector') as vector`
     if (!found?.vector) throw new CannotStart('The database of DATABASE_URL has no pgvector; install that extension')
@@ -96,12 +130,12 @@ export const openPostgres = async (url: string): Promise<Database> => {
       }`,
     )
   }
-  const connection = trustMigrations(
+  const connection = withoutRealtime(trustMigrations(
     createPostgresConnection({
       url,
       postgresOptions: { types: { json, jsonb }, connection: timeLimit, onnotice: () => {} },
     }),
-  )
+  ))
   return {
     connection: connection as unknown as App['connection'],
     gate: (work) => work(),
@@ -117,6 +151,11 @@ export const openPostgres = async (url: string): Promise<Database> => {
       edge.username = 'edge_functions'
       edge.password = password
       return edge.href
+    },
+    listen: async (channel, hear, gap) => {
+      let connected = false
+      // Called anew whenever the connection had to be made anew.
+      await sql.listen(channel, hear, () => connected ? gap() : connected = true)
     },
     close: async () => {
       await connection.close()
