@@ -6,6 +6,6 @@ sh tests/tools/install.sh
 PATH=$PWD/node_modules/.bin:$PATH
 deno fmt --check --quiet
 deno lint --quiet
-deno check --quiet functions supabase tests docs vitest.config.ts
+deno check --quiet functions supabase clients tests docs vitest.config.ts
 deno run -A docs/write_openapi.ts --check
 node tests/tools/same_versions.mjs
