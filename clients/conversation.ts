@@ -37,7 +37,7 @@ export interface Conversation {
   retry(clientId: string): void
   /** Forgets a refused message. */
   discard(clientId: string): void
-  /** Adds a page of older messages, if there are any. */
+  /** Adds a page of older messages, if there are any; rejects where that fails. */
   older(): Promise<void>
   /** Tells the other one that something is being written; call it at every key. */
   typing(): void
@@ -205,7 +205,13 @@ export const openConversation = (id: number, { supabase, api, outbox, me, isJoin
     },
     retry: (clientId) => outbox.retry(id, clientId),
     discard: (clientId) => outbox.drop(id, clientId),
-    older: () => olderPage ??= readOlder().finally(() => olderPage = null),
+    older() {
+      if (olderPage) return olderPage
+      olderPage = readOlder().finally(() => olderPage = null)
+      // Whoever does not wait for the page sees in the view what became of it.
+      olderPage.catch((problem) => life.signal.aborted || ended(problem))
+      return olderPage
+    },
     typing() {
       if (!myId || Date.now() - typedAt < typingEvery) return
       typedAt = Date.now()

@@ -57,7 +57,14 @@ export const openWorld = (seed = 1) => {
   const clients: { readonly channels: FakeChannel[] }[] = []
   /** Every request that reached the service, as "1 GET conversations". */
   const requests: string[] = []
-  const world = { weather: calm, nextId: 1, expired: false, reservations: [] as unknown[] }
+  const world = {
+    weather: calm,
+    nextId: 1,
+    expired: false,
+    reservations: [] as unknown[],
+    /** Where it is set, who is busy answers 429 with it, in seconds; else 503 as often. */
+    retryAfter: 0,
+  }
 
   const later = (most: number) => new Promise<void>((resolve) => setTimeout(resolve, random() * most))
 
@@ -173,7 +180,9 @@ export const openWorld = (seed = 1) => {
         if (random() < weather.unsent) throw new TypeError('fetch failed')
         requests.push(`${me} ${method} ${url.pathname.replace('/functions/v1/', '')}${url.search}`)
         if (random() < weather.busy) {
-          return random() < 0.5 ? refusal(503, 'Busy') : refusal(429, 'Too many', { 'Retry-After': '2' })
+          return world.retryAfter || random() < 0.5
+            ? refusal(429, 'Too many requests', { 'Retry-After': `${world.retryAfter || 2}` })
+            : refusal(503, 'The service is busy, please try again')
         }
         if (world.expired) return refusal(401, 'The token has expired')
         const body = init.body ? JSON.parse(String(init.body)) : {}
