@@ -26,6 +26,8 @@ export interface Database {
   /** What the doors use; null where they connect by themselves, as `edgeUrl` says. */
   doors: Query | null
   edgeUrl: (password: string) => string | null
+  /** Hears what the database says on a channel of NOTIFY; `gap` is called when something may have gone unheard. */
+  listen: (channel: string, hear: (word: string) => void, gap: () => void) => Promise<void>
   close: () => Promise<void>
 }
 
@@ -63,6 +65,7 @@ export const openPglite = async (dataDir: string | null): Promise<Database> => {
     script: (script) => gate(async () => (await driver.exec(script)).flatMap((result) => firstColumn(result.rows))),
     doors: query,
     edgeUrl: () => null,
+    listen: (channel, hear) => gate(async () => void await driver.listen(channel, hear)),
     close: () => gate(() => connection.close()),
   }
 }
@@ -117,6 +120,11 @@ export const openPostgres = async (url: string): Promise<Database> => {
       edge.username = 'edge_functions'
       edge.password = password
       return edge.href
+    },
+    listen: async (channel, hear, gap) => {
+      let connected = false
+      // Called anew whenever the connection had to be made anew.
+      await sql.listen(channel, hear, () => connected ? gap() : connected = true)
     },
     close: async () => {
       await connection.close()

@@ -6,6 +6,7 @@ import { cors } from 'hono/cors'
 import { serveStatic } from 'hono/deno'
 import { door } from '../../functions/_shared/door.ts'
 import type { Database } from './database.ts'
+import type { Realtime } from './realtime/server.ts'
 import { isLoopback, type Keys, type Settings } from './settings.ts'
 
 type Door = { fetch: (request: Request) => Response | Promise<Response> }
@@ -43,6 +44,7 @@ export const openGateway = (
   settings: Settings,
   keys: Keys,
   doors: Record<string, Door>,
+  realtime: Realtime,
 ) => {
   const stranger = door('unknown')
 
@@ -103,6 +105,7 @@ export const openGateway = (
       : await response.text()
     return new Response(text, { status: response.status, headers: { 'Content-Type': 'application/json' } })
   })
+  gateway.route('/realtime/v1', realtime.routes)
   gateway.all('*', (c) => {
     const url = new URL(c.req.url)
     return url.pathname === functions || url.pathname.startsWith(`${functions}/`)

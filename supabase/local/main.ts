@@ -5,6 +5,7 @@ import { openDataDir } from './data_dir.ts'
 import { type Database, openPglite, openPostgres } from './database.ts'
 import { openGateway } from './gateway.ts'
 import { openPlatform } from './platform.ts'
+import { openRealtime } from './realtime/server.ts'
 import { CannotStart, type Keys, originOf, readSettings, type Settings } from './settings.ts'
 
 /** What the platform tells its Edge Functions through their environment. */
@@ -58,6 +59,7 @@ const start = async (): Promise<void> => {
     throw new CannotStart(`The database could not be set up: ${error.message}`)
   })
   await tellFunctions(settings, keys, database)
+  const realtime = await openRealtime(database, keys)
   const { drainSoon } = await import('../../functions/embed/drain.ts')
   const gateway = openGateway(platform, database, settings, keys, {
     auth: (await import('../../functions/auth/index.ts')).default,
@@ -65,7 +67,7 @@ const start = async (): Promise<void> => {
     conversations: (await import('../../functions/conversations/index.ts')).default,
     health: (await import('../../functions/health/index.ts')).default,
     embed: (await import('../../functions/embed/index.ts')).default,
-  })
+  }, realtime)
   answer = (request, info) => gateway.fetch(request, { peerAddress: info.remoteAddr.hostname })
   provideFetch(async (input, init) => await gateway.fetch(new Request(input, init), { peerAddress: '127.0.0.1' }))
 
@@ -78,6 +80,7 @@ const start = async (): Promise<void> => {
     if (stopping) return
     stopping = true
     clearInterval(schedule)
+    realtime.close()
     // What is under way gets three seconds; the database closes clean in the next.
     await Promise.race([server.shutdown(), new Promise((resolve) => setTimeout(resolve, 3000))])
     await Promise.race([database.close(), new Promise((resolve) => setTimeout(resolve, 1000))])

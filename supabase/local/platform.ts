@@ -3,10 +3,17 @@ import type { Database } from './database.ts'
 import { migrate, seed } from './migrate.ts'
 import { isLoopback, type Keys, originOf, type Settings } from './settings.ts'
 
+/** Runs a script unless the database has the schema that it makes. */
+const complete = async (database: Database, schema: string, script: string): Promise<void> => {
+  const [found] = await database.query('select to_regnamespace($1) is not null as is_there', [schema])
+  if (!found?.is_there) await database.run(Deno.readTextFileSync(new URL(script, import.meta.url)))
+}
+
 /** Auth, the Data API and the dashboard, on a database that has its migrations and its seed. */
 export const openPlatform = async (database: Database, keys: Keys, settings: Settings): Promise<App> => {
-  const [bare] = await database.query(`select to_regnamespace('extensions') is null as is_bare`, [])
-  if (bare?.is_bare) await database.run(Deno.readTextFileSync(new URL('platform.sql', import.meta.url)))
+  await complete(database, 'extensions', 'platform.sql')
+  // By itself, because folders of older releases have the rest already.
+  await complete(database, 'realtime', 'platform_realtime.sql')
   const app = new App({
     connection: database.connection,
     auth: {

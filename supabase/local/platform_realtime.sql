@@ -1,0 +1,97 @@
+-- What Supabase's Realtime has in a database: schema realtime, with the names, columns, grants and habits of the platform's own. Runs once
+-- for a database that has no such schema, before the migrations. The platform's table has a partition for each day; here it is one.
+create schema realtime;
+grant usage on schema realtime to anon, authenticated, service_role;
+
+create table realtime.messages (
+  topic text not null,
+  extension text not null,
+  payload jsonb,
+  event text,
+  private boolean default false,
+  updated_at timestamp not null default now(),
+  inserted_at timestamp not null default now(),
+  id uuid not null default gen_random_uuid(),
+  binary_payload bytea,
+  primary key (id, inserted_at),
+  constraint messages_payload_exclusive check (payload is null or binary_payload is null)
+);
+create index messages_inserted_at_topic_index on realtime.messages (inserted_at desc, topic)
+  where extension = 'broadcast' and private;
+alter table realtime.messages enable row level security;
+grant select, insert, update on realtime.messages to anon, authenticated, service_role;
+
+create function realtime.topic()
+returns text
+language sql stable
+as $$
+  select nullif(current_setting('realtime.topic', true), '')::text
+$$;
+
+-- Sending never fails the writer: on the platform, too, what cannot be sent becomes a warning.
+create function realtime.send(payload jsonb, event text, topic text, private boolean default true)
+returns void
+language plpgsql
+as $$
+declare
+  generated_id uuid := gen_random_uuid();
+begin
+  if not payload ? 'id' then
+    payload := jsonb_set(payload, '{id}', to_jsonb(generated_id));
+  end if;
+  perform set_config('realtime.topic', topic, true);
+  insert into realtime.messages (id, payload, event, topic, private, extension)
+  values (generated_id, payload, event, topic, private, 'broadcast');
+exception
+  when others then
+    raise warning 'WarnSendingBroadcastMessage: %', sqlerrm;
+end
+$$;
+
+create function realtime.send_binary(payload bytea, event text, topic text, private boolean default true)
+returns void
+language plpgsql
+as $$
+begin
+  perform set_config('realtime.topic', topic, true);
+  insert into realtime.messages (binary_payload, event, topic, private, extension)
+  values (payload, event, topic, private, 'broadcast');
+exception
+  when others then
+    raise warning 'WarnSendingBroadcastMessage: %', sqlerrm;
+end
+$$;
+
+create function realtime.broadcast_changes(
+  topic_name text, event_name text, operation text, table_name text, table_schema text, new record, old record, level text default 'ROW'
+)
+returns void
+language plpgsql
+as $$
+begin
+  if level = 'STATEMENT' then
+    raise exception 'function can only be triggered for each row, not for each statement';
+  end if;
+  if operation not in ('INSERT', 'UPDATE', 'DELETE') then
+    raise exception 'Unexpected operation type: %', operation;
+  end if;
+  perform realtime.send(
+    jsonb_build_object('old_record', old, 'record', new, 'operation', operation, 'table', table_name, 'schema', table_schema),
+    event_name,
+    topic_name
+  );
+exception
+  when others then
+    raise exception 'Failed to process the row: %', sqlerrm;
+end
+$$;
+
+grant execute on all functions in schema realtime to anon, authenticated, service_role;
+
+do $$
+begin
+  if not exists (select from pg_catalog.pg_publication where pubname = 'supabase_realtime') then
+    create publication supabase_realtime;
+  end if;
+end
+$$;

@@ -1,0 +1,187 @@
+import type { Database } from '../database.ts'
+import type { Channel } from './channel.ts'
+import { readFilter, type Term } from './filters.ts'
+import type { Identity } from './identity.ts'
+
+/** What a client asks to follow: `{event, schema, table, filter}`, in its own words. */
+export type Wanted = Record<string, unknown>
+
+interface Column {
+  name: string
+  type: string
+  key: boolean
+  readers: string[] | null
+}
+
+/** A client that follows a table's rows. */
+export interface Following {
+  /** The name by which the client knows it. */
+  id: number
+  channel: Channel
+  wanted: Wanted
+  filter: Term[] | null
+  /** The tables it is about and their columns; empty until the database has agreed. */
+  tables: Map<string, Column[]>
+}
+
+/** Rows as they change, on their way to whoever follows them and may see them. */
+export interface Changes {
+  prepare: (channel: Channel, wanted: Wanted[]) => Following[]
+  /** Begins; answers with what to say where it cannot. */
+  follow: (followings: Following[]) => Promise<string | null>
+  forget: (channel: Channel) => void
+  /** Word that a change has been committed. */
+  notice: (id: string) => void
+}
+
+interface Change {
+  id: number
+  table_schema: string
+  table_name: string
+  verb: 'INSERT' | 'UPDATE' | 'DELETE'
+  record: Record<string, unknown> | null
+  old_record: Record<string, unknown> | null
+  changed_at: string
+}
+
+const batch = 100
+
+const pick = (record: Record<string, unknown> | null, columns: Column[]) =>
+  Object.fromEntries(columns.map(({ name }) => [name, record?.[name] ?? null]))
+
+const bodyOf = (change: Change, all: Column[], { claims }: Identity) => {
+  const columns = all.filter(({ readers }) => readers?.includes(claims.role))
+  return {
+    schema: change.table_schema,
+    table: change.table_name,
+    type: change.verb,
+    commit_timestamp: new Date(change.changed_at).toISOString(),
+    columns: columns.map(({ name, type }) => ({ name, type })),
+    ...(change.verb !== 'DELETE' && { record: pick(change.record, columns) }),
+    // Postgres keeps no more than the key of what a row was.
+    ...(change.verb !== 'INSERT' && { old_record: pick(change.old_record, columns.filter(({ key }) => key)) }),
+    errors: null,
+  }
+}
+
+const refusal = ({ event, schema, table, filter }: Wanted): string =>
+  `Unable to subscribe to changes with given parameters. Please check Realtime is enabled for the given connect parameters: [event: ${event}, schema: ${schema}, table: ${table}, filters: ${
+    JSON.stringify(filter ?? [])
+  }]`
+
+let count = 0
+
+/** `lost` is told when something cannot be read, and so cannot be delivered. */
+export const openChanges = (database: Database, lost: () => void): Changes => {
+  const followed = new Set<Following>()
+  let noticed: string[] = []
+  let atWork = false
+
+  const followersOf = ({ table_schema, table_name }: Change): Following[] =>
+    [...followed].filter(({ wanted, tables }) => wanted.schema === table_schema && tables.has(table_name))
+
+  const read = async (ids: string[]): Promise<Change[]> => {
+    const [row] = await database.query(
+      `select coalesce(jsonb_agg(to_jsonb(change)), '[]') as changes
+       from local_realtime.changes as change where id = any (($1::text)::bigint[])`,
+      [`{${ids.join()}}`],
+    )
+    return row?.changes as Change[]
+  }
+
+  /** The followings of one table, each with the ids of the changes that it may see. */
+  const audienceOf = async (changes: Change[], followings: Following[]): Promise<Map<Following, Set<number>>> => {
+    const asks = followings.map(({ channel, filter }) => ({ claims: channel.identity.claims, filter }))
+    const distinct = [...new Set(asks.map((ask) => JSON.stringify(ask)))]
+    const { table_schema, table_name } = changes[0]!
+    const [row] = await database.query(
+      'select local_realtime.audience($1, $2, ($3::text)::jsonb, ($4::text)::jsonb) as audience',
+      [table_schema, table_name, JSON.stringify(changes.map(({ id }) => id)), `[${distinct.join()}]`],
+    )
+    const seen = (row?.audience as number[][]).map((ids) => new Set(ids))
+    return new Map(followings.map((one, index) => [one, seen[distinct.indexOf(JSON.stringify(asks[index]))]!]))
+  }
+
+  const deliver = async (ids: string[]): Promise<void> => {
+    const found = await read(ids)
+    for (const changes of Map.groupBy(found, (one) => `${one.table_schema}.${one.table_name}`).values()) {
+      const { table_schema, table_name } = changes[0]!
+      const followers = followersOf(changes[0]!)
+      if (followers.length === 0) {
+        // Whoever is about to follow may have told the database already.
+        if ([...followed].some(({ tables }) => tables.size === 0)) continue
+        await database.query('delete from local_realtime.followed where table_schema = $1 and table_name = $2', [
+          table_schema,
+          table_name,
+        ])
+        continue
+      }
+      const audience = await audienceOf(changes, followers)
+      // In the order of the notifications, which is that of the commits.
+      changes.sort((one, other) => ids.indexOf(`${one.id}`) - ids.indexOf(`${other.id}`))
+      for (const change of changes) {
+        const hearers = followers.filter((one) =>
+          followed.has(one) && audience.get(one)!.has(change.id) &&
+          ['*', change.verb].includes(String(one.wanted.event).toUpperCase())
+        )
+        for (const [channel, its] of Map.groupBy(hearers, (one) => one.channel)) {
+          const data = bodyOf(change, its[0]!.tables.get(table_name)!, channel.identity)
+          channel.push('postgres_changes', { ids: its.map(({ id }) => id), data })
+        }
+      }
+    }
+    await database.query('delete from local_realtime.changes where id = any (($1::text)::bigint[])', [
+      `{${ids.join()}}`,
+    ])
+  }
+
+  const work = async (): Promise<void> => {
+    if (atWork) return
+    atWork = true
+    try {
+      while (noticed.length > 0) await deliver(noticed.splice(0, batch))
+    } catch (error) {
+      console.error(JSON.stringify({ realtime: 'Changes could not be read', message: `${error}` }))
+      noticed = []
+      lost()
+    } finally {
+      atWork = false
+    }
+  }
+
+  return {
+    prepare: (channel, wanted) =>
+      wanted.map((one) => ({
+        id: ++count,
+        channel,
+        wanted: one,
+        filter: typeof one.filter === 'string' ? readFilter(one.filter) : [],
+        tables: new Map(),
+      })),
+    follow: async (followings) => {
+      let refused: string | null = null
+      for (const following of followings) {
+        const { wanted: { schema, table }, filter } = following
+        followed.add(following)
+        const [row] = filter === null ? [] : await database.query(
+          'select local_realtime.follow(($1::text)::jsonb) as tables',
+          [JSON.stringify({ schema, table, filter })],
+        )
+        const tables = row?.tables as { table: string; columns: Column[] }[] | null | undefined
+        if (!tables) followed.delete(following)
+        following.tables = new Map(tables?.map(({ table, columns }) => [table, columns]))
+        if (!tables) refused ??= refusal(following.wanted)
+      }
+      return refused
+    },
+    forget: (channel) => {
+      for (const following of followed) {
+        if (following.channel === channel) followed.delete(following)
+      }
+    },
+    notice: (id) => {
+      noticed.push(id)
+      void work()
+    },
+  }
+}

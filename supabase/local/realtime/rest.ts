@@ -1,0 +1,82 @@
+import { type Context, Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { cors } from 'hono/cors'
+import type { Services } from './channel.ts'
+import { largestPayload } from './connection.ts'
+import { type Identity, isPersonal, Refusal } from './identity.ts'
+import { type Announcement, isRecord } from './protocol.ts'
+
+interface Letter {
+  topic: string
+  announcement: Announcement
+  isPrivate: boolean
+}
+
+const mostMessages = 100
+
+const letterOf = (message: unknown): Letter | null => {
+  if (!isRecord(message)) return null
+  const { topic, event, payload, private: isPrivate } = message
+  if (typeof topic !== 'string' || topic === '' || typeof event !== 'string' || !isRecord(payload)) return null
+  return { topic, announcement: { event, payload: JSON.stringify(payload) }, isPrivate: isPrivate === true }
+}
+
+/** Broadcasting without a connection: what httpSend() calls, and send() before its channel has joined. */
+export const restOf = ({ hub, rights, identify }: Services): Hono => {
+  const rest = new Hono()
+  rest.use(cors({ origin: '*' }))
+  rest.use(bodyLimit({ maxSize: largestPayload, onError: (c) => c.json({ error: 'Payload size exceeds 3 MB' }, 413) }))
+
+  const callerOf = async (c: Context): Promise<Identity> => {
+    const bearer = c.req.header('Authorization')?.replace(/^Bearer /i, '')
+    const key = c.req.header('apikey') ?? c.req.query('apikey')
+    return await identify((isPersonal(bearer) ? bearer : key ?? bearer) ?? '')
+  }
+
+  /** All of them are sent, or none. */
+  const post = async (c: Context, letters: Letter[]): Promise<Response> => {
+    const caller = await callerOf(c)
+    if (letters.some(({ isPrivate }) => !isPrivate)) {
+      return c.json({ error: 'PrivateOnly: This project only allows private channels' }, 403)
+    }
+    for (const topic of new Set(letters.map((letter) => letter.topic))) {
+      const { speaks } = await rights(topic, caller)
+      if (!speaks.includes('broadcast')) {
+        return c.json(
+          { error: `Unauthorized: You do not have permissions to write to this Channel topic: ${topic}` },
+          403,
+        )
+      }
+    }
+    for (const { topic, announcement } of letters) hub.announce(topic, announcement)
+    return c.body(null, 202)
+  }
+
+  rest.onError((error, c) => {
+    if (error instanceof Refusal) return c.json({ error: error.message.replace(/^\w+: /, '') }, 401)
+    throw error
+  })
+
+  rest.post('/broadcast', async (c) => {
+    const body: unknown = await c.req.json().catch(() => null)
+    const messages = isRecord(body) && Array.isArray(body.messages) ? body.messages : []
+    const letters = messages.map(letterOf).filter((letter) => letter !== null)
+    if (messages.length === 0 || messages.length > mostMessages || letters.length < messages.length) {
+      return c.json({ error: `messages must be 1 to ${mostMessages} of {topic, event, payload, private}` }, 422)
+    }
+    return await post(c, letters)
+  })
+
+  rest.post('/broadcast/:topic/events/:event', async (c) => {
+    const { topic, event } = c.req.param()
+    const isPrivate = c.req.query('private') === 'true'
+    if (c.req.header('Content-Type')?.startsWith('application/octet-stream')) {
+      const payload = new Uint8Array(await c.req.arrayBuffer())
+      return await post(c, [{ topic, announcement: { event, payload }, isPrivate }])
+    }
+    const payload = await c.req.json().catch(() => undefined)
+    if (payload === undefined) return c.json({ error: 'The payload must be JSON' }, 422)
+    return await post(c, [{ topic, announcement: { event, payload: JSON.stringify(payload) }, isPrivate }])
+  })
+  return rest
+}

@@ -1,0 +1,145 @@
+import { expect, inject, test } from 'vitest'
+import { asAdmin, converse, type Person, say, signUp } from '../tools/people.ts'
+import { aWhile, connect, eventually, join, listen } from '../tools/realtime.ts'
+
+const stack = inject('stack')
+
+const pair = async (): Promise<{ ana: Person; ben: Person; conversation: number }> => {
+  const [ana, ben] = await Promise.all([signUp('Ana'), signUp('Ben')])
+  return { ana, ben, conversation: await converse(ana, ben) }
+}
+
+const refusal = (topic: string) => ({
+  status: 'CHANNEL_ERROR',
+  reason: `Unauthorized: You do not have permissions to read from this Channel topic: ${topic}`,
+})
+
+test('people join their own topic and those of their conversations', async () => {
+  const { ana, ben, conversation } = await pair()
+  for (const person of [ana, ben]) {
+    const client = await connect(person.token)
+    for (const topic of [`user:${person.id}`, `conversation:${conversation}`, `typing:${conversation}`]) {
+      expect(await listen(client, topic)).toMatchObject({ status: 'SUBSCRIBED' })
+    }
+  }
+})
+
+test('nobody joins what is not theirs, what is nothing, or what is not private', async () => {
+  const { ana, conversation } = await pair()
+  const mallory = await connect((await signUp('Mallory')).token)
+  const nobody = await connect()
+  const topics = [`user:${ana.id}`, `conversation:${conversation}`, `typing:${conversation}`]
+  for (const topic of [...topics, 'room', 'typing:abc', 'conversation:99999999999999999999']) {
+    expect(await listen(mallory, topic)).toMatchObject(refusal(topic))
+    expect(await listen(nobody, topic)).toMatchObject(refusal(topic))
+  }
+  expect(await join((await connect(ana.token)).channel(`conversation:${conversation}`))).toEqual({
+    status: 'CHANNEL_ERROR',
+    reason: 'PrivateOnly: This project only allows private channels',
+  })
+})
+
+test('who was deactivated joins nothing and hears nothing more where they had joined', async () => {
+  const { ana, ben, conversation } = await pair()
+  const client = await connect(ana.token)
+  const before = [await listen(client, `user:${ana.id}`), await listen(client, `conversation:${conversation}`)]
+  const partner = await listen(await connect(ben.token), `user:${ben.id}`)
+  await asAdmin('PATCH', `users?id=eq.${ana.id}`, { is_active: false })
+  const topic = `conversation:${conversation}`
+  expect(await listen(await connect(ana.token), topic)).toMatchObject(refusal(topic))
+  await say(ben, conversation, 'Are you there?')
+  await eventually(() => partner.heard.length > 0)
+  await aWhile()
+  expect(partner.heard).toHaveLength(1)
+  for (const { status, heard } of before) expect({ status, heard }).toEqual({ status: 'SUBSCRIBED', heard: [] })
+})
+
+test('nobody forges what the database says, not even with a receipt or over HTTP', async () => {
+  const { ana, ben, conversation } = await pair()
+  const forger = await connect(ana.token)
+  for (const topic of [`conversation:${conversation}`, `user:${ana.id}`]) {
+    const theirs = topic.startsWith('user') ? ana : ben
+    const hearer = await listen(await connect(theirs.token), topic)
+    const { channel, heard } = await listen(forger, topic, { ack: true, self: true })
+    const forged = { type: 'broadcast' as const, event: 'message.created', payload: { id: 1 } }
+    expect(await channel.send(forged, { timeout: 500 })).toBe('timed out')
+    await expect(channel.httpSend('message.created', { id: 1 })).rejects.toThrow('You do not have permissions to write')
+    expect(await forger.channel(`user:${ben.id}`, { config: { private: true } }).send(forged)).toBe('error')
+    expect([...hearer.heard, ...heard]).toEqual([])
+  }
+})
+
+test('participants see each other type and be there, and outsiders neither', async () => {
+  const { ana, ben, conversation } = await pair()
+  const topic = `typing:${conversation}`
+  const config = { private: true, broadcast: { ack: true } }
+  const sent: unknown[] = []
+  const bens = (await connect(ben.token)).channel(topic, { config: { ...config, presence: { key: 'ben' } } })
+  bens.on('broadcast', { event: 'typing' }, ({ payload }) => sent.push(payload))
+  bens.on('presence', { event: 'sync' }, () => {})
+  expect(await join(bens)).toMatchObject({ status: 'SUBSCRIBED' })
+  const anas = (await connect(ana.token)).channel(topic, { config: { ...config, presence: { key: 'ana' } } })
+  anas.on('presence', { event: 'sync' }, () => {})
+  expect(await join(anas)).toMatchObject({ status: 'SUBSCRIBED' })
+
+  expect(await anas.send({ type: 'broadcast', event: 'typing', payload: { user_id: ana.id, who: 'Inês é 😀' } })).toBe(
+    'ok',
+  )
+  await eventually(() => sent.length > 0)
+  expect(sent).toEqual([{ user_id: ana.id, who: 'Inês é 😀' }])
+
+  expect(await anas.track({ mood: 'calm' })).toBe('ok')
+  expect(await bens.track({ mood: 'busy' })).toBe('ok')
+  await eventually(() =>
+    Object.keys(bens.presenceState()).length === 2 && Object.keys(anas.presenceState()).length === 2
+  )
+  expect(bens.presenceState()).toMatchObject({ ana: [{ mood: 'calm' }], ben: [{ mood: 'busy' }] })
+  expect(anas.presenceState()).toMatchObject({ ana: [{ mood: 'calm' }], ben: [{ mood: 'busy' }] })
+  await anas.track({ mood: 'glad' })
+  await eventually(() => JSON.stringify(bens.presenceState()).includes('glad'))
+  expect(bens.presenceState().ana).toMatchObject([{ mood: 'glad' }])
+  await bens.untrack()
+  await eventually(() => anas.presenceState().ben === undefined)
+  expect(Object.keys(anas.presenceState())).toEqual(['ana'])
+
+  const outsider = await connect((await signUp('Mallory')).token)
+  const theirs = outsider.channel(topic, { config })
+  expect(await join(theirs)).toMatchObject(refusal(topic))
+  expect(await outsider.channel(topic, { config }).send({ type: 'broadcast', event: 'typing', payload: {} })).toBe(
+    'error',
+  )
+
+  await anas.unsubscribe()
+  await eventually(() => bens.presenceState().ana === undefined)
+  expect(bens.presenceState()).toEqual({})
+  expect(sent).toHaveLength(1)
+})
+
+test('who loses their connection is seen to leave', async () => {
+  const { ana, ben, conversation } = await pair()
+  const config = { private: true }
+  const bens = (await connect(ben.token)).channel(`typing:${conversation}`, { config })
+  bens.on('presence', { event: 'sync' }, () => {})
+  await join(bens)
+  const client = await connect(ana.token)
+  const anas = client.channel(`typing:${conversation}`, { config: { ...config, presence: { key: 'ana' } } })
+  await join(anas)
+  await anas.track({})
+  await eventually(() => bens.presenceState().ana !== undefined)
+  expect(Object.keys(bens.presenceState())).toEqual(['ana'])
+  client.realtime.disconnect()
+  await eventually(() => bens.presenceState().ana === undefined)
+  expect(bens.presenceState()).toEqual({})
+})
+
+test('a bad key opens nothing', async () => {
+  const { status } = await listen(await connect(undefined, { key: 'sb_publishable_wrong' }), 'user:1')
+  expect(status).toBe('CHANNEL_ERROR')
+  const answer = await fetch(`${stack.origin}/realtime/v1/api/broadcast`, {
+    method: 'POST',
+    headers: { apikey: 'wrong', 'Content-Type': 'application/json' },
+    body: JSON.stringify({ messages: [{ topic: 'user:1', event: 'x', payload: {}, private: true }] }),
+  })
+  expect(answer.status).toBe(401)
+  expect(await answer.json()).toEqual({ error: 'The token provided is not a valid JWT' })
+})
