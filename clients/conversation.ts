@@ -52,7 +52,8 @@ export interface Surroundings {
   api: Api
   outbox: Outbox
   me: Promise<Person>
-  isJoined(): boolean
+  /** The number of the join that holds, 0 while there is none. */
+  join(): number
   /** Says that counts and the list have changed. */
   changed(): void
 }
@@ -69,7 +70,7 @@ export interface OpenConversation extends Conversation {
 const typingEvery = 3000
 const typingLasts = 5000
 
-export const openConversation = (id: number, { supabase, api, outbox, me, isJoined, changed }: Surroundings) => {
+export const openConversation = (id: number, { supabase, api, outbox, me, join, changed }: Surroundings) => {
   const life = new AbortController()
   let myId = 0
   let newestHint = 0
@@ -91,12 +92,12 @@ export const openConversation = (id: number, { supabase, api, outbox, me, isJoin
     typing: false,
     other: null,
     reservations: [],
-    status: isJoined() ? 'catching up' : 'offline',
+    status: join() ? 'catching up' : 'offline',
     problem: null,
   })
   const last = () => lastId(store.view.messages)
   const status = (problem = store.view.problem): Status => {
-    if (!isJoined() || problem?.temporary) return 'offline'
+    if (!join() || problem?.temporary) return 'offline'
     return hasHole ? 'catching up' : 'live'
   }
   const ended = (problem: Problem | null) => store.set({ problem, status: status(problem) })
@@ -139,10 +140,10 @@ export const openConversation = (id: number, { supabase, api, outbox, me, isJoin
   }
   const messages = openPasses(async (signal) => {
     // What was missed while the channel was not joined is only sure to be here if the reading began after the join.
-    const wasJoined = isJoined()
+    const began = join()
     myId = (await me).id
     await (store.view.loaded ? readOn(signal) : load(signal))
-    if (wasJoined && isJoined() && newestHint <= last()) hasHole = false
+    if (began && began === join() && newestHint <= last()) hasHole = false
   }, ended)
 
   const details = openPasses(async (signal) => {
@@ -236,13 +237,13 @@ export const openConversation = (id: number, { supabase, api, outbox, me, isJoin
         // The event names the newest message that was marked; others before it may have been, so all that were unread are read again.
         marksHeard++
         const concerns = ({ id, user_id, read }: Message) => !read && id <= hint.id && user_id !== hint.user_id
-        if (!messages.running && hint.id <= last() && !store.view.messages.some(concerns)) return
+        if (hint.id <= last() && !store.view.messages.some(concerns)) return
         rereadMarks = true
         messages.run()
       } else if (event === 'reservation.changed') details.run()
     },
     joined() {
-      if (!isJoined()) hasHole = true
+      if (!join()) hasHole = true
       store.set({ status: status() })
     },
     resync() {

@@ -66,7 +66,8 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   const api = openApi(supabase, timeout)
   const outbox = openOutbox(api)
   const conversations = new Map<number, { conversation: OpenConversation; opened: number }>()
-  let isJoined = false
+  let joins = 0
+  let join = 0
   let isBehind = true
   let refused: string | null = null
   let channel: KeptChannel | null = null
@@ -84,18 +85,18 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   const ended = (failed: Problem | null) => {
     // Where requests succeed, what keeps the events away is worth telling.
     const problem = failed ?? (refused === null ? null : new Problem(refused))
-    const status = !isJoined || failed?.temporary ? 'offline' : isBehind ? 'catching up' : 'live'
+    const status = !join || failed?.temporary ? 'offline' : isBehind ? 'catching up' : 'live'
     store.set({ status, ...(problem?.message !== store.view.problem?.message && { problem }) })
   }
 
   const list = openPasses(
     async (signal) => {
-      const wasJoined = isJoined
+      const began = join
       const [listed, { total, conversations }] = await Promise.all([api.conversations(signal), api.unread(signal)])
       const unread = new Map(conversations.map(({ conversation_id, unread }) => [conversation_id, unread]))
       const entries = listed.map((conversation) => ({ ...conversation, unread: unread.get(conversation.id) ?? 0 }))
       if (signal.aborted) return
-      if (wasJoined && isJoined) isBehind = false
+      if (began && began === join) isBehind = false
       store.set({ conversations: entries, unread: total, loaded: true })
     },
     ended,
@@ -109,7 +110,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     for (const { conversation } of conversations.values()) conversation.resync()
   }
   const joined = (now: boolean, error: string | null) => {
-    isJoined = now
+    join = now ? ++joins : 0
     isBehind = true
     refused = error
     for (const { conversation } of conversations.values()) conversation.joined()
@@ -138,7 +139,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     api,
     outbox,
     me,
-    isJoined: () => isJoined,
+    join: () => join,
     changed: () => list.run(),
   }
   const stopWaking = onWake(() => {
@@ -175,7 +176,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     channel?.close()
     for (const work of [who, list]) work.close()
     outbox.close()
-    isJoined = false
+    join = 0
     store.set({ status: 'offline' })
     store.close()
   }

@@ -61,6 +61,32 @@ describe('a socket that is cut', () => {
     expect(chat.view.messages).toEqual(table)
     expect([inbox.view.status, chat.view.status]).toEqual(['live', 'live'])
     expect(client.log.filter((line) => line.startsWith('subscribe'))).toEqual([])
+    // The token may have expired in the meantime; the library would join with it all the same.
+    expect(client.log).toContain('setAuth')
+    inbox.close()
+  })
+
+  test('is not typed into', async () => {
+    const { client, inbox, chat } = await listening()
+    client.cut()
+    chat.typing()
+    expect(client.log.filter((line) => line.startsWith('send'))).toEqual([])
+    inbox.close()
+  })
+
+  test('and does not get through for long is made anew', async () => {
+    const { client, inbox, chat } = await listening()
+    client.control.refused = true
+    client.cut()
+    await pass(3000)
+    client.control.refused = false
+    client.log.length = 0
+    await pass(35_000)
+    expect(client.log.filter((line) => line.startsWith('subscribe')).toSorted()).toEqual([
+      'subscribe typing:7',
+      'subscribe user:1',
+    ])
+    expect(chat.view.status).toBe('live')
     inbox.close()
   })
 })
@@ -153,18 +179,26 @@ describe('waking', () => {
 
   test('the network that is back sends at once what waits, and joins', async () => {
     const { window } = page()
-    const { client, inbox, chat, world, table } = await listening()
+    const { client, inbox, chat, world, write, table } = await listening()
+    write(2, { content: 'Hello' })
+    await pass(100)
     world.weather = { ...world.weather, unsent: 1 }
     client.control.refused = true
     client.end()
     chat.send('Waiting')
+    chat.markRead()
     await pass(60_000)
     world.weather = { ...world.weather, unsent: 0 }
     client.control.refused = false
     window.dispatchEvent(new Event('online'))
     await pass(100)
     expect(chat.view.messages).toEqual(table)
-    expect(chat.view).toMatchObject({ messages: [{ content: 'Waiting' }], outgoing: [], status: 'live' })
+    expect(chat.view).toMatchObject({
+      messages: [{ read: true }, { content: 'Waiting' }],
+      outgoing: [],
+      status: 'live',
+    })
+    expect(client.channels.map(({ state }) => state)).toEqual(['joined', 'joined'])
     inbox.close()
   })
 

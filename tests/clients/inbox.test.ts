@@ -96,6 +96,15 @@ describe('a conversation', () => {
     inbox.close()
   })
 
+  test('asks once for an event that comes twice', async () => {
+    const { inbox, world, write, requests } = await atRest({}, 3)
+    world.weather = { ...world.weather, doubled: 1, delay: 0, slowness: 100 }
+    write(2, { content: 'Now' })
+    await pass(1000)
+    expect(requests.filter((request) => request.includes('messages'))).toHaveLength(1)
+    inbox.close()
+  })
+
   test('says that it is catching up when an event tells of a hole, until the hole is filled', async () => {
     const { inbox, chat, world, write, table } = await atRest({}, 3)
     const seen: string[] = []
@@ -170,6 +179,27 @@ describe('marks', () => {
     inbox.close()
   })
 
+  test('where the network fails they are made later, and never for less than was asked', async () => {
+    const { inbox, chat, world, table } = await atRest({}, 3)
+    world.weather = { ...world.weather, unsent: 1 }
+    chat.markRead()
+    chat.markRead(table[0]!.id)
+    await pass(1000)
+    world.weather = { ...world.weather, unsent: 0 }
+    await pass(5000)
+    expect(table.every(({ read }) => read)).toBe(true)
+    inbox.close()
+  })
+
+  test('the count follows without any event', async () => {
+    const { inbox, chat, world } = await atRest({ poll: [1e8, 1e9] }, 3)
+    world.weather = { ...world.weather, dropped: 1 }
+    chat.markRead()
+    await pass(1000)
+    expect(inbox.view.unread).toBe(0)
+    inbox.close()
+  })
+
   test('a tick comes to every message that one event was about', async () => {
     const { inbox, chat, markRead, write } = await atRest()
     for (let count = 0; count < 5; count++) write(1, { content: `${count}` })
@@ -200,6 +230,18 @@ describe('sending', () => {
     await pass(100)
     expect(chat.view).toMatchObject({ messages: [{ content: 'Hello' }], outgoing: [] })
     expect(await answer).toEqual(table[0])
+    inbox.close()
+  })
+
+  test('the same words twice are shown twice, all the while', async () => {
+    const { inbox, chat, table } = await atRest()
+    const seen = new Set<number>()
+    chat.send('Hi')
+    chat.send('Hi')
+    chat.subscribe(() => seen.add(chat.view.messages.length + chat.view.outgoing.length))
+    await pass(1000)
+    expect(chat.view).toMatchObject({ messages: table, outgoing: [] })
+    expect([...seen]).toEqual([2])
     inbox.close()
   })
 
@@ -347,9 +389,9 @@ describe('the session', () => {
     const { inbox, chat, client, world, table } = await atRest()
     world.expired = true
     chat.send('Still me')
-    const older = inbox.openWith(2)
+    const opening = Promise.all([1, 2, 3, 4, 5].map(() => inbox.openWith(2)))
     await pass(1000)
-    await older
+    await opening
     expect(table).toHaveLength(1)
     expect(client.log.filter((line) => line === 'refreshSession')).toHaveLength(1)
     inbox.close()
@@ -363,6 +405,17 @@ describe('the session', () => {
     await pass(20_000)
     await expect(answer).rejects.toMatchObject({ status: 401 })
     expect(requests.filter((request) => request.startsWith('1 POST'))).toHaveLength(1)
+    inbox.close()
+  })
+
+  test('a new token that is refused, too, is the end of it', async () => {
+    const { inbox, chat, client, world } = await atRest({ poll: [1e8, 1e9] })
+    world.expired = true
+    client.control.refreshHelps = false
+    const answer = chat.send('Who am I?')
+    await pass(5000)
+    await expect(answer).rejects.toMatchObject({ status: 401 })
+    expect(client.log.filter((line) => line === 'refreshSession')).toHaveLength(1)
     inbox.close()
   })
 

@@ -8,17 +8,19 @@ afterEach(() => void vi.useRealTimers())
 
 const idsOf = (messages: readonly Message[]) => messages.map(({ id }) => id)
 
-/** Fails as soon as a view shows a gap, a double, another order, or an echo beside its message. */
-const watch = (conversation: Conversation, table: Message[]) => {
+/** What is wrong as soon as it is: a gap, a double, another order, an echo beside its message, or live too early. */
+const watch = (conversation: Conversation, table: Message[], { control }: { control: { newestAtJoin: number } }) => {
   const faults: string[] = []
   let length = 0
   conversation.subscribe(() => {
-    const { messages, outgoing } = conversation.view
+    const { messages, outgoing, status } = conversation.view
     const from = messages.length ? table.findIndex(({ id }) => id === messages[0]!.id) : 0
     const expected = table.slice(from, from + messages.length)
     if (`${idsOf(messages)}` !== `${idsOf(expected)}`) faults.push(`shows ${idsOf(messages)}, not ${idsOf(expected)}`)
     if (messages.length < length) faults.push('shows less than before')
     length = messages.length
+    const isBehind = (messages.at(-1)?.id ?? 0) < control.newestAtJoin
+    if (status === 'live' && isBehind) faults.push('says live, and lacks what was there when it joined')
     const texts = [...messages, ...outgoing].map(({ content }) => content)
     for (const text of texts) if (texts.indexOf(text) !== texts.lastIndexOf(text)) faults.push(`shows "${text}" twice`)
   })
@@ -37,7 +39,7 @@ const weather = async (seed: number) => {
     const client = openClient(id)
     const inbox = openInbox(asClient(client))
     const chat = inbox.open(conversation)
-    return { id, client, inbox, chat, written: [] as string[], faults: watch(chat, table) }
+    return { id, client, inbox, chat, written: [] as string[], faults: watch(chat, table, client) }
   })
   for (let step = 0; step < 150; step++) {
     const { id, client, chat, written } = sides[Math.floor(random() * 2)]!
@@ -50,7 +52,7 @@ const weather = async (seed: number) => {
     else if (chance < 0.7) markRead(id, table[Math.floor(random() * table.length)]?.id ?? 0, true)
     else if (chance < 0.8) client.cut()
     else if (chance < 0.85) client.end()
-    else if (chance < 0.87) world.expired = true
+    else if (chance < 0.87) world.expired = Date.now() - world.refreshedAt > 30_000
     else if (chance < 0.9) chat.older().catch(() => {})
     else chat.typing()
     await vi.advanceTimersByTimeAsync(random() * 2000)

@@ -61,6 +61,7 @@ export const openWorld = (seed = 1) => {
     weather: calm,
     nextId: 1,
     expired: false,
+    refreshedAt: 0,
     reservations: [] as unknown[],
     /** Where it is set, who is busy answers 429 with it, in seconds; else 503 as often. */
     retryAfter: 0,
@@ -164,7 +165,7 @@ export const openWorld = (seed = 1) => {
   /** A client of supabase-js as far as this module uses it: what asks is real, what listens is not. */
   const openClient = (me: number) => {
     const log: string[] = []
-    const control = { refused: false, refreshFails: false }
+    const control = { refused: false, refreshFails: false, refreshHelps: true, newestAtJoin: 0 }
     let channels: FakeChannel[] = []
     let listener: ((event: string) => void) | undefined
 
@@ -211,6 +212,7 @@ export const openWorld = (seed = 1) => {
           return
         }
         channel.state = 'joined'
+        if (channel.topic.includes('user:')) control.newestAtJoin = table.at(-1)?.id ?? 0
         channel.heard('SUBSCRIBED')
       })
     }
@@ -246,7 +248,8 @@ export const openWorld = (seed = 1) => {
           log.push('refreshSession')
           await later(world.weather.slowness)
           if (control.refreshFails) return { error: new Error('Invalid Refresh Token') }
-          world.expired = false
+          world.expired &&= !control.refreshHelps
+          world.refreshedAt = Date.now()
           return { error: null }
         },
         onAuthStateChange: (hear: (event: string) => void) => {
