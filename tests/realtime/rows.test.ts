@@ -141,7 +141,7 @@ test('a filter lets through what it says and nothing else', async () => {
     [`${mine},attachment=not.is.null`, []],
     [`${mine},client_id=isdistinct.null`, []],
   ]
-  const followed = []
+  const followed: ({ expected: string[] } & Awaited<ReturnType<typeof heard>>)[] = []
   for (const [filter, expected] of filters) followed.push({ expected, ...await heard(filter) })
   await say(ana, conversation, 'Hello')
   await say(ben, conversation, 'a, "b" (c)')

@@ -8,16 +8,16 @@ const stack = inject('stack')
 /** Somebody's supabase-js, as it comes; without a token it is nobody's. It is closed when the test ends. */
 export const connect = async (
   token?: string | (() => string),
-  options: { key?: string; vsn?: string } = {},
+  options: { key?: string; vsn?: string; origin?: string } = {},
 ): Promise<SupabaseClient> => {
-  const client = createClient(stack.origin, options.key ?? stack.publishableKey, {
+  const client = createClient(options.origin ?? stack.origin, options.key ?? stack.publishableKey, {
     // Node 20 has no WebSocket of its own.
     realtime: { transport: ws as unknown as typeof WebSocket, ...(options.vsn && { vsn: options.vsn }) },
     ...(token && { accessToken: () => Promise.resolve(typeof token === 'string' ? token : token()) }),
   })
   // Else the first join would go out without the token.
   await client.realtime.setAuth()
-  onTestFinished(() => client.realtime.disconnect())
+  onTestFinished(async () => void await client.realtime.disconnect())
   return client
 }
 

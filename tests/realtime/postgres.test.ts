@@ -1,0 +1,109 @@
+import postgres from 'postgres'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { call, freshEmail, signUp } from '../tools/people.ts'
+import { connect, eventually, listen } from '../tools/realtime.ts'
+import { startStack, stopStack } from '../tools/stack.ts'
+
+const url = process.env.TEST_DATABASE_URL
+
+/** A session of its own beside those of the stack; PGlite has one alone. */
+const openSession = (address = url!) => {
+  const sql = postgres(address, { max: 2, onnotice: () => {} })
+  onTestFinished(() => sql.end({ timeout: 1 }))
+  return sql
+}
+
+describe.skipIf(!url)('on a Postgres server', () => {
+  describe('that others do not share', () => {
+    const name = `realtime_${process.pid}`
+    const own = new URL(url ?? 'postgresql://nowhere')
+    own.pathname = name
+    let stack: Awaited<ReturnType<typeof startStack>>
+    beforeAll(async () => {
+      const sql = postgres(url!)
+      await sql.unsafe(`create database ${name}`)
+      await sql.end()
+      stack = await startStack({ DATABASE_URL: own.href })
+    })
+    afterAll(async () => {
+      await stopStack(stack.process)
+      const sql = postgres(url!)
+      await sql.unsafe(`drop database ${name} with (force)`)
+      await sql.end()
+    })
+
+    const post = (path: string, body: unknown, token?: string) =>
+      call('POST', `${stack.base}${path}`, body, { ...(token && { token }) })
+
+    const pair = async () => {
+      const [ana, ben] = await Promise.all(['Ana', 'Ben'].map(async (name) => {
+        const { body } = await post('/auth/signup', { email: freshEmail(), password: 'correct horse', name })
+        return { id: body.user.id as number, token: body.access_token as string }
+      }))
+      const conversation: number = (await post('/conversations', { other_user_id: ben!.id }, ana!.token)).body.id
+      const say = (content: string) => post(`/conversations/${conversation}/messages`, { content }, ana!.token)
+      const client = await connect(ben!.token, { origin: new URL(stack.base).origin })
+      return { topic: `user:${ben!.id}`, say, client }
+    }
+
+    test('a message is sent at once while Realtime changes its tables, and the next is heard again', async () => {
+      const { topic, say, client } = await pair()
+      const { heard } = await listen(client, topic)
+      const sql = openSession(own.href)
+      let first = 0
+      await sql.begin(async (locked) => {
+        await locked`lock table realtime.messages in access exclusive mode`
+        const before = Date.now()
+        const { status, body } = await say('Behind a lock')
+        expect(status).toBe(201)
+        expect(Date.now() - before).toBeLessThan(1000)
+        first = body.id
+      })
+      const { id } = (await say('After it')).body
+      await eventually(() => heard.length > 0)
+      // Whoever missed the first learns of it from the second.
+      expect(heard.map(({ payload }) => [payload.previous_id, payload.id])).toEqual([[first, id]])
+    })
+
+    test('when the database was cut off, clients connect anew and hear what comes', async () => {
+      const { topic, say, client } = await pair()
+      const statuses: string[] = []
+      const heard: unknown[] = []
+      client.channel(topic, { config: { private: true } })
+        .on('broadcast', { event: '*' }, ({ payload }) => heard.push(payload.id))
+        .subscribe((status) => statuses.push(status))
+      await eventually(() => statuses.includes('SUBSCRIBED'))
+      const cut = await openSession(own.href)`
+        select pg_terminate_backend(pid)
+        from pg_stat_activity
+        where datname = current_database() and query ilike 'listen%' and pid <> pg_backend_pid()`
+      expect(cut).toHaveLength(1)
+      await eventually(() => statuses.length >= 3, 20)
+      expect(statuses.at(0)).toBe('SUBSCRIBED')
+      expect(statuses.at(-1)).toBe('SUBSCRIBED')
+      const { body } = await say('Again')
+      await eventually(() => heard.length > 0)
+      expect(heard).toEqual([body.id])
+    })
+  })
+
+  test('what anybody sends from SQL arrives, 100 kB too, and what is rolled back does not', async () => {
+    const ana = await signUp('Ana')
+    const { heard } = await listen(await connect(ana.token), `user:${ana.id}`)
+    const sql = openSession()
+    const topic = `user:${ana.id}`
+    await sql.begin(async (undone) => {
+      await undone`select realtime.send('{"n": 0}', 'said', ${topic}, true)`
+      throw new Error('undone')
+    }).catch(() => {})
+    await sql`select realtime.send(jsonb_build_object('text', repeat('é', 50000)), 'said', ${topic}, true)`
+    await sql`select realtime.send_binary('\\x0001ff', 'bytes', ${topic}, true)`
+    await sql`select realtime.send('{}', 'said', ${topic}, false)`
+    await sql`select realtime.broadcast_changes(${topic}, 'changed', 'INSERT', 'users', 'public', row(1), null::record)`
+    await eventually(() => heard.length >= 3)
+    expect(heard.map(({ event }) => event)).toEqual(['said', 'bytes', 'changed'])
+    expect(heard[0]!.payload).toEqual({ id: heard[0]!.meta!.id, text: 'é'.repeat(50_000) })
+    expect(new Uint8Array(heard[1]!.payload as unknown as ArrayBuffer)).toEqual(new Uint8Array([0, 1, 255]))
+    expect(heard[2]!.payload).toMatchObject({ operation: 'INSERT', table: 'users', schema: 'public' })
+  })
+})

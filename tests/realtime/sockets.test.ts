@@ -1,0 +1,131 @@
+import { once } from 'node:events'
+import { expect, inject, onTestFinished, test } from 'vitest'
+import ws from 'ws'
+import { call, signUp } from '../tools/people.ts'
+import { eventually, pause } from '../tools/realtime.ts'
+import { startStack, stopStack } from '../tools/stack.ts'
+
+const stack = inject('stack')
+
+/** A connection without a library, and what comes through it. */
+const open = async (origin = stack.origin, key = stack.publishableKey) => {
+  const socket = new ws(`${origin.replace('http', 'ws')}/realtime/v1/websocket?apikey=${key}&vsn=2.0.0`)
+  onTestFinished(() => socket.terminate())
+  const heard: unknown[][] = []
+  socket.on('message', (data, isBinary) => !isBinary && heard.push(JSON.parse(data.toString())))
+  const closed = once(socket, 'close') as Promise<[number, Buffer]>
+  await once(socket, 'open')
+  const say = (...frame: unknown[]) => socket.send(JSON.stringify(frame))
+  const join = (topic: string, token?: string, ref = '1') =>
+    say(ref, ref, `realtime:${topic}`, 'phx_join', { config: { private: true }, access_token: token })
+  return { socket, heard, closed, say, join }
+}
+
+const heartbeat = [null, '9', 'phoenix', 'phx_reply', { status: 'ok', response: {} }]
+
+test('nonsense is passed over, and the connection goes on', async () => {
+  const { socket, heard, say } = await open()
+  for (const nonsense of ['', '{', 'null', '[]', '["1","1"]', '{"topic":7}', '[null,null,"realtime:a","phx_join",7]']) {
+    socket.send(nonsense)
+  }
+  for (const hex of ['', '03', '03ffffffffffff', '040101000161', '0300000101000161657b']) {
+    socket.send(Buffer.from(hex, 'hex'))
+  }
+  say(null, '9', 'phoenix', 'heartbeat', {})
+  await eventually(() => heard.length >= 2)
+  expect(heard).toContainEqual(heartbeat)
+  // A join with nothing in it asks for a public channel.
+  expect(JSON.stringify(heard)).toContain('PrivateOnly')
+})
+
+test('a topic that nobody joined takes nothing, and leaving it is no error', async () => {
+  const { heard, say } = await open()
+  say('1', '2', 'realtime:a', 'access_token', { access_token: 'x' })
+  say('1', '3', 'realtime:a', 'phx_leave', {})
+  say('1', '4', 'room', 'phx_join', {})
+  say('1', '5', 'realtime:', 'phx_join', { config: { private: true } })
+  await eventually(() => heard.length >= 4)
+  const replies = new Map(heard.map(([, ref, , , payload]) => [ref, payload]))
+  expect(replies.get('2')).toEqual({ status: 'error', response: { reason: 'unmatched topic' } })
+  expect(replies.get('3')).toEqual({ status: 'ok', response: {} })
+  expect(replies.get('4')).toEqual({ status: 'error', response: { reason: 'unmatched topic' } })
+  expect(replies.get('5')).toEqual({
+    status: 'error',
+    response: { reason: 'TopicNameRequired: You must provide a topic name' },
+  })
+})
+
+test('joining a topic again ends the first time there', async () => {
+  const ana = await signUp('Ana')
+  const { heard, join } = await open()
+  join(`user:${ana.id}`, ana.token, '1')
+  join(`user:${ana.id}`, ana.token, '2')
+  await eventually(() => heard.length >= 3)
+  const topic = `realtime:user:${ana.id}`
+  const joined = { status: 'ok', response: { postgres_changes: [] } }
+  expect(heard).toEqual([
+    ['1', '1', topic, 'phx_reply', joined],
+    ['1', '1', topic, 'phx_close', {}],
+    ['2', '2', topic, 'phx_reply', joined],
+  ])
+})
+
+test('one connection has a hundred channels and no more', async () => {
+  const { heard, say } = await open()
+  const follow = { config: { postgres_changes: [{ event: '*', schema: 'public', table: 'messages' }] } }
+  for (let n = 0; n < 101; n++) say(`${n}`, `${n}`, `realtime:${n}`, 'phx_join', follow)
+  const replies = () => heard.filter(([, , , event]) => event === 'phx_reply').map(([, , , , payload]) => payload)
+  await eventually(() => replies().length >= 101)
+  expect(replies().filter((reply) => (reply as { status: string }).status === 'ok')).toHaveLength(100)
+  expect(replies()).toContainEqual({
+    status: 'error',
+    response: { reason: 'ChannelRateLimitReached: Too many channels' },
+  })
+})
+
+test('a frame over 3 MB ends the connection, and the service goes on', async () => {
+  const { socket, closed } = await open()
+  socket.send('x'.repeat(3_100_000))
+  expect((await closed)[0]).toBe(1009)
+  expect((await call('GET', '/health')).status).toBe(200)
+})
+
+test('somebody who does not read what they are sent is hung up on', async () => {
+  const ana = await signUp('Ana')
+  const { socket, heard, closed, join } = await open()
+  join(`user:${ana.id}`, ana.token)
+  await eventually(() => heard.length > 0)
+  socket.pause()
+  const message = { topic: `user:${ana.id}`, event: 'x', payload: { text: 'x'.repeat(2_000_000) }, private: true }
+  for (let n = 0; n < 20; n++) {
+    const headers = { apikey: stack.secretKey }
+    expect(
+      (await call('POST', `${stack.origin}/realtime/v1/api/broadcast`, { messages: [message] }, { headers })).status,
+    )
+      .toBe(202)
+  }
+  await pause(100)
+  socket.resume()
+  const [code] = await closed
+  expect(code).toBe(1013)
+})
+
+test('what is no WebSocket, and who has no key, is told so', async () => {
+  const address = `${stack.origin}/realtime/v1/websocket`
+  expect((await fetch(`${address}?apikey=${stack.publishableKey}`)).status).toBe(426)
+  const socket = new ws(`${address.replace('http', 'ws')}?vsn=2.0.0`)
+  socket.on('error', () => {})
+  const [, answer] = await once(socket, 'unexpected-response')
+  expect(answer.statusCode).toBe(401)
+  expect(JSON.parse((await answer.toArray()).join(''))).toEqual({ error: 'The token provided is not a valid JWT' })
+})
+
+test('a server that stops says goodbye and does not wait', async () => {
+  const { base, process } = await startStack()
+  const { closed } = await open(new URL(base).origin)
+  const before = Date.now()
+  await stopStack(process)
+  expect(Date.now() - before).toBeLessThan(4000)
+  expect((await closed)[0]).toBe(1001)
+  expect(process.exitCode).toBe(0)
+})
