@@ -1,4 +1,5 @@
 import { createClient } from '@supabase/supabase-js'
+import { decodeJwt, SignJWT } from 'jose'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, inject, test } from 'vitest'
 import ws from 'ws'
@@ -30,7 +31,7 @@ const enter = async (person: Person, conversation: number) => {
     // Eager, so that many cuts fit into a test.
     realtime: { transport: Socket as never, reconnectAfterMs: () => 50 },
   })
-  const { error } = await supabase.auth.signInWithPassword({ email: person.email, password: person.password })
+  const { data, error } = await supabase.auth.signInWithPassword({ email: person.email, password: person.password })
   expect(error).toBe(null)
   const inbox = openInbox(supabase, { poll: [1e8, 1e9] })
   const chat = inbox.open(conversation)
@@ -38,6 +39,12 @@ const enter = async (person: Person, conversation: number) => {
   return {
     inbox,
     chat,
+    /** Tells Realtime of a token that is good for these seconds, as if the one it has were that old. */
+    age: async (seconds: number) => {
+      const claims = { ...decodeJwt(data.session!.access_token), exp: Math.floor(Date.now() / 1000) + seconds }
+      const secret = new TextEncoder().encode(stack.jwtSecret)
+      await supabase.realtime.setAuth(await new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(secret))
+    },
     cut: () => {
       const open = [...sockets].filter(({ readyState }) => readyState === ws.OPEN)
       for (const socket of open) socket.terminate()
@@ -103,6 +110,18 @@ test('a message is seen in milliseconds', async () => {
   times.sort((one, other) => one - other)
   console.log(`from send to the other screen: median ${times[25]!.toFixed(0)} ms, worst ${times[49]!.toFixed(0)} ms`)
   expect(times[25]).toBeLessThan(500)
+  await Promise.all([anas.leave(), bobs.leave()])
+})
+
+test('a channel that the server ends because its token has expired is joined again with a fresh one', async () => {
+  const { anas, bobs } = await meet()
+  await anas.age(2)
+  await until(() => anas.inbox.view.status === 'offline', 10)
+  await bobs.chat.send('Missed')
+  await until(() => anas.inbox.view.status === 'live' && anas.chat.view.status === 'live', 10)
+  expect(anas.chat.view.messages).toMatchObject([{ content: 'Missed' }])
+  await bobs.chat.send('Heard')
+  await until(() => anas.chat.view.messages.length === 2, 5)
   await Promise.all([anas.leave(), bobs.leave()])
 })
 
