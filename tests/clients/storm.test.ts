@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { type Conversation, openInbox } from '../../clients/inbox.ts'
+import { type Conversation, type Inbox, openInbox } from '../../clients/inbox.ts'
 import type { Message } from '../../clients/shapes.ts'
 import { calm, openWorld, storm } from './world.ts'
 
@@ -9,7 +9,12 @@ afterEach(() => void vi.useRealTimers())
 const idsOf = (messages: readonly Message[]) => messages.map(({ id }) => id)
 
 /** What is wrong as soon as it is: a gap, a double, another order, an echo beside its message, or live too early. */
-const watch = (conversation: Conversation, table: Message[], { control }: { control: { newestAtJoin: number } }) => {
+const watch = (
+  inbox: Inbox,
+  conversation: Conversation,
+  table: Message[],
+  { control }: { control: { newestAtJoin: number } },
+) => {
   const faults: string[] = []
   let length = 0
   conversation.subscribe(() => {
@@ -20,9 +25,15 @@ const watch = (conversation: Conversation, table: Message[], { control }: { cont
     if (messages.length < length) faults.push('shows less than before')
     length = messages.length
     const isBehind = (messages.at(-1)?.id ?? 0) < control.newestAtJoin
-    if (status === 'live' && isBehind) faults.push('says live, and lacks what was there when it joined')
+    if (status === 'live' && isBehind) faults.push('the conversation says live, and lacks what was there at the join')
     const texts = [...messages, ...outgoing].map(({ content }) => content)
     for (const text of texts) if (texts.indexOf(text) !== texts.lastIndexOf(text)) faults.push(`shows "${text}" twice`)
+  })
+  inbox.subscribe(() => {
+    const isBehind = (inbox.view.conversations[0]?.Messages[0]?.id ?? 0) < control.newestAtJoin
+    if (inbox.view.status === 'live' && isBehind) {
+      faults.push('the list says live, and lacks what was there at the join')
+    }
   })
   return faults
 }
@@ -39,7 +50,7 @@ const weather = async (seed: number) => {
     const client = openClient(id)
     const inbox = openInbox(asClient(client))
     const chat = inbox.open(conversation)
-    return { id, client, inbox, chat, written: [] as string[], faults: watch(chat, table, client) }
+    return { id, client, inbox, chat, written: [] as string[], faults: watch(inbox, chat, table, client) }
   })
   for (let step = 0; step < 150; step++) {
     const { id, client, chat, written } = sides[Math.floor(random() * 2)]!
