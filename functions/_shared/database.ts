@@ -8,7 +8,7 @@ export type Query = (text: string, values: unknown[]) => Promise<Record<string, 
 /** What a verb answers: the JSON to send, as Postgres wrote it, and what else it tells the door. */
 export interface Reply {
   body: string
-  aside: { next?: number; replayed?: boolean }
+  aside: { next?: number; replayed?: boolean; place?: Record<string, number> }
 }
 
 /** Calls one verb of schema `api` as the caller: db`send_message(${id}, ${draft})`. */
@@ -40,9 +40,12 @@ const connect = (): Query => {
     max: 3,
     idle_timeout: 60,
     connect_timeout: 5,
-    // Whoever else the URL logs in as, the connection starts in the doors' own role. Poolers refuse or drop that: through one, log in as
-    // edge_functions itself.
-    connection: { application_name: 'edge_functions', ...(!logsInAsDoors && { role: 'edge_functions' }) },
+    // Whoever else the URL logs in as, the connection starts in the doors' own role, with the time limit which that has when it logs in.
+    // Poolers refuse or drop that: through one, log in as edge_functions itself.
+    connection: {
+      application_name: 'edge_functions',
+      ...(!logsInAsDoors && { role: 'edge_functions', statement_timeout: 5000 }),
+    },
     onnotice: () => {},
   })
   if (!logsInAsDoors) void warnOfOtherRole(sql)
@@ -65,7 +68,7 @@ export const actAs = (claims: Claims | null, strict: boolean): Verbs => async (t
   return { body: String(row?.body), aside: row?.aside ? JSON.parse(String(row.aside)) : {} }
 }
 
-/** Calls one of the helpers that bring vectors, as the doors themselves: no caller has to do with it. Answers with its JSON. */
+/** Calls one of the helpers that bring vectors or count turns, as the doors themselves: in nobody's name. Answers with its JSON. */
 export const asWorker = async (text: TemplateStringsArray, ...values: unknown[]): Promise<string> => {
   const helper = text.reduce((sql, part, index) => `${sql}$${index}${part}`)
   query ??= connect()
