@@ -69,7 +69,7 @@ declare
   page record;
 begin
   if place is null then
-    select pieces || left(
+    select array[left(
       json_build_object(
         'exported_at', private.iso(now()),
         'user', json_build_object(
@@ -98,7 +98,7 @@ begin
         'blocks', private.my_blocks()
       )::text,
       -1
-    ) || ',"conversations":['
+    ) || ',"conversations":[']
     into pieces
     from public.users
     join public.profiles on profiles.user_id = users.id
