@@ -64,7 +64,7 @@ declare
   at_conversation constant bigint := coalesce((place ->> 'conversation')::bigint, 0);
   seen bigint := (place ->> 'message')::bigint;
   separator text := case when place is null then '' else ',' end;
-  pieces text[] := '{}';
+  pieces text[] := array[]::text[];
   entry record;
   page record;
 begin

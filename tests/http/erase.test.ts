@@ -63,7 +63,7 @@ test('who erases themselves is gone: their tokens, their log-in and their profil
   }
 
   const tag = seen.headers.get('ETag')!
-  for (const headers of [{}, { 'If-None-Match': tag }]) {
+  for (const headers of [{}, { 'If-None-Match': tag }] as Record<string, string>[]) {
     const after = await call('GET', `/users/${ana.profileId}`, undefined, { headers })
     expect(told(after)).toEqual(refused(404))
     expect(after.headers.get('Cache-Control')).toBe('no-store')
@@ -91,7 +91,7 @@ test('they are in no search any more', async () => {
   const find = searchIn(city)
   expect(namesOf(await find())).toEqual(['Findable'])
   await erase(ana)
-  for (const parameters of [{}, { q: 'Findable' }, { q: 'climb mountains' }]) {
+  for (const parameters of [{}, { q: 'Findable' }, { q: 'climb mountains' }] as Record<string, string>[]) {
     expect((await find(parameters)).body.estimatedTotalHits).toBe(0)
   }
   // Their own token makes them nobody there, as any bad token does.
@@ -178,86 +178,92 @@ describe('whatever they gave', () => {
     return JSON.parse(stdout.trim().split('\n').at(-1)!)
   }
 
-  test('is in no column of any table afterwards, in ours or in those of Auth, but what they wrote to others', async () => {
-    const mail = (word: string) => `${canary(word)}@example.com`
-    const given = {
-      name: canary('name'),
-      bio: `A ${canary('bio')}`,
-      location: canary('location'),
-      first_name: canary('first'),
-      last_name: canary('last'),
-      biography: `Likes ${canary('biography')} and ${canary('more')}, "${canary('quoted')}".`,
-      city: canary('city'),
-      country: canary('country'),
-      image_url: `https://${canary('host')}.example.com/${canary('path')}?${canary('query')}`,
-    }
-    const kept = canary('written')
-    const account = { email: mail('first-address'), password: canary('password') }
-    let token = ''
-    let talk = 0
-    await within(async (base) => {
-      const origin = new URL(base).origin
-      const ask = async (method: string, path: string, body?: unknown, headers = {}) => {
-        const answer = await call(method, path.startsWith('/auth/v1') ? origin + path : base + path, body, {
-          headers: { apikey: testKeys.publishableKey, ...headers },
-          token,
-        })
-        expect({ path, ok: answer.status < 300 }).toEqual({ path, ok: true })
-        return answer.body
+  test(
+    'is in no column of any table afterwards, in ours or in those of Auth, but what they wrote to others',
+    async () => {
+      const mail = (word: string) => `${canary(word)}@example.com`
+      const given = {
+        name: canary('name'),
+        bio: `A ${canary('bio')}`,
+        location: canary('location'),
+        first_name: canary('first'),
+        last_name: canary('last'),
+        biography: `Likes ${canary('biography')} and ${canary('more')}, "${canary('quoted')}".`,
+        city: canary('city'),
+        country: canary('country'),
+        image_url: `https://${canary('host')}.example.com/${canary('path')}?${canary('query')}`,
       }
-      // Straight to Auth, as supabase-js does, which takes more than the doors do.
-      const data = { name: canary('old-name'), nickname: canary('nickname'), profile: { bio: canary('old-bio') } }
-      token = (await ask('POST', '/auth/v1/signup', { ...account, data })).access_token
-      const { body: partner } = await call('POST', `${base}/auth/signup`, {
-        email: freshEmail(),
-        password: account.password,
-        name: 'Partner',
-      })
-      const { id } = await ask('POST', '/conversations', { other_user_id: partner.user.id })
-      talk = id
-      // Under a name that changes afterwards: what was answered first keeps it.
-      await ask('POST', `/conversations/${id}/messages`, { content: kept, client_id: crypto.randomUUID() })
-      await ask('PATCH', '/users/profile', { ...given, is_searchable: true, interest_ids: [1, 2] })
-      await ask('PUT', `/users/me/blocks/${partner.user.id}`)
-      await ask('POST', '/auth/login', account, { 'User-Agent': canary('browser') })
-      await ask('PUT', '/auth/v1/user', { data: { motto: canary('motto') } })
-      await ask('PUT', '/auth/v1/user', { email: mail('second-address') })
-      await ask('POST', '/auth/recover', { email: account.email })
-      await ask('GET', `/users/search?q=${canary('sought')}`, undefined, { 'X-Forwarded-For': canary('from') })
-    })
-
-    const words = [
-      ...['name', 'old-name', 'bio', 'old-bio', 'location', 'first', 'last', 'biography', 'more', 'quoted', 'city'],
-      ...['country', 'host', 'path', 'query', 'first-address', 'second-address', 'nickname', 'motto', 'password'],
-      ...['browser', 'sought', 'from'],
-    ].map(canary)
-    const before = await scan([...words, kept])
-    const found = new Set(before.map(({ word }) => word))
-    // Some are kept nowhere at all; the others show that the scan is awake, and where.
-    const nowhere = ['password', 'browser', 'sought', 'from'].map(canary)
-    expect(words.filter((word) => !found.has(word)).toSorted()).toEqual(nowhere.toSorted())
-    const tables = new Set(before.map(({ table }) => table))
-    for (
-      const table of [
-        ...['public.users', 'public.profiles', 'public.messages', 'private.receipts', 'private.search_entries'],
-        ...['private.search_postings', 'private.search_lexicon', 'auth.users', 'auth.audit_log_entries'],
-      ]
-    ) expect(tables).toContain(table)
-
-    await within(async (base) => {
-      // Messages under way leave no name behind either.
-      const sends = Array.from(
-        { length: 10 },
-        () =>
-          call('POST', `${base}/conversations/${talk}/messages`, { content: 'Bye', client_id: crypto.randomUUID() }, {
+      const kept = canary('written')
+      const account = { email: mail('first-address'), password: canary('password') }
+      let token = ''
+      let talk = 0
+      await within(async (base) => {
+        const origin = new URL(base).origin
+        const ask = async (method: string, path: string, body?: unknown, headers = {}) => {
+          const answer = await call(method, path.startsWith('/auth/v1') ? origin + path : base + path, body, {
+            headers: { apikey: testKeys.publishableKey, ...headers },
             token,
-          }),
-      )
-      const [erased, ...sent] = await Promise.all([call('DELETE', `${base}/users/me`, undefined, { token }), ...sends])
-      expect(erased!.status).toBe(204)
-      for (const { status } of sent) expect([201, 401]).toContain(status)
-    })
-    expect(await scan(words)).toEqual([])
-    expect(await scan([kept])).toEqual([{ table: 'public.messages', column: 'content', word: kept }])
-  })
+          })
+          expect({ path, ok: answer.status < 300 }).toEqual({ path, ok: true })
+          return answer.body
+        }
+        // Straight to Auth, as supabase-js does, which takes more than the doors do.
+        const data = { name: canary('old-name'), nickname: canary('nickname'), profile: { bio: canary('old-bio') } }
+        token = (await ask('POST', '/auth/v1/signup', { ...account, data })).access_token
+        const { body: partner } = await call('POST', `${base}/auth/signup`, {
+          email: freshEmail(),
+          password: account.password,
+          name: 'Partner',
+        })
+        const { id } = await ask('POST', '/conversations', { other_user_id: partner.user.id })
+        talk = id
+        // Under a name that changes afterwards: what was answered first keeps it.
+        await ask('POST', `/conversations/${id}/messages`, { content: kept, client_id: crypto.randomUUID() })
+        await ask('PATCH', '/users/profile', { ...given, is_searchable: true, interest_ids: [1, 2] })
+        const { body: other } = await call('POST', `${base}/users`, { email: freshEmail(), name: 'Other' })
+        await ask('PUT', `/users/me/blocks/${other.id}`)
+        await ask('POST', '/auth/login', account, { 'User-Agent': canary('browser') })
+        await ask('PUT', '/auth/v1/user', { data: { motto: canary('motto') } })
+        await ask('PUT', '/auth/v1/user', { email: mail('second-address') })
+        await ask('POST', '/auth/recover', { email: account.email })
+        await ask('GET', `/users/search?q=${canary('sought')}`, undefined, { 'X-Forwarded-For': canary('from') })
+      })
+
+      const words = [
+        ...['name', 'old-name', 'bio', 'old-bio', 'location', 'first', 'last', 'biography', 'more', 'quoted', 'city'],
+        ...['country', 'host', 'path', 'query', 'first-address', 'second-address', 'nickname', 'motto', 'password'],
+        ...['browser', 'sought', 'from'],
+      ].map(canary)
+      const before = await scan([...words, kept])
+      const found = new Set(before.map(({ word }) => word))
+      // Some are kept nowhere at all; the others show that the scan is awake, and where.
+      const nowhere = ['password', 'browser', 'sought', 'from'].map(canary)
+      expect(words.filter((word) => !found.has(word)).toSorted()).toEqual(nowhere.toSorted())
+      const tables = new Set(before.map(({ table }) => table))
+      for (
+        const table of [
+          ...['public.users', 'public.profiles', 'public.messages', 'private.receipts', 'private.search_entries'],
+          ...['private.search_postings', 'private.search_lexicon', 'auth.users', 'auth.audit_log_entries'],
+        ]
+      ) expect(tables).toContain(table)
+
+      await within(async (base) => {
+        // Messages under way leave no name behind either.
+        const sends = Array.from(
+          { length: 10 },
+          () =>
+            call('POST', `${base}/conversations/${talk}/messages`, { content: 'Bye', client_id: crypto.randomUUID() }, {
+              token,
+            }),
+        )
+        const erasing = call('DELETE', `${base}/users/me`, undefined, { token })
+        const [erased, ...sent] = await Promise.all([erasing, ...sends])
+        expect(erased!.status).toBe(204)
+        for (const { status } of sent) expect([201, 401]).toContain(status)
+      })
+      expect(await scan(words)).toEqual([])
+      expect(await scan([kept])).toEqual([{ table: 'public.messages', column: 'content', word: kept }])
+    },
+    240_000,
+  )
 })
