@@ -77,7 +77,10 @@ begin
     raise sqlstate 'PT404' using message = 'User not found';
   end if;
   -- One at a time, so that the limit holds.
-  perform from public.users where id = me for no key update;
+  perform from public.users where id = me and is_active for no key update;
+  if not found then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
   if (select count(*) from private.blocks where blocker_id = me and blocked_id <> other_user) >= 1000 then
     raise sqlstate 'PT400' using message = 'user_id: nobody can block more than 1,000 people';
   end if;

@@ -157,7 +157,9 @@ declare
   me bigint := private.my_id();
   opened public.conversations;
 begin
-  if other_user = me then
+  if me is null then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  elsif other_user = me then
     raise sqlstate 'PT400' using message = 'other_user_id: nobody can open a conversation with themselves';
   end if;
   if not exists (select from public.users where id = other_user and is_active) then

@@ -130,9 +130,11 @@ test('headers and addresses of 60 KB are read, those of a megabyte are not, and 
   expectRefusal(await send('GET', `/users/search?q=${'x'.repeat(60_000)}`), 400)
   const refused = (asked: Promise<Got>) => asked.then(({ status }) => status, () => 'hung up')
   for (const bytes of [100_000, 1_048_576]) {
-    expect([400, 414, 431, 'hung up']).toContain(await refused(send('GET', `/users/search?q=${'x'.repeat(bytes)}`)))
-    const headers = { 'X-Long': 'x'.repeat(bytes) }
-    expect([431, 'hung up']).toContain(await refused(send('GET', '/users/interests', { headers })))
+    const asked = [
+      send('GET', `/users/search?q=${'x'.repeat(bytes)}`),
+      send('GET', '/users/interests', { headers: { 'X-Long': 'x'.repeat(bytes) } }),
+    ]
+    for (const request of asked) expect([400, 414, 431, 'hung up']).toContain(await refused(request))
   }
   expect((await send('GET', '/health')).status).toBe(200)
 })
