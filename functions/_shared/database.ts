@@ -30,6 +30,9 @@ const warnOfOtherRole = async (sql: postgres.Sql): Promise<void> => {
   )
 }
 
+// Longer than the 5 s of their own, because here the wait for a connection counts, too.
+const othersTimeLimit = 8000
+
 const connect = (): Query => {
   const url = settings.databaseUrl
   if (!url) throw new Error('EDGE_DATABASE_URL or SUPABASE_DB_URL must be set')
@@ -40,18 +43,22 @@ const connect = (): Query => {
     max: 3,
     idle_timeout: 60,
     connect_timeout: 5,
-    // Whoever else the URL logs in as, the connection starts in the doors' own role, with the time limit which that has when it logs in.
-    // Poolers refuse or drop that: through one, log in as edge_functions itself.
-    connection: {
-      application_name: 'edge_functions',
-      ...(!logsInAsDoors && { role: 'edge_functions', statement_timeout: 5000 }),
-    },
+    // Whoever else the URL logs in as, the connection starts in the doors' own role. Poolers refuse or drop that: through one, log in as
+    // edge_functions itself.
+    connection: { application_name: 'edge_functions', ...(!logsInAsDoors && { role: 'edge_functions' }) },
     onnotice: () => {},
   })
   if (!logsInAsDoors) void warnOfOtherRole(sql)
   // Behind a pooler that gives each transaction another connection and keeps no prepared statements, `?prepare=false` in the URL turns
   // them off; a query is then two round trips.
-  return (text, values) => sql.unsafe(text, values as never[], { prepare: true })
+  const ask: Query = (text, values) => sql.unsafe(text, values as never[], { prepare: true })
+  if (logsInAsDoors) return ask
+  // A log-in of their own brings the doors' time limit along. Another's does not, and poolers refuse who asks for one.
+  return async (text, values) => {
+    const asked = sql.unsafe(text, values as never[], { prepare: true })
+    const late = setTimeout(() => asked.cancel(), othersTimeLimit)
+    return await asked.finally(() => clearTimeout(late))
+  }
 }
 
 /** The database with the rights of one caller; `strict` refuses unknown and deactivated accounts. */

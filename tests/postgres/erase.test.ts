@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import postgres from 'postgres'
 import { afterAll, expect, test } from 'vitest'
-import { platform } from '../tools/supabase.ts'
+import { platform, run } from '../tools/supabase.ts'
 
 const sql = postgres(platform('scripted'), { max: 1, onnotice: () => {} })
 const superuser = postgres(platform('scripted', 'supabase_admin'), { max: 1, onnotice: () => {} })
@@ -59,6 +59,21 @@ test('where the log takes too long, everything else goes', async () => {
     await erase(id)
   })
   expect(await left(id)).toEqual(['log'])
+})
+
+test('a statement of doors that log in as somebody else has a time limit, too', async () => {
+  const script = `import { asWorker } from './functions/_shared/database.ts'
+    console.log(await asWorker\`count_pending_embeddings()\`.catch(({ code }) => code)); Deno.exit()`
+  const ask = async () => {
+    const { stdout } = await run('deno', ['eval', '--ext=ts', script], { EDGE_DATABASE_URL: platform('scripted') })
+    return stdout.trim()
+  }
+  expect(await ask()).toMatch(/^\d{1,3}$/)
+  const held = superuser.begin(async (holding) => {
+    await holding`lock table private.embedding_queue in access exclusive mode`
+    return await ask()
+  })
+  expect(await held).toBe('57014')
 })
 
 test('the doors have a time limit of their own', async () => {
