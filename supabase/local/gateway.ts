@@ -48,12 +48,16 @@ export const openGateway = (
 ) => {
   const stranger = door('unknown')
 
-  const toFunctions = (request: Request, url: URL): Response | Promise<Response> => {
+  const toFunctions = (request: Request, url: URL, peerAddress: string): Response | Promise<Response> => {
     // The platform, too, hands a function the path that begins with its name.
     const inner = new URL(url)
     inner.pathname = url.pathname.slice(functions.length) || '/'
     const [, name = ''] = inner.pathname.split('/')
-    if (Object.hasOwn(doors, name)) return doors[name]!.fetch(new Request(inner, request))
+    if (Object.hasOwn(doors, name)) {
+      const handedOn = new Request(inner, request)
+      handedOn.headers.append('X-Forwarded-For', peerAddress)
+      return doors[name]!.fetch(handedOn)
+    }
     inner.pathname = '/unknown/function'
     return stranger.fetch(new Request(inner, request))
   }
@@ -109,7 +113,7 @@ export const openGateway = (
   gateway.all('*', (c) => {
     const url = new URL(c.req.url)
     return url.pathname === functions || url.pathname.startsWith(`${functions}/`)
-      ? toFunctions(c.req.raw, url)
+      ? toFunctions(c.req.raw, url, c.env.peerAddress)
       : toPlatform(c.req.raw, c.env.peerAddress)
   })
   return gateway
