@@ -38,10 +38,10 @@ const policy = (host: string): string =>
   ].join('; ')
 
 /** A page to play with the demo world in: two people side by side. */
-export const demo = (settings: Settings, keys: Keys) => {
+export const demo = (settings: Settings, keys: Keys, make = bundle) => {
   let script: Promise<string> | null = null
   const bundled = () =>
-    script ??= bundle().catch((error) => {
+    script ??= make().catch((error) => {
       script = null
       throw error
     })

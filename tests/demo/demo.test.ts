@@ -2,6 +2,7 @@
 import type { ChildProcess } from 'node:child_process'
 import type { Browser, BrowserContextOptions } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test, vi } from 'vitest'
+import { demo } from '../../supabase/local/demo.ts'
 import { logInsForPage } from '../../supabase/local/demo_people.ts'
 import { readSettings } from '../../supabase/local/settings.ts'
 import { startStack, stopStack, testKeys } from '../tools/stack.ts'
@@ -42,6 +43,23 @@ describe('what the server gives', () => {
       const text = await (await fetch(`${origin}/demo${path}`)).text()
       for (const secret of [testKeys.secretKey, testKeys.jwtSecret]) expect(text).not.toContain(secret)
     }
+  })
+
+  test('where the page cannot be built, that is what it says, until it can', async () => {
+    let broken = true
+    const make = () => broken ? Promise.reject(new Error('no bundler here')) : Promise.resolve('run()')
+    const page = demo(readSettings({}), testKeys, make)
+    const said = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const refused = await page.request('/')
+    expect([refused.status, await refused.text()]).toEqual([
+      500,
+      'The demo page could not be built, everything else works: no bundler here\n',
+    ])
+    expect(said).toHaveBeenCalledOnce()
+    said.mockRestore()
+    broken = false
+    expect((await page.request('/')).status).toBe(200)
+    expect(await (await page.request('/main.js')).text()).toBe('run()')
   })
 
   test('passwords are told of the demo world alone, and only on this machine', async () => {
@@ -157,8 +175,9 @@ describe.skipIf(!hasBrowser)(`in a browser${reason}`, () => {
     await ines.getByRole('searchbox').fill('Levon Sahakyan')
     await ines.getByRole('button', { name: 'Write to Levon Sahakyan' }).click()
     await ines.getByText('Say hello to Levon Sahakyan.').waitFor()
-    await say(ines, 'Good morning, Levon!')
-    await ines.locator('.message:not(.outgoing)', { hasText: 'Good morning, Levon!' }).waitFor()
+    await say(ines, 'Good morning, <b>Levon</b>!')
+    await ines.locator('.message:not(.outgoing)', { hasText: 'Good morning, <b>Levon</b>!' }).waitFor()
+    await ines.locator('.said', { hasText: 'You: Good morning, <b>Levon</b>!' }).waitFor({ state: 'attached' })
   })
 
   test('a message is live on the other side: counted, then read, with typing and ticks', async () => {
@@ -168,19 +187,19 @@ describe.skipIf(!hasBrowser)(`in a browser${reason}`, () => {
     await entry.waitFor()
     const unread = async () => parseInt(await entry.locator('.badge').textContent().catch(() => '') || '0')
     const before = await entry.locator('.badge').count() ? await unread() : 0
-    await say(ines, '<b>The terrace</b> is free')
+    await say(ines, 'The terrace is free.')
     const sent = ines.locator('.message', { hasText: 'The terrace' })
     await sent.getByTitle('Sent').waitFor()
     await vi.waitFor(async () => expect(await unread()).toBe(before + 1), eventually)
 
     await openWith(tomas, 'Inês Carvalho')
-    await tomas.locator('.message', { hasText: '<b>The terrace</b> is free' }).waitFor()
+    await tomas.locator('.message', { hasText: 'The terrace is free.' }).waitFor()
     await sent.getByTitle('Read').waitFor()
     await tomas.getByRole('textbox').pressSequentially('Then I')
     await ines.getByText('Tomáš Novák is writing').waitFor()
-    await say(tomas, 'Then I come on Thursday')
-    await ines.locator('.message.others', { hasText: 'Then I come on Thursday' }).waitFor()
-    expect(await ines.locator('[aria-live=polite]').textContent()).toBe('Tomáš Novák: Then I come on Thursday')
+    await say(tomas, 'Then I come on Thursday!')
+    await ines.locator('.message.others', { hasText: 'Then I come on Thursday!' }).waitFor()
+    expect(await ines.locator('[aria-live=polite]').textContent()).toBe('Tomáš Novák: Then I come on Thursday!')
     expect(await ines.getByText('Tomáš Novák is writing').isVisible()).toBe(false)
     expect(await ines.locator('.day').last().textContent()).toBe('Today')
     await entry.locator('.badge').waitFor({ state: 'detached' })
