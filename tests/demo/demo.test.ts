@@ -72,8 +72,7 @@ describe('what the server gives', () => {
   })
 })
 
-const reason = hasBrowser ? '' : ' (skipped: no Chromium; install it, or say where it is in CHROMIUM)'
-describe.skipIf(!hasBrowser)(`in a browser${reason}`, () => {
+describe.skipIf(!hasBrowser)('in a browser', () => {
   let browser: Browser
   const visits: Visit[] = []
   beforeAll(async () => void (browser = await openBrowser()))
