@@ -6,6 +6,7 @@ import { cors } from 'hono/cors'
 import { serveStatic } from 'hono/deno'
 import { door } from '../../functions/_shared/door.ts'
 import type { Database } from './database.ts'
+import { demo } from './demo.ts'
 import type { Realtime } from './realtime/server.ts'
 import { isLoopback, type Keys, type Settings } from './settings.ts'
 
@@ -110,6 +111,8 @@ export const openGateway = (
     return new Response(text, { status: response.status, headers: { 'Content-Type': 'application/json' } })
   })
   gateway.route('/realtime/v1', realtime.routes)
+  gateway.get('/demo/', (c) => c.redirect('/demo'))
+  gateway.route('/demo', demo(settings, keys))
   gateway.all('*', (c) => {
     const url = new URL(c.req.url)
     return url.pathname === functions || url.pathname.startsWith(`${functions}/`)
