@@ -37,7 +37,7 @@ const connect = (): Query => {
   // A pooler's log-in carries the project after a full stop.
   const logsInAsDoors = /^edge_functions(\.|$)/.test(decodeURIComponent(new URL(url).username))
   const sql = postgres(url, {
-    // Three connections beat ten and twenty on two cores: as many answers a second, a quarter of the p99.
+    // Three beat ten and twenty on two cores: as many answers a second, a quarter of the p99 (npm run bench -- --pools=3,10,20).
     max: settings.databasePool,
     idle_timeout: 60,
     connect_timeout: 5,

@@ -49,7 +49,7 @@ export const settings = {
   },
   /** Statements that may wait for a connection. */
   get databaseQueue() {
-    return count('DATABASE_QUEUE', 500)
+    return count('DATABASE_QUEUE', 1000)
   },
   get openaiKey() {
     return read('OPENAI_API_KEY')
