@@ -12,8 +12,11 @@ comment on table public.conversations is
 create unique index conversations_one_per_pair
   on public.conversations (least(voyager_id, local_id), greatest(voyager_id, local_id));
 comment on index public.conversations_one_per_pair is 'One conversation for a pair, whoever opened it.';
-create index conversations_voyager_id_idx on public.conversations (voyager_id);
-create index conversations_local_id_idx on public.conversations (local_id);
+create index conversations_voyager_id_id_idx on public.conversations (voyager_id, id);
+comment on index public.conversations_voyager_id_id_idx is
+  'With the id, so that private.my_conversations() need not visit the table: for an inbox of 600, 10 pages instead of 600.';
+create index conversations_local_id_id_idx on public.conversations (local_id, id);
+comment on index public.conversations_local_id_id_idx is 'As the one before.';
 
 alter table public.conversations enable row level security;
 
@@ -27,7 +30,11 @@ begin
   return query
     select id
     from public.conversations
-    where voyager_id = me or local_id = me;
+    where voyager_id = me
+    union all
+    select id
+    from public.conversations
+    where local_id = me;
 end
 $$;
 comment on function private.my_conversations() is
