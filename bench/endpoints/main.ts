@@ -139,6 +139,15 @@ const compare = async (): Promise<void> => {
   }
 }
 
+const close = async (): Promise<void> => {
+  for (const server of servers) await server.stop()
+  await world.sql.end()
+  await world.stop()
+}
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  Deno.addSignalListener(signal, () => void close().finally(() => Deno.exit(1)))
+}
+
 try {
   console.log(
     `${values.users} people, ${values.conversations} conversations, ${values.messages} messages, ready after ${since()}`,
@@ -150,7 +159,5 @@ try {
   }
   console.log(`\ndone after ${since()}`)
 } finally {
-  for (const server of servers) await server.stop()
-  await world.sql.end()
-  await world.stop()
+  await close()
 }
