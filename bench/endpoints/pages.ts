@@ -1,4 +1,4 @@
-/** What each verb costs one caller at a time: pages of 8 kB, and milliseconds, both as medians. */
+/** What each verb costs one caller at a time: pages of 8 kB, and milliseconds, both as medians. And how large tables are. */
 import postgres from 'postgres'
 import { type Case, casesOf, statementOf } from './cases.ts'
 import { median, row } from './table.ts'
@@ -42,4 +42,15 @@ export const pages = async (world: World): Promise<void> => {
     ]))
   }
   await sql.end()
+
+  console.log('\n' + row('', ['rows', 'bytes a row', 'its indexes']))
+  for (
+    const table of ['public.messages', 'private.receipts', 'public.conversations', 'public.users', 'public.profiles']
+  ) {
+    const [size] = await world.sql`
+      select (select reltuples from pg_class where oid = ${table}::regclass) as rows,
+        pg_table_size(${table}::regclass) as own, pg_indexes_size(${table}::regclass) as indexes`
+    const each = (bytes: number): string => (bytes / size!.rows).toFixed(0)
+    console.log(row(table, [size!.rows.toFixed(0), each(size!.own), each(size!.indexes)]))
+  }
 }
