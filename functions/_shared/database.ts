@@ -1,4 +1,5 @@
 import postgres from 'postgres'
+import { refuse } from './problem.ts'
 import { settings } from './settings.ts'
 import type { Claims } from './token.ts'
 
@@ -39,8 +40,8 @@ const connect = (): Query => {
   // A pooler's log-in carries the project after a full stop.
   const logsInAsDoors = /^edge_functions(\.|$)/.test(decodeURIComponent(new URL(url).username))
   const sql = postgres(url, {
-    // Three connections beat ten and twenty on two cores: as many answers a second, a quarter of the p99.
-    max: 3,
+    // Three beat ten and twenty on two cores: as many answers a second, a quarter of the p99 (npm run bench -- --pools=3,10,20).
+    max: settings.databasePool,
     idle_timeout: 60,
     connect_timeout: 5,
     // Whoever else the URL logs in as, the connection starts in the doors' own role. Poolers refuse or drop that: through one, log in as
@@ -75,15 +76,30 @@ const passing = new Set([
   'XX000', // cache lookup failed
 ])
 
-/** One statement, which is atomic, and once more if what stopped it will have passed. */
-const ask: Query = async (text, values) => {
-  query ??= connect()
+let underWay = 0
+
+/** Lets in what the connections can take and so many more as may wait; the next is sent away (503), rather than all answered late. */
+const inTurn = async <Answer>(work: () => Promise<Answer>): Promise<Answer> => {
+  if (underWay >= settings.databasePool + settings.databaseQueue) refuse(503, 'The service is busy, please try again')
+  underWay++
   try {
-    return await query(text, values)
-  } catch (error) {
-    if (!passing.has((error as { code?: string } | null)?.code ?? '')) throw error
-    return await query(text, values)
+    return await work()
+  } finally {
+    underWay--
   }
+}
+
+/** One statement, which is atomic, and once more if what stopped it will have passed. */
+const ask: Query = (text, values) => {
+  const run = query ??= connect()
+  return inTurn(async () => {
+    try {
+      return await run(text, values)
+    } catch (error) {
+      if (!passing.has((error as { code?: string } | null)?.code ?? '')) throw error
+      return await run(text, values)
+    }
+  })
 }
 
 /** The database with the rights of one caller; `strict` refuses unknown and deactivated accounts. */

@@ -9,6 +9,12 @@ const keys = (name: string): string[] => {
   return single ? [single] : []
 }
 
+const count = (name: string, otherwise: number): number => {
+  const value = read(name) ?? String(otherwise)
+  if (!/^[1-9]\d{0,5}$/.test(value)) throw new Error(`${name} is "${value}", and must be a number of 1 or more`)
+  return Number(value)
+}
+
 export const settings = {
   /** Origin of the project, without a slash at its end. */
   get url() {
@@ -36,6 +42,14 @@ export const settings = {
   /** A connection that logs in as edge_functions; else the platform's own, which then starts in that role. */
   get databaseUrl() {
     return read('EDGE_DATABASE_URL') ?? read('SUPABASE_DB_URL')
+  },
+  /** Connections to the database. */
+  get databasePool() {
+    return count('DATABASE_POOL', 3)
+  },
+  /** Statements that may wait for a connection. */
+  get databaseQueue() {
+    return count('DATABASE_QUEUE', 1000)
   },
   get openaiKey() {
     return read('OPENAI_API_KEY')

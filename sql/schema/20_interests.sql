@@ -19,10 +19,14 @@ grant all on public.interests to service_role;
 
 create function api.list_interests()
 returns json
-language sql stable security invoker set search_path = ''
+language plpgsql stable security invoker set search_path = ''
 as $$
-  select coalesce(json_agg(json_build_object('id', id, 'name', name) order by name), '[]')
-  from public.interests
+begin
+  return (
+    select coalesce(json_agg(json_build_object('id', id, 'name', name) order by name), '[]')
+    from public.interests
+  );
+end
 $$;
 comment on function api.list_interests() is 'Every interest as {id, name}, by name.';
 grant execute on function api.list_interests() to edge_functions;

@@ -49,11 +49,15 @@ alter table public.profile_interests enable row level security;
 
 create function private.my_profile_id()
 returns bigint
-language sql stable security definer set search_path = ''
+language plpgsql stable security definer set search_path = ''
 as $$
-  select id
-  from public.profiles
-  where user_id = (select private.my_id())
+begin
+  return (
+    select id
+    from public.profiles
+    where user_id = (select private.my_id())
+  );
+end
 $$;
 comment on function private.my_profile_id() is
   'The caller''s profile id. Definer, so that a policy of one table does not run the policies of another.';
@@ -119,12 +123,16 @@ grant execute on function private.replace_interests(bigint, bigint[]) to authent
 
 create function private.interests_of(profile bigint)
 returns json
-language sql stable security invoker set search_path = ''
+language plpgsql stable security invoker set search_path = ''
 as $$
-  select coalesce(json_agg(json_build_object('id', interests.id, 'name', interests.name) order by interests.name), '[]')
-  from public.profile_interests
-  join public.interests on interests.id = profile_interests.interest_id
-  where profile_interests.profile_id = profile
+begin
+  return (
+    select coalesce(json_agg(json_build_object('id', interests.id, 'name', interests.name) order by interests.name), '[]')
+    from public.profile_interests
+    join public.interests on interests.id = profile_interests.interest_id
+    where profile_interests.profile_id = profile
+  );
+end
 $$;
 comment on function private.interests_of(bigint) is 'A profile''s interests as [{id, name}], by name.';
 grant execute on function private.interests_of(bigint) to authenticated;
@@ -216,8 +224,7 @@ begin
 end
 $$;
 comment on function private.me_with_profile() is
-  'The caller with profile and interests. plpgsql, as every verb that clients call often: Postgres 17 plans the body of an SQL
-function anew at each call.';
+  'The caller with profile and interests.';
 grant execute on function private.me_with_profile() to authenticated;
 
 create function api.get_me()

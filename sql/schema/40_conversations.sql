@@ -12,18 +12,30 @@ comment on table public.conversations is
 create unique index conversations_one_per_pair
   on public.conversations (least(voyager_id, local_id), greatest(voyager_id, local_id));
 comment on index public.conversations_one_per_pair is 'One conversation for a pair, whoever opened it.';
-create index conversations_voyager_id_idx on public.conversations (voyager_id);
-create index conversations_local_id_idx on public.conversations (local_id);
+create index conversations_voyager_id_id_idx on public.conversations (voyager_id, id);
+comment on index public.conversations_voyager_id_id_idx is
+  'With the id, so that private.my_conversations() need not visit the table: for an inbox of 600, 10 pages instead of 600.';
+create index conversations_local_id_id_idx on public.conversations (local_id, id);
+comment on index public.conversations_local_id_id_idx is 'As the one before.';
 
 alter table public.conversations enable row level security;
 
 create function private.my_conversations()
 returns setof bigint
-language sql stable security definer set search_path = ''
+language plpgsql stable security definer rows 10 set search_path = ''
 as $$
-  select id
-  from public.conversations
-  where voyager_id = (select private.my_id()) or local_id = (select private.my_id())
+declare
+  me bigint := private.my_id();
+begin
+  return query
+    select id
+    from public.conversations
+    where voyager_id = me
+    union all
+    select id
+    from public.conversations
+    where local_id = me;
+end
 $$;
 comment on function private.my_conversations() is
   'Conversations the caller takes part in. Definer, so that the policies of messages and reservations ask one set once, not a policy for
@@ -51,36 +63,28 @@ create policy "participants read conversations" on public.conversations
 grant select on public.conversations to authenticated;
 grant all on public.conversations to service_role;
 
-create function private.my_partners()
-returns table (id bigint, name text, email text)
-language sql stable security definer set search_path = ''
+create function private.people_in(conversations bigint[])
+returns table (id bigint, voyager_id bigint, voyager_name text, voyager_email text, local_id bigint, local_name text, local_email text)
+language plpgsql stable security definer rows 10
+set search_path = ''
+-- Else it is planned anew for each array, 170 µs, because the general plan expects ten where there mostly is one.
+set plan_cache_mode = 'force_generic_plan'
 as $$
-  select users.id, users.name, users.email
-  from public.users
-  where users.id in (
-    select voyager_id from public.conversations where id in (select private.my_conversations())
-    union
-    select local_id from public.conversations where id in (select private.my_conversations())
-  )
+declare
+  me bigint := private.my_id();
+begin
+  return query
+    select mine.id, voyager.id, voyager.name, voyager.email, local.id, local.name, local.email
+    from public.conversations as mine
+    join public.users as voyager on voyager.id = mine.voyager_id
+    join public.users as local on local.id = mine.local_id
+    where mine.id = any (conversations) and me in (mine.voyager_id, mine.local_id);
+end
 $$;
-comment on function private.my_partners() is
-  'Everybody in the caller''s conversations, the caller too, with what the contract shows them of each other. Definer, because
-people read only their own row of users; this is all they see of a partner''s.';
-grant execute on function private.my_partners() to authenticated;
-
-create function private.participants(conversation bigint)
-returns table (id bigint, name text)
-language sql stable security definer set search_path = ''
-as $$
-  select users.id, users.name
-  from public.conversations
-  join public.users on users.id in (conversations.voyager_id, conversations.local_id)
-  where conversations.id = participants.conversation
-    and (select private.my_id()) in (conversations.voyager_id, conversations.local_id)
-$$;
-comment on function private.participants(bigint) is
-  'The two people of one of the caller''s conversations. Definer, as my_partners.';
-grant execute on function private.participants(bigint) to authenticated;
+comment on function private.people_in(bigint[]) is
+  'What the contract shows of the two people in each of these conversations, where the caller is one of them. Definer, because people
+read only their own row of users; this is all they see of a partner''s.';
+grant execute on function private.people_in(bigint[]) to authenticated;
 
 create function private.require_participation(conversation bigint)
 returns void
@@ -106,42 +110,54 @@ language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   return (
-    select coalesce(json_agg(listing.body order by listing.active_at desc, listing.id desc), '[]')
-    from (
+    -- First the page, then what it shows: an inbox of 600 would else read 1,200 people to show 50.
+    with page as materialized (
       select
-        conversations.id,
-        coalesce(latest.created_at, conversations.created_at) as active_at,
-        json_build_object(
-          'id', conversations.id,
-          'voyager_id', conversations.voyager_id,
-          'local_id', conversations.local_id,
-          'Voyager', json_build_object('id', voyager.id, 'name', voyager.name, 'email', voyager.email),
-          'Local', json_build_object('id', local.id, 'name', local.name, 'email', local.email),
-          'Messages', coalesce(latest.bodies, '[]'),
-          'createdAt', private.iso(conversations.created_at)
-        ) as body
+        conversations.*,
+        latest.id as latest_id,
+        latest.content,
+        latest.user_id,
+        latest.read,
+        latest.created_at as latest_at,
+        coalesce(latest.created_at, conversations.created_at) as active_at
       from public.conversations
-      join private.my_partners() as voyager on voyager.id = conversations.voyager_id
-      join private.my_partners() as local on local.id = conversations.local_id
       left join lateral (
-        select
-          messages.created_at,
-          json_build_array(json_build_object(
-            'id', messages.id,
-            'content', messages.content,
-            'user_id', messages.user_id,
-            'read', messages.read,
-            'createdAt', private.iso(messages.created_at)
-          )) as bodies
+        select id, content, user_id, read, created_at
         from public.messages
-        where messages.conversation_id = conversations.id
-        order by messages.id desc
+        where conversation_id = conversations.id
+        order by id desc
         limit 1
       ) as latest on true
       order by active_at desc, conversations.id desc
       limit page_limit
       offset page_offset
-    ) as listing
+    )
+    select coalesce(
+      json_agg(
+        json_build_object(
+          'id', page.id,
+          'voyager_id', page.voyager_id,
+          'local_id', page.local_id,
+          'Voyager', json_build_object('id', page.voyager_id, 'name', people.voyager_name, 'email', people.voyager_email),
+          'Local', json_build_object('id', page.local_id, 'name', people.local_name, 'email', people.local_email),
+          'Messages', case
+            when page.latest_id is null then '[]'
+            else json_build_array(json_build_object(
+              'id', page.latest_id,
+              'content', page.content,
+              'user_id', page.user_id,
+              'read', page.read,
+              'createdAt', private.iso(page.latest_at)
+            ))
+          end,
+          'createdAt', private.iso(page.created_at)
+        )
+        order by page.active_at desc, page.id desc
+      ),
+      '[]'
+    )
+    from page
+    join private.people_in((select array_agg(id) from page)) as people on people.id = page.id
   );
 end
 $$;

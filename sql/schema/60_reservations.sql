@@ -55,15 +55,12 @@ begin
   perform private.require_participation(conversation);
   return (
     select json_build_object(
-      'id', conversations.id,
-      'Voyager', json_build_object('id', voyager.id, 'name', voyager.name),
-      'Local', json_build_object('id', local.id, 'name', local.name),
-      'Reservations', private.reservations_of(conversations.id)
+      'id', id,
+      'Voyager', json_build_object('id', voyager_id, 'name', voyager_name),
+      'Local', json_build_object('id', local_id, 'name', local_name),
+      'Reservations', private.reservations_of(conversation)
     )
-    from public.conversations
-    join private.participants(conversation) as voyager on voyager.id = conversations.voyager_id
-    join private.participants(conversation) as local on local.id = conversations.local_id
-    where conversations.id = conversation
+    from private.people_in(array[conversation])
   );
 end
 $$;

@@ -53,22 +53,23 @@ begin
   for entry in
     select
       conversations.id,
-      voyager.id as voyager_id,
-      voyager.name as voyager_name,
-      local.name as local_name,
+      people.voyager_id,
+      people.voyager_name,
+      people.local_name,
       json_build_object(
         'id', conversations.id,
         'voyager_id', conversations.voyager_id,
         'local_id', conversations.local_id,
-        'Voyager', json_build_object('id', voyager.id, 'name', voyager.name, 'email', voyager.email),
-        'Local', json_build_object('id', local.id, 'name', local.name, 'email', local.email),
+        'Voyager', json_build_object('id', people.voyager_id, 'name', people.voyager_name, 'email', people.voyager_email),
+        'Local', json_build_object('id', people.local_id, 'name', people.local_name, 'email', people.local_email),
         'Reservations', private.reservations_of(conversations.id),
         'createdAt', private.iso(conversations.created_at)
       )::text as body
     from public.conversations
-    join private.my_partners() as voyager on voyager.id = conversations.voyager_id
-    join private.my_partners() as local on local.id = conversations.local_id
-    where conversations.id >= at_conversation
+    -- No more than there is room for, each taking at least one.
+    join private.people_in(
+      array(select id from public.conversations where id >= at_conversation order by id limit room + 1)
+    ) as people on people.id = conversations.id
     order by conversations.id
   loop
     if entry.id > at_conversation or seen is null then

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A throw-away Postgres 17 on loopback, never as root.
-#   usage: tests/postgres/server.sh start DATA PORT | stop DATA      (PREFIX: where install.sh unpacked it)
+#   usage: tests/postgres/server.sh start DATA PORT | stop DATA
+#   PREFIX: where install.sh unpacked it; POSTGRES_CONF: lines that override its settings
 set -euo pipefail
 prefix=$(realpath "${PREFIX:-$(dirname "$0")/../../.cache/postgres17}")
 bin=$prefix/usr/lib/postgresql/17/bin
@@ -34,6 +35,7 @@ max_connections = 100
 fsync = off
 synchronous_commit = off
 full_page_writes = off
+${POSTGRES_CONF:-}
 CONF
     unprivileged "$bin/pg_ctl" -D "$data" -w -t 30 -l "$data/log" start > /dev/null
     ;;

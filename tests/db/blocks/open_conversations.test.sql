@@ -14,7 +14,7 @@ declare
 begin
   perform tests.become(person);
   partners := array(
-    select (select string_agg(name, ' ' order by name) from private.participants(id))
+    select (select array_to_string(array(select unnest(array[voyager_name, local_name]) order by 1), ' ') from private.people_in(array[id]))
     from private.my_open_conversations() as id
     order by 1
   );

@@ -1,0 +1,64 @@
+/** What a request would cost if nobody's rights were looked at: the same rows by plain SQL, as the owner of the tables. */
+
+const listed = `
+  select coalesce(json_agg(listing.body order by listing.active_at desc, listing.id desc), '[]')::text as body
+  from (
+    select
+      conversations.id,
+      coalesce(latest.created_at, conversations.created_at) as active_at,
+      json_build_object(
+        'id', conversations.id, 'voyager_id', voyager_id, 'local_id', local_id,
+        'Voyager', json_build_object('id', voyager.id, 'name', voyager.name, 'email', voyager.email),
+        'Local', json_build_object('id', local.id, 'name', local.name, 'email', local.email),
+        'Messages', coalesce(latest.bodies, '[]'),
+        'createdAt', private.iso(conversations.created_at)
+      ) as body
+    from public.conversations
+    join public.users as voyager on voyager.id = voyager_id
+    join public.users as local on local.id = local_id
+    left join lateral (
+      select created_at, json_build_array(json_build_object(
+        'id', id, 'content', content, 'user_id', user_id, 'read', read, 'createdAt', private.iso(created_at)
+      )) as bodies
+      from public.messages
+      where conversation_id = conversations.id
+      order by id desc
+      limit 1
+    ) as latest on true
+    where voyager_id = :user or local_id = :user
+    order by active_at desc, conversations.id desc
+  ) as listing`
+
+const page = `
+  select coalesce(json_agg(private.message_body(entry, users.name) order by entry.id desc), '[]')::text as body
+  from (
+    select *
+    from public.messages
+    where conversation_id = :conversation
+    order by id desc
+    limit 50
+  ) as entry
+  join public.users on users.id = entry.user_id`
+
+const inserted = `
+  insert into public.messages (conversation_id, user_id, content, client_id)
+  values (:conversation, :user, 'Hello there, it is me.', gen_random_uuid())
+  returning json_build_object('id', id)::text as body`
+
+/** By the verb that they stand for; `:user` is who calls. */
+export const bare = { list_conversations: listed, list_messages: page, send_message: inserted }
+
+/** A session in which a plain insert runs no trigger of ours; foreign keys are checked (see world.ts). */
+export const withoutTriggers = { session_replication_role: 'replica' }
+
+/** What a door asks, as plain SQL with the same parameters. */
+export const bareStatement = (text: string, [claims, argument]: unknown[]) => {
+  const verb = /then api\.(\w+)/.exec(text)?.[1] as keyof typeof bare
+  const known: Record<string, unknown> = {
+    user: Number((claims as { sub: string }).sub.slice(-6)) - 100_000,
+    conversation: argument,
+  }
+  const names = [...new Set([...bare[verb].matchAll(/(?<!:):(\w+)/g)].map(([, name]) => name!))]
+  const statement = names.reduce((sql, name, index) => sql.replaceAll(`:${name}`, `$${index + 1}::bigint`), bare[verb])
+  return { statement, parameters: names.map((name) => known[name]) }
+}

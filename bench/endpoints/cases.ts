@@ -1,0 +1,172 @@
+/** What is asked: each endpoint as requests, as the statement that its door makes of them, and where there is one, as a peer's request. */
+import { bare } from './bare.ts'
+import type { World } from './world.ts'
+
+export interface Ask {
+  user: number
+  path: string
+  body?: string
+}
+
+export interface Case {
+  name: string
+  method: string
+  /** Some thousand requests to draw from. */
+  asks: Ask[]
+  /** The verb as the door calls it, in pgbench's words: who calls is `:user`, the conversation `:conversation`. */
+  verb?: string
+  /** What pgbench draws. */
+  draw?: string
+  bare?: string
+  /** The same of @supabase/lite's Data API. */
+  peer?: (ask: Ask) => string
+}
+
+const drawn = <Value>(count: number, draw: () => Value): Value[] => Array.from({ length: count }, draw)
+const upTo = (count: number): number => 1 + Math.floor(Math.random() * count)
+
+export const casesOf = async ({ sql, users, conversations }: World): Promise<Case[]> => {
+  const anybody = `\\set user random(1, ${users})`
+  // Who opened a conversation follows from its id (world.sql).
+  const openerOf = (conversation: number) => 2 + (conversation - 1) % (users - 1)
+  const anyConversation = `\\set conversation random(1, ${conversations})\n\\set user 2 + (:conversation - 1) % ${
+    users - 1
+  }`
+  const asPerson = (path: string): Ask[] => drawn(5000, () => ({ user: upTo(users), path }))
+  const inConversation = (rest: string, body?: string): Ask[] =>
+    drawn(5000, () => {
+      const conversation = upTo(conversations)
+      return { user: openerOf(conversation), path: `/conversations/${conversation}${rest}`, body }
+    })
+
+  const [longest] = await sql`
+    select conversation_id::integer as id, (array_agg(id order by id desc))[4000]::integer as deep
+    from public.messages group by conversation_id order by count(*) desc limit 1`
+  const few = await sql`
+    select person::integer as id
+    from public.conversations cross join lateral (values (voyager_id), (local_id)) as people (person)
+    group by person having count(*) = 4 limit 500`
+  const inLongest = (query: string): Ask[] => [
+    { user: openerOf(longest!.id), path: `/conversations/${longest!.id}/messages?limit=50${query}` },
+  ]
+  const constant = `\\set conversation ${longest!.id}\n\\set user ${openerOf(longest!.id)}`
+  const message = JSON.stringify({ content: 'Hello there, it is me.', client_id: 'NEWKEY' })
+
+  return [
+    {
+      name: 'GET /conversations',
+      method: 'GET',
+      asks: asPerson('/conversations'),
+      verb: 'list_conversations(null, 0)',
+      draw: anybody,
+      bare: bare.list_conversations,
+      peer: () =>
+        '/rest/v1/conversations?select=id,voyager_id,local_id,created_at,messages(id,content,user_id,read,created_at)' +
+        '&messages.order=id.desc&messages.limit=1',
+    },
+    {
+      name: '… an inbox of 4, limit=50',
+      method: 'GET',
+      asks: few.map(({ id }) => ({ user: id, path: '/conversations?limit=50' })),
+    },
+    {
+      name: '… an inbox of 600, limit=50',
+      method: 'GET',
+      asks: [{ user: 1, path: '/conversations?limit=50' }],
+      verb: 'list_conversations(50, 0)',
+      draw: '\\set user 1',
+    },
+    {
+      name: 'GET /conversations/:id',
+      method: 'GET',
+      asks: inConversation(''),
+      verb: 'get_conversation(:conversation)',
+      draw: anyConversation,
+    },
+    {
+      name: 'GET /conversations/unread',
+      method: 'GET',
+      asks: asPerson('/conversations/unread'),
+      verb: 'count_unread()',
+      draw: anybody,
+    },
+    {
+      name: 'GET /conversations/:id/messages',
+      method: 'GET',
+      asks: inConversation('/messages'),
+      verb: `list_messages(:conversation, '{"limit": 50}')`,
+      draw: anyConversation,
+      bare: bare.list_messages,
+      peer: ({ path }) =>
+        '/rest/v1/messages?select=id,user_id,conversation_id,content,attachment,read,created_at&order=id.desc&limit=50' +
+        `&conversation_id=eq.${/\d+/.exec(path)![0]}`,
+    },
+    {
+      name: '… of the longest',
+      method: 'GET',
+      asks: inLongest(''),
+      verb: `list_messages(:conversation, '{"limit": 50}')`,
+      draw: constant,
+    },
+    ...longest!.deep
+      ? [{
+        name: '… 4,000 down, before_id',
+        method: 'GET',
+        asks: inLongest(`&before_id=${longest!.deep}`),
+        verb: `list_messages(:conversation, '{"limit": 50, "before_id": ${longest!.deep}}')`,
+        draw: constant,
+      }]
+      : [],
+    {
+      name: 'POST /conversations/:id/messages',
+      method: 'POST',
+      asks: inConversation('/messages', message),
+      verb:
+        `send_message(:conversation, jsonb_build_object('content', 'Hello there, it is me.', 'client_id', gen_random_uuid()))`,
+      draw: anyConversation,
+      bare: bare.send_message,
+    },
+    {
+      name: 'POST /conversations',
+      method: 'POST',
+      asks: drawn(20_000, () => {
+        const user = upTo(users - 1)
+        return {
+          user,
+          path: '/conversations',
+          body: JSON.stringify({ other_user_id: user + upTo(users - user) }),
+        }
+      }),
+    },
+    {
+      name: 'GET /users/me',
+      method: 'GET',
+      asks: asPerson('/users/me'),
+      verb: 'get_me()',
+      draw: anybody,
+    },
+    {
+      name: 'GET /users/:id',
+      method: 'GET',
+      asks: drawn(5000, () => ({ user: 1, path: `/users/${upTo(users / 5) * 5 - 1}` })),
+      verb: `get_public_profile(5 * :user - 1)`,
+      draw: `\\set user random(1, ${Math.floor(users / 5)})`,
+    },
+    {
+      name: 'GET /users/interests',
+      method: 'GET',
+      asks: asPerson('/users/interests'),
+      verb: 'list_interests()',
+      draw: anybody,
+      peer: () => '/rest/v1/interests?select=id,name&order=name',
+    },
+  ]
+}
+
+/** The statement of functions/_shared/database.ts. pgbench cannot put a variable into a string, so Postgres does. */
+export const statementOf = ({ verb }: Case): string => {
+  const claims =
+    `('{"sub": "00000000-0000-4000-8000-000000' || (100000 + :user)::text || '", "role": "authenticated"}')`
+  return `select reply.body, current_setting('api.aside', true) as aside
+    from (select case when private.act_as(${claims}::jsonb, true) then api.${verb}::text end as body) as reply`
+}

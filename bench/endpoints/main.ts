@@ -1,0 +1,163 @@
+/**
+ * Every endpoint next to pgbench with the same statement and next to @supabase/lite's Data API on the same data: `npm run bench`, in 9 minutes.
+ * Starts a Postgres 17 of its own (durable: fsync and synchronous_commit on), loads 10,000 people, 20,000 conversations of very different
+ * length and 1,000,000 messages, and starts the doors, in one Deno process without the gateway, on it. wrk asks, 16 connections. Rounds
+ * alternate between whom is asked; ratios are taken within a round, and their median is shown, since only ratios mean anything on a
+ * machine that does other things, too.
+ *   --users=10000 --conversations=20000 --messages=1000000
+ *   --rounds=3 --seconds=2 --connections=16
+ *   --only=TEXT      endpoints whose name has it
+ *   --pools=2,3,4,6,10,20   first, which size of the pool suits this machine
+ *   --pages          instead: what each verb reads and takes, one by one
+ */
+import { parseArgs } from 'node:util'
+import { casesOf } from './cases.ts'
+import { asBare, asStatement, type Measured, overHttp, type Server, start, writeRequests } from './measure.ts'
+import { pages } from './pages.ts'
+import { median, row } from './table.ts'
+import { openWorld } from './world.ts'
+
+const { values } = parseArgs({
+  args: Deno.args,
+  options: {
+    users: { type: 'string', default: '10000' },
+    conversations: { type: 'string', default: '20000' },
+    messages: { type: 'string', default: '1000000' },
+    rounds: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '2' },
+    connections: { type: 'string', default: '16' },
+    only: { type: 'string', default: '' },
+    pools: { type: 'string', default: '' },
+    pages: { type: 'boolean', default: false },
+  },
+})
+const rounds = Number(values.rounds)
+const effort = { seconds: Number(values.seconds), connections: Number(values.connections) }
+
+const began = performance.now()
+const world = await openWorld({
+  users: Number(values.users),
+  conversations: Number(values.conversations),
+  messages: Number(values.messages),
+})
+const servers: Server[] = []
+const serve = async (script: string, args: string[], env: Record<string, string>): Promise<Server> => {
+  const server = await start(script, args, env)
+  servers.push(server)
+  return server
+}
+const edge = new URL(world.url)
+edge.username = 'edge_functions'
+const doors = (pool = '3') => serve('serve_doors.ts', [], { EDGE_DATABASE_URL: edge.href, DATABASE_POOL: pool })
+
+const since = () => `${((performance.now() - began) / 1000).toFixed(0)} s`
+const tokens = new Map<number, string>()
+const middle = (all: Measured[], what: keyof Measured): number => median(all.map((one) => one[what]))
+const failures = (...all: Measured[][]): number => all.flat().reduce((sum, { failed }) => sum + failed, 0)
+const whole = (value: number): string => value.toFixed(0)
+const fine = (value: number): string => value.toFixed(1)
+
+/** How some compare to others, round by round: in answers a second, and in answers for the same processor time. */
+const ratios = (some: Measured[], others: Measured[], digits = 2): string => {
+  if (others.length === 0) return ''
+  const cost = ({ database, server }: Measured) => database + server
+  const byRate = some.map(({ rate }, round) => rate / others[round]!.rate)
+  const byCost = some.map((one, round) => cost(others[round]!) / cost(one))
+  return `${median(byRate).toFixed(digits)} ${median(byCost).toFixed(digits)}`
+}
+
+const sweep = async (sizes: string[]): Promise<void> => {
+  const [, , , , , page] = await casesOf(world)
+  const file = await writeRequests(world, page!, ({ path }) => path, tokens)
+  const pools = await Promise.all(
+    sizes.map(async (size) => ({ size, server: await doors(size), all: [] as Measured[] })),
+  )
+  for (let round = 0; round < rounds; round++) {
+    for (const { server, all } of pools) all.push(await overHttp(world, server, file, effort))
+  }
+  console.log(`\n${page!.name} by size of the pool`)
+  console.log(row('connections', ['/s', 'p50 ms', 'p99 ms']))
+  for (const { size, all } of pools) {
+    console.log(row(size, [whole(middle(all, 'rate')), fine(middle(all, 'p50')), fine(middle(all, 'p99'))]))
+  }
+}
+
+const compare = async (): Promise<void> => {
+  const [door, bare, peer] = [
+    await doors(),
+    await serve('serve_doors.ts', ['--bare'], { EDGE_DATABASE_URL: world.url }),
+    await serve('serve_lite.ts', [], { DATABASE_URL: world.url }),
+  ]
+  console.log(
+    '\nTwo figures: by answers a second, and by answers for the same processor time, which other work disturbs less.',
+  )
+  console.log(
+    row('', [
+      ...['/s', 'p50 ms', 'p99 ms', 'half load', 'µs of Pg', 'µs of door', 'failed'],
+      ...['of pgbench', 'of bare', 'SQL of bare', 'x lite'],
+    ]),
+  )
+  const notDurable = '-c synchronous_commit=off'
+  for (const some of (await casesOf(world)).filter(({ name }) => name.includes(values.only!))) {
+    const file = await writeRequests(world, some, ({ path }) => path, tokens)
+    const peerFile = some.peer && await writeRequests(world, some, some.peer, tokens)
+    // Servers warm up, and find their plans.
+    const short = { ...effort, seconds: 1 }
+    for (const server of some.bare ? [door, bare] : [door]) await overHttp(world, server, file, short)
+    const all: Measured[][] = Array.from({ length: 8 }, () => [])
+    const [doors, half, statement, asOwner, sqlOfOwner, lite, lazy, lazyOwner] = all
+    for (let round = 0; round < rounds; round++) {
+      doors!.push(await overHttp(world, door, file, effort))
+      if (some.verb) statement!.push(await asStatement(world, some, effort))
+      if (some.bare) asOwner!.push(await overHttp(world, bare, file, effort))
+      if (some.bare) sqlOfOwner!.push(await asBare(world, some, effort))
+      if (peerFile) lite!.push(await overHttp(world, peer, peerFile, effort))
+      if (some.method === 'POST' && some.bare) {
+        lazy!.push(await asStatement(world, some, effort, notDurable))
+        lazyOwner!.push(await asBare(world, some, effort, notDurable))
+      }
+      // So many connections that half the rate comes about with pauses, and never all of them ask at once.
+      half!.push(await overHttp(world, door, file, { ...effort, connections: 64 }, 64_000 / (doors!.at(-1)!.rate / 2)))
+    }
+    console.log(row(some.name, [
+      whole(middle(doors!, 'rate')),
+      fine(middle(doors!, 'p50')),
+      fine(middle(doors!, 'p99')),
+      `${fine(middle(half!, 'p50'))} ${fine(middle(half!, 'p99'))}`,
+      whole(middle(doors!, 'database')),
+      whole(middle(doors!, 'server')),
+      whole(failures(doors!, half!, asOwner!, lite!)),
+      ratios(doors!, statement!),
+      ratios(doors!, asOwner!),
+      some.bare ? ratios(statement!, sqlOfOwner!) : '',
+      ratios(doors!, lite!, 1),
+    ]))
+    if (lazy!.length > 0) {
+      console.log(row('… synchronous_commit off', [...Array(9).fill(''), ratios(lazy!, lazyOwner!)]))
+    }
+    for (const name of [file, peerFile]) if (name) await Deno.remove(name)
+  }
+}
+
+const close = async (): Promise<void> => {
+  for (const server of servers) await server.stop()
+  await world.sql.end()
+  await world.stop()
+}
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  Deno.addSignalListener(signal, () => void close().finally(() => Deno.exit(1)))
+}
+
+try {
+  console.log(
+    `${values.users} people, ${values.conversations} conversations, ${values.messages} messages, ready after ${since()}`,
+  )
+  if (values.pages) await pages(world)
+  else {
+    if (values.pools) await sweep(values.pools.split(','))
+    await compare()
+  }
+  console.log(`\ndone after ${since()}`)
+} finally {
+  await close()
+}

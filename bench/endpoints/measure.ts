@@ -1,0 +1,147 @@
+/** Runs wrk and pgbench, and the servers they ask. */
+import { type Ask, type Case, statementOf } from './cases.ts'
+import { jwtSecret, type World } from './world.ts'
+
+export interface Measured {
+  /** Answers a second. */
+  rate: number
+  p50: number
+  p99: number
+  failed: number
+  /** What an answer cost, in µs of processor time: of Postgres, and of the server before it. */
+  database: number
+  server: number
+}
+
+export interface Server {
+  base: string
+  pid: number
+  stop: () => Promise<void>
+}
+
+export interface Effort {
+  seconds: number
+  connections: number
+}
+
+const output = async (command: string, args: string[], env: Record<string, string> = {}): Promise<string> => {
+  const { success, stdout, stderr } = await new Deno.Command(command, { args, env }).output()
+  const said = new TextDecoder().decode(stdout)
+  if (!success) throw new Error(`${command} failed: ${said}${new TextDecoder().decode(stderr)}`)
+  return said
+}
+
+// utime, stime, cutime, cstime in hundredths of a second: what a process has used, and what its children had that have ended.
+const ticks = (pid: number): number[] => {
+  const stat = Deno.readTextFileSync(`/proc/${pid}/stat`)
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ').slice(11, 15).map(Number)
+}
+const used = (pid: number): number => ticks(pid)[0]! + ticks(pid)[1]!
+const usedByPostgres = (postmaster: number): number => {
+  const [, , user, system] = ticks(postmaster)
+  const children = Deno.readTextFileSync(`/proc/${postmaster}/task/${postmaster}/children`).trim().split(' ').map(
+    Number,
+  )
+  return children.reduce((sum, child) => sum + used(child), user! + system!)
+}
+
+type Told = Omit<Measured, 'database' | 'server'>
+
+/** Processor time does not mind who else uses the machine, where rates do. */
+const withCost = async (
+  world: World,
+  pid: number | null,
+  work: () => Promise<Told & { answers: number }>,
+): Promise<Measured> => {
+  const now = () => [usedByPostgres(world.postmaster), pid ? used(pid) : 0] as const
+  const before = now()
+  const { answers, ...told } = await work()
+  // Backends that end are counted a moment later.
+  if (!pid) await new Promise((resolve) => setTimeout(resolve, 200))
+  const [database, server] = now().map((ticks, index) => (ticks - before[index]!) * 10_000 / answers)
+  return { ...told, database: database!, server: server! }
+}
+
+/** Starts one of the servers beside this file. */
+export const start = async (script: string, args: string[], env: Record<string, string>): Promise<Server> => {
+  const process = new Deno.Command(Deno.execPath(), {
+    args: ['run', '-A', new URL(script, import.meta.url).pathname, ...args],
+    env: { JWT_SECRET: jwtSecret, ...env },
+    stdout: 'piped',
+  }).spawn()
+  const stop = async () => {
+    process.kill('SIGKILL')
+    await process.status
+  }
+  let said = ''
+  const reader = process.stdout.pipeThrough(new TextDecoderStream()).getReader()
+  while (true) {
+    const { value, done } = await reader.read()
+    if (done) throw new Error(`${script} did not start`)
+    const base = /^ready (\S+)$/m.exec(said += value)?.[1]
+    if (base) return { base, pid: process.pid, stop }
+  }
+}
+
+/** Asks over HTTP from so many connections; each waits `pause` ms in the mean before it asks again. */
+export const overHttp = (world: World, { base, pid }: Server, file: string, effort: Effort, pause = 0) =>
+  withCost(world, pid, async () => {
+    const said = await output(world.wrk, [
+      ...['-t1', `-c${effort.connections}`, `-d${effort.seconds}s`, '--timeout', '20s'],
+      ...['-s', new URL('load.lua', import.meta.url).pathname, base],
+      ...['--', file, String(pause), String(Math.floor(Math.random() * 1e6))],
+    ])
+    const { requests, seconds, ...rest } = JSON.parse(said.trim().split('\n').at(-1)!)
+    return { rate: requests / seconds, answers: requests, ...rest } as Told & { answers: number }
+  })
+
+const byPgbench = (world: World, script: string, effort: Effort, user: string, options: string) =>
+  withCost(world, null, async () => {
+    const file = await Deno.makeTempFile({ suffix: '.sql' })
+    await Deno.writeTextFile(file, script)
+    const url = new URL(world.url)
+    url.username = user
+    const said = await output(`${world.bin}/pgbench`, [
+      ...['-n', '-M', 'prepared', '-c', String(effort.connections), '-T', String(effort.seconds), '-f', file, url.href],
+    ], { PGOPTIONS: options })
+    await Deno.remove(file)
+    const number = (pattern: RegExp) => Number(pattern.exec(said)?.[1])
+    return {
+      rate: number(/tps = ([\d.]+)/),
+      answers: number(/actually processed: (\d+)/),
+      p50: number(/latency average = ([\d.]+)/),
+      p99: NaN,
+      failed: number(/failed transactions: (\d+)/),
+    }
+  })
+
+/** The statement of a case's door by pgbench, as the doors log in. */
+export const asStatement = (world: World, some: Case, effort: Effort, options = ''): Promise<Measured> =>
+  byPgbench(world, `${some.draw}\n${statementOf(some)};\n`.replaceAll(/\n +/g, ' '), effort, 'edge_functions', options)
+
+/** The bare SQL of a case by pgbench, as the owner. */
+export const asBare = (world: World, some: Case, effort: Effort, options = ''): Promise<Measured> =>
+  byPgbench(
+    world,
+    `${some.draw}\n${some.bare!.replaceAll('\n', ' ')};\n`,
+    effort,
+    'supabase_admin',
+    `-c session_replication_role=replica ${options}`,
+  )
+
+/** Writes the requests of a case for load.lua; answers with the file's name. */
+export const writeRequests = async (
+  world: World,
+  some: Case,
+  pathOf: (ask: Ask) => string,
+  tokens: Map<number, string>,
+) => {
+  const file = await Deno.makeTempFile({ suffix: '.tsv' })
+  const lines: string[] = []
+  for (const ask of some.asks) {
+    if (!tokens.has(ask.user)) tokens.set(ask.user, await world.token(ask.user))
+    lines.push([some.method, pathOf(ask), tokens.get(ask.user), ask.body ?? ''].join('\t'))
+  }
+  await Deno.writeTextFile(file, lines.join('\n') + '\n')
+  return file
+}

@@ -1,0 +1,31 @@
+/**
+ * The doors alone, without the gateway, in one process. With --bare each statement is replaced by plain SQL that asks for the same rows as
+ * the owner of the tables (bare.ts): the same request with nobody's rights looked at.
+ *   EDGE_DATABASE_URL=… JWT_SECRET=… deno run -A bench/endpoints/serve_doors.ts [--bare]
+ */
+import postgres from 'postgres'
+import { provideQuery } from '../../functions/_shared/database.ts'
+import { settings } from '../../functions/_shared/settings.ts'
+import conversations from '../../functions/conversations/index.ts'
+import health from '../../functions/health/index.ts'
+import users from '../../functions/users/index.ts'
+import { bareStatement, withoutTriggers } from './bare.ts'
+
+if (Deno.args.includes('--bare')) {
+  const sql = postgres(settings.databaseUrl!, { max: settings.databasePool, connection: withoutTriggers })
+  provideQuery((text, values) => {
+    const { statement, parameters } = bareStatement(text, values)
+    return sql.unsafe(statement, parameters as never[], { prepare: true })
+  })
+}
+
+const doors: Record<string, { fetch: (request: Request) => Response | Promise<Response> }> = {
+  conversations,
+  health,
+  users,
+}
+Deno.serve({
+  hostname: '127.0.0.1',
+  port: 0,
+  onListen: ({ port }) => console.log(`ready http://127.0.0.1:${port}`),
+}, (request) => doors[/^\/(\w+)/.exec(new URL(request.url).pathname)?.[1] ?? 'health']!.fetch(request))

@@ -1,0 +1,23 @@
+/**
+ * The Data API of @supabase/lite alone, on a database that has its data.
+ *   DATABASE_URL=… JWT_SECRET=… deno run -A bench/endpoints/serve_lite.ts
+ */
+import { App } from '@supabase/lite'
+import { openPostgres } from '../../supabase/local/database.ts'
+
+const database = await openPostgres(Deno.env.get('DATABASE_URL')!)
+const app = new App({
+  connection: database.connection,
+  auth: {
+    enabled: true,
+    jwt_secret: Deno.env.get('JWT_SECRET')!,
+    publishable_key: 'sb_publishable_bench',
+    secret_key: 'sb_secret_bench',
+  },
+})
+await app.ensureSystemSchema()
+Deno.serve({
+  hostname: '127.0.0.1',
+  port: 0,
+  onListen: ({ port }) => console.log(`ready http://127.0.0.1:${port}`),
+}, (request, info) => app.fetch(request, { peerAddress: info.remoteAddr.hostname }))

@@ -1,0 +1,98 @@
+/** A Postgres of the bench's own, with the data of world.sql. */
+import { createServer } from 'node:net'
+import { SignJWT } from 'jose'
+import postgres from 'postgres'
+import { openPostgres } from '../../supabase/local/database.ts'
+import { openPlatform } from '../../supabase/local/platform.ts'
+import { readSettings } from '../../supabase/local/settings.ts'
+
+export interface Size {
+  users: number
+  conversations: number
+  messages: number
+}
+
+/** Where the programs are, and how to reach the database. */
+export interface World extends Size {
+  url: string
+  postmaster: number
+  bin: string
+  wrk: string
+  sql: postgres.Sql
+  token: (user: number) => Promise<string>
+  stop: () => Promise<void>
+}
+
+export const jwtSecret = 'bench-secret-of-at-least-32-characters'
+
+const root = new URL('../../', import.meta.url).pathname
+const run = async (command: string, args: string[], env: Record<string, string> = {}): Promise<void> => {
+  const { success } = await new Deno.Command(command, { args, env, cwd: root, stdout: 'null' }).output()
+  if (!success) throw new Error(`${command} ${args.join(' ')} failed`)
+}
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve) => {
+    const probe = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as { port: number }
+      probe.close(() => resolve(port))
+    })
+  })
+
+// As a server has it that may not lose anything, but for memory that fits the machine.
+const conf = `
+fsync = on
+synchronous_commit = on
+full_page_writes = on
+shared_buffers = 1GB
+max_wal_size = 8GB
+autovacuum = off`
+
+const build = async (url: string): Promise<void> => {
+  const database = await openPostgres(url)
+  const keys = { jwtSecret, publishableKey: 'sb_publishable_bench', secretKey: 'sb_secret_bench' }
+  await openPlatform(database, keys, readSettings({ DATABASE_URL: url, DATA_DIR: 'memory', SEED: 'none' }))
+  await database.close()
+}
+
+const postmasterOf = async (url: string): Promise<number> => {
+  const sql = postgres(url, { max: 1 })
+  const [found] = await sql`select split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::integer as pid`
+  await sql.end()
+  return found!.pid
+}
+
+export const openWorld = async (size: Size): Promise<World> => {
+  const folder = await Deno.makeTempDir({ prefix: 'bench.' })
+  await Deno.chmod(folder, 0o755)
+  // As root the server runs as nobody, who may not enter every folder that a clone can be in.
+  const prefix = `${Deno.uid() === 0 ? '/tmp/postgres17-bench' : `${root}.cache/postgres17`}`
+  await run('bash', ['tests/postgres/install.sh', prefix])
+  const port = await freePort()
+  const server = (...args: string[]) =>
+    run('bash', ['tests/postgres/server.sh', ...args], { PREFIX: prefix, POSTGRES_CONF: conf })
+  await server('start', `${folder}/data`, String(port))
+  const bin = `${prefix}/usr/lib/postgresql/17/bin`
+  const at = (database: string) => `postgresql://supabase_admin@127.0.0.1:${port}/${database}`
+  await run(`${bin}/createdb`, ['--maintenance-db', at('postgres'), 'bench'])
+  const url = at('bench')
+  await build(url)
+  const sizes = Object.entries(size).flatMap(([name, value]) => ['-v', `${name}=${value}`])
+  await run(`${bin}/psql`, ['-XqAt', '-v', 'ON_ERROR_STOP=1', ...sizes, '-f', 'bench/endpoints/world.sql', url])
+  const key = new TextEncoder().encode(jwtSecret)
+  return {
+    ...size,
+    url,
+    postmaster: await postmasterOf(url),
+    bin,
+    wrk: `${prefix}/usr/bin/wrk`,
+    sql: postgres(url, { max: 1, onnotice: () => {} }),
+    token: (user) =>
+      new SignJWT({ sub: `00000000-0000-4000-8000-000000${100_000 + user}`, role: 'authenticated' })
+        .setProtectedHeader({ alg: 'HS256' }).setAudience('authenticated').setExpirationTime('12h').sign(key),
+    stop: async () => {
+      await server('stop', `${folder}/data`)
+      await Deno.remove(folder, { recursive: true })
+    },
+  }
+}
