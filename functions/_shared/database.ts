@@ -1,4 +1,5 @@
 import postgres from 'postgres'
+import { log } from './log.ts'
 import { settings } from './settings.ts'
 import type { Claims } from './token.ts'
 
@@ -25,9 +26,7 @@ export const provideQuery = (provided: Query): void => {
 const warnOfOtherRole = async (sql: postgres.Sql): Promise<void> => {
   const [row] = await sql`select current_user as role`.catch(() => [])
   if (!row || row.role === 'edge_functions') return
-  console.warn(
-    JSON.stringify({ message: 'The doors should log in as edge_functions: set EDGE_DATABASE_URL', role: row.role }),
-  )
+  log('warn', 'The doors should log in as edge_functions: set EDGE_DATABASE_URL', { role: row.role })
 }
 
 const connect = (): Query => {
@@ -65,14 +64,20 @@ const passing = new Set([
   'XX000', // cache lookup failed
 ])
 
+/** How many statements run or wait for a connection; for the metrics. */
+export const statements = { underWay: 0 }
+
 /** One statement, which is atomic, and once more if what stopped it will have passed. */
 const ask: Query = async (text, values) => {
   query ??= connect()
+  statements.underWay++
   try {
     return await query(text, values)
   } catch (error) {
     if (!passing.has((error as { code?: string } | null)?.code ?? '')) throw error
     return await query(text, values)
+  } finally {
+    statements.underWay--
   }
 }
 

@@ -1,10 +1,11 @@
 import type { Context } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import { log } from './log.ts'
 
 /** Throws an error answer: {error: message} with this status. */
-export const refuse = (status: ContentfulStatusCode, message: string): never => {
-  throw new HTTPException(status, { message })
+export const refuse = (status: ContentfulStatusCode, message: string, headers?: Record<string, string>): never => {
+  throw new HTTPException(status, { message, ...(headers && { res: new Response(null, { headers }) }) })
 }
 
 interface DatabaseError {
@@ -90,12 +91,17 @@ const problemOf = (error: unknown): Problem => {
   return { status: 500, body: { error: 'Internal server error' } }
 }
 
+/** What a log may keep of an error: where it came from, and its words without what they quote, which can be anybody's. */
+const traces = (error: unknown): Record<string, unknown> => {
+  const { name, code, message, stack, routine, table_name } = error as Error & DatabaseError & Record<string, unknown>
+  const frames = stack?.split('\n').filter((line) => /^\s+at /.test(line)).map((line) => line.trim())
+  const cause = String(message).replaceAll(/(["'`(]).*?(["'`)]|$)/gs, '$1…$2')
+  return { name, code, cause, routine, table: table_name, frames }
+}
+
 /** The one place where what was thrown becomes an answer. What nobody foresaw is logged, and told to nobody. */
 export const onError = (error: unknown, c: Context): Response => {
   const { status, body, headers = {} } = problemOf(error)
-  if (status === 500) {
-    const { name, message, code, stack } = error as Error & { code?: string }
-    console.error(JSON.stringify({ request: c.get('requestId'), route: c.req.routePath, name, code, message, stack }))
-  }
+  if (status === 500) log('error', 'What nobody foresaw', { route: c.req.routePath, ...traces(error) })
   return c.json(body, status, { 'Cache-Control': 'no-store', ...headers })
 }

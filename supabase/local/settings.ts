@@ -10,6 +10,8 @@ export interface Settings {
   databaseUrl: string | null
   seed: 'demo' | 'none'
   emailConfirmation: boolean
+  /** A line for each answer. Off unless asked for: whoever reads the console up to the ready line need not go on reading. */
+  accessLog: 'off' | 'on'
   /** Keys that were given; the rest is made on first start. */
   keys: Partial<Keys>
 }
@@ -85,6 +87,7 @@ export const readSettings = (env: Environment): Settings => {
     databaseUrl: databaseUrl(env),
     seed: oneOf(env, 'SEED', ['demo', 'none']),
     emailConfirmation: oneOf(env, 'EMAIL_CONFIRMATION', ['off', 'on']) === 'on',
+    accessLog: oneOf(env, 'ACCESS_LOG', ['off', 'on']),
     keys: keys(env),
   }
 }

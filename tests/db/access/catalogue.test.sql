@@ -41,7 +41,7 @@ where classid = 'pg_policy'::regclass and refclassid = 'pg_class'::regclass and 
 select set_eq(
   'select name from tables',
   array[
-    'private.embedding_queue', 'private.receipts', 'private.search_contexts', 'private.search_entries', 'private.search_lexicon',
+    'private.embedding_queue', 'private.receipts', 'private.search_audit', 'private.search_contexts', 'private.search_entries', 'private.search_lexicon',
     'private.search_models', 'private.search_postings', 'public.conversations', 'public.interests', 'public.messages', 'public.profile_interests',
     'public.profiles', 'public.reservations', 'public.users'
   ],
@@ -207,7 +207,7 @@ select set_eq(
   $$ select name from functions where schema = 'private' and has_function_privilege('edge_functions', oid, 'execute') $$,
   array[
     'private.act_as', 'private.adopt_model', 'private.claim_embeddings', 'private.count_pending_embeddings', 'private.fail_embeddings',
-    'private.save_embeddings', 'private.standing'
+    'private.report_search', 'private.save_embeddings', 'private.standing'
   ],
   'of the helpers the doors call what makes them their caller and what brings vectors, and no other'
 );
