@@ -1,5 +1,6 @@
 import postgres from 'postgres'
 import { log } from './log.ts'
+import { isCut } from './problem.ts'
 import { settings } from './settings.ts'
 import type { Claims } from './token.ts'
 
@@ -39,6 +40,10 @@ const connect = (): Query => {
     max: 3,
     idle_timeout: 60,
     connect_timeout: 5,
+    // At most half a second from one attempt to the next, where postgres.js waits up to 20: that long after an outage it would be one still.
+    backoff: (attempt: number) => Math.min(3 ** attempt / 100, 0.5),
+    // Nothing here is an array. Asked for their types as it opens, a connection that is cut then takes the whole process with it.
+    fetch_types: false,
     // Whoever else the URL logs in as, the connection starts in the doors' own role. Poolers refuse or drop that: through one, log in as
     // edge_functions itself.
     connection: { application_name: 'edge_functions', ...(!logsInAsDoors && { role: 'edge_functions' }) },
@@ -47,7 +52,20 @@ const connect = (): Query => {
   if (!logsInAsDoors) void warnOfOtherRole(sql)
   // Behind a pooler that gives each transaction another connection and keeps no prepared statements, `?prepare=false` in the URL turns
   // them off; a query is then two round trips.
-  return (text, values) => sql.unsafe(text, values as never[], { prepare: true })
+  const run: Query = async (text, values) => {
+    try {
+      return await sql.unsafe(text, values as never[], { prepare: true })
+    } catch (error) {
+      // postgres.js 3.4.9 may take a connection that was cut for one in use, and what is asked on it then is never sent and never fails
+      // (porsager/postgres#1208). So where one is cut, all are let go and new ones opened.
+      if (query === run && isCut(error)) {
+        query = undefined
+        sql.end({ timeout: 5 }).catch(() => {})
+      }
+      throw error
+    }
+  }
+  return run
 }
 
 // What a statement meets that was under way while a migration was committed, or that was chosen to give way to another: it left nothing

@@ -32,7 +32,10 @@ const unavailable: Problem = {
   headers: { 'Retry-After': '1' },
 }
 
-const connectionErrors = new Set([
+const cuts = new Set([
+  '57P01', // admin_shutdown
+  '57P02', // crash_shutdown
+  '57P03', // cannot_connect_now
   'CONNECT_TIMEOUT',
   'CONNECTION_CLOSED',
   'CONNECTION_DESTROYED',
@@ -41,6 +44,9 @@ const connectionErrors = new Set([
   'ECONNRESET',
   'EPIPE',
 ])
+
+/** Whether the connection to the database is gone, rather than one statement refused. */
+export const isCut = (error: unknown): boolean => cuts.has((error as { code?: string } | null)?.code ?? '')
 
 /** Only sentences that we wrote are told: those our SQL raises (PTnnn), and the names of our constraints. */
 const fromDatabase = (error: DatabaseError): Problem | undefined => {
@@ -64,9 +70,6 @@ const fromDatabase = (error: DatabaseError): Problem | undefined => {
     case '28P01': // invalid_password
     case '53300': // too_many_connections
     case '57014': // query_canceled, by the statement timeout
-    case '57P01': // admin_shutdown
-    case '57P02': // crash_shutdown
-    case '57P03': // cannot_connect_now
       return unavailable
   }
 }
@@ -87,7 +90,7 @@ const problemOf = (error: unknown): Problem => {
     const known = fromDatabase(error)
     if (known) return known
   }
-  if (connectionErrors.has((error as { code?: string } | null)?.code ?? '')) return unavailable
+  if (isCut(error)) return unavailable
   return { status: 500, body: { error: 'Internal server error' } }
 }
 

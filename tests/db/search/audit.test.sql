@@ -1,5 +1,5 @@
 -- The audit finds nothing where the index is in step, and each thing that can be wrong with it.
-select plan(19);
+select plan(22);
 select tests.make_person('ana');
 select tests.make_person('ben');
 update public.profiles
@@ -67,6 +67,46 @@ from (
       'profiles that wait for a vector in vain', 'delete from private.embedding_queue where kind = ''profile''', '{"forgotten": 2}'
     )
 ) as faults (what, break, finding);
+
+-- The cure
+create function pg_temp.found_after_all_and_rebuilding()
+returns jsonb
+language plpgsql
+as $$
+declare
+  found jsonb;
+begin
+  set local session_replication_role = replica;
+  update private.search_entries set words = '', model = 'offline-wordnet-v1';
+  update public.users set name = 'Zoe' where id = tests.id_of('ana');
+  update public.profiles set is_searchable = false where id = tests.profile_of('ben');
+  insert into public.users (name, email) values ('Cat', 'cat@tests.example');
+  insert into public.profiles (user_id, is_searchable) values (tests.id_of('cat'), true);
+  delete from private.search_postings where word = 'zorbing';
+  insert into private.search_lexicon values ('gone', 1);
+  delete from private.embedding_queue;
+  found := pg_temp.findings();
+  set local session_replication_role = origin;
+  perform private.rebuild_search_index();
+  return found;
+end
+$$;
+select is(
+  pg_temp.found_after_all_and_rebuilding(),
+  '{"missing": 1, "surplus": 1, "stale": 1, "misworded": 1, "miscounted": 2, "forgotten": 1}',
+  'there are all faults at once'
+);
+select is(pg_temp.findings(), '{}', 'and after rebuilding there is none');
+select is(
+  (select model from private.search_entries where profile_id = tests.profile_of('ana')),
+  'offline-wordnet-v1',
+  'who has a vector of the same text keeps it'
+);
+update private.search_entries
+set model = null;
+insert into private.embedding_queue (kind, id)
+select 'profile', profile_id from private.search_entries
+on conflict do nothing;
 
 -- The report
 select is(
