@@ -37,8 +37,8 @@ const trustMigrations = <Connection extends object>(connection: Connection): Con
   Object.assign(connection, { ensureRlsContext: () => Promise.resolve(true) })
 
 // @supabase/lite looks an embedded table up by its name alone: `conversations?select=messages(*)` found realtime.messages. It need not know
-// of Realtime's schemas at all.
-const hidden = ['realtime', 'local_realtime']
+// of Realtime's and Storage's schemas at all.
+const hidden = ['realtime', 'local_realtime', 'storage']
 const hideRealtime = <Found extends object>(found: Found): Found =>
   Object.fromEntries(
     Object.entries(found).map(([what, entries]) => [

@@ -106,6 +106,14 @@ export const openGateway = (
     return new Response(text, { status: response.status, headers: { 'Content-Type': 'application/json' } })
   })
   gateway.route('/realtime/v1', realtime.routes)
+  gateway.use('/storage/v1/*', cors())
+  gateway.all('/storage/v1/*', (c) =>
+    c.json({
+      statusCode: '501',
+      error: 'Not Implemented',
+      message:
+        'Storage does not run on this machine: files need Supabase (docs/deploy.md, section 7), or an https URL in the message',
+    }, 501))
   gateway.all('*', (c) => {
     const url = new URL(c.req.url)
     return url.pathname === functions || url.pathname.startsWith(`${functions}/`)
