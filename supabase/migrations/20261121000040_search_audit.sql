@@ -34,13 +34,13 @@ begin
       ) as likes on likes.profile_id = profiles.id
       where profiles.is_searchable and users.is_active
     ),
-    -- Looking at every word again takes 2 ms a profile, so of many a few hundred are drawn, others each time.
+    -- Looking at every word again takes up to 5 ms a profile (PGlite, a busy machine), so a hundred are drawn, others each time.
     drawn as (
       select shown.profiles, shown.id, shown.name, shown.interests, entry.words
       from shown
       join private.search_entries as entry on entry.profile_id = shown.id
       order by random()
-      limit 300
+      limit 100
     ),
     findings (finding, amount) as (
       select 'missing', count(*)
@@ -95,7 +95,7 @@ end
 $$;
 comment on function private.audit_search_index() is
   'Counts where the index and the profiles differ. missing, surplus: in the search or not, and should not be or be; stale: with other
-texts; misworded: found by other words (of 300 drawn at random); miscounted: words whose number the lexicon has wrong; forgotten: without a
+texts; misworded: found by other words (of 100 drawn at random); miscounted: words whose number the lexicon has wrong; forgotten: without a
 vector and not queued for one. Definer, because the doors hold no right on the index.';
 
 create function private.rebuild_search_index()
@@ -128,7 +128,7 @@ begin
 end
 $$;
 comment on function private.rebuild_search_index() is
-  'Makes the index what the profiles say, whatever it was; answers with the audit. Nobody can change a profile meanwhile: 3 ms for each.
+  'Makes the index what the profiles say, whatever it was; answers with the audit. Nobody can change a profile meanwhile: up to 12 ms for each that there is.
 Definer, as refresh_search_entry.';
 
 create function private.report_search(oldest_audit double precision)

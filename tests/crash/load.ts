@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { Agent, type IncomingHttpHeaders, request } from 'node:http'
 
-const silence = 10_000
+// A start of PGlite keeps its process busy for seconds, on a busy machine for ten; what hangs would hang for ever.
+const silence = 30_000
 class Silence extends Error {}
 
 export interface Sent {
@@ -167,7 +168,7 @@ export const openLoad = async (base: string, direct: string, sends: number) => {
         }
       } catch (error) {
         // The connection broke, and it may have arrived or not. Silence is worse.
-        if (error instanceof Silence) books.problems.push('A message had no answer within ten seconds')
+        if (error instanceof Silence) books.problems.push('A message had no answer within thirty seconds')
       }
       if (givesUp) {
         books.unacknowledged.push(message)

@@ -29,5 +29,7 @@ if [ -n "${RESTORED:-}" ]; then
   DATABASE_URL=$url/dumped SEED=demo PORT=0 DATA_DIR=memory timeout --preserve-status -s TERM 40 npm start > /dev/null
   "$PREFIX/usr/lib/postgresql/17/bin/pg_dump" --format=custom "$url/dumped" |
     "$PREFIX/usr/lib/postgresql/17/bin/pg_restore" --exit-on-error --dbname="$url/http"
+  TEST_DATABASE_URL=$url/http npx vitest run "$@"
+  exit
 fi
 TEST_DATABASE_URL=$url/http PGTAP_DATABASE_URL=$url/pgtap PLATFORM_URL=$url npx vitest run "$@"
