@@ -5,6 +5,9 @@ import embed from '../functions/embed/index.ts'
 import health from '../functions/health/index.ts'
 import users from '../functions/users/index.ts'
 
+// Standard output is for what went wrong.
+Deno.env.set('ACCESS_LOG', 'off')
+
 const whole = {
   openapi: '3.1.0',
   info: { title: 'Messaging and profiles for voyagers and locals', version: '1' },

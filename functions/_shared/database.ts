@@ -1,5 +1,6 @@
 import postgres from 'postgres'
-import { refuse } from './problem.ts'
+import { log } from './log.ts'
+import { isCut, refuse } from './problem.ts'
 import { settings } from './settings.ts'
 import type { Claims } from './token.ts'
 
@@ -26,9 +27,7 @@ export const provideQuery = (provided: Query): void => {
 const warnOfOtherRole = async (sql: postgres.Sql): Promise<void> => {
   const [row] = await sql`select current_user as role`.catch(() => [])
   if (!row || row.role === 'edge_functions') return
-  console.warn(
-    JSON.stringify({ message: 'The doors should log in as edge_functions: set EDGE_DATABASE_URL', role: row.role }),
-  )
+  log('warn', 'The doors should log in as edge_functions: set EDGE_DATABASE_URL', { role: row.role })
 }
 
 // Longer than the 5 s of their own, because here the wait for a connection counts, too.
@@ -44,6 +43,10 @@ const connect = (): Query => {
     max: settings.databasePool,
     idle_timeout: 60,
     connect_timeout: 5,
+    // At most half a second from one attempt to the next, where postgres.js waits up to 20: that long after an outage it would be one still.
+    backoff: (attempt: number) => Math.min(3 ** attempt / 100, 0.5),
+    // Nothing here is an array. Asked for their types as it opens, a connection that is cut then takes the whole process with it.
+    fetch_types: false,
     // Whoever else the URL logs in as, the connection starts in the doors' own role. Poolers refuse or drop that: through one, log in as
     // edge_functions itself.
     connection: { application_name: 'edge_functions', ...(!logsInAsDoors && { role: 'edge_functions' }) },
@@ -52,14 +55,26 @@ const connect = (): Query => {
   if (!logsInAsDoors) void warnOfOtherRole(sql)
   // Behind a pooler that gives each transaction another connection and keeps no prepared statements, `?prepare=false` in the URL turns
   // them off; a query is then two round trips.
-  const ask: Query = (text, values) => sql.unsafe(text, values as never[], { prepare: true })
-  if (logsInAsDoors) return ask
-  // A log-in of their own brings the doors' time limit along. Another's does not, and poolers refuse who asks for one.
-  return async (text, values) => {
+  const send = async (text: string, values: unknown[]): Promise<postgres.Row[]> => {
     const asked = sql.unsafe(text, values as never[], { prepare: true })
-    const late = setTimeout(() => asked.cancel(), othersTimeLimit)
+    // A log-in of their own brings the doors' time limit along. Another's does not, and poolers refuse who asks for one.
+    const late = logsInAsDoors ? undefined : setTimeout(() => asked.cancel(), othersTimeLimit)
     return await asked.finally(() => clearTimeout(late))
   }
+  const run: Query = async (text, values) => {
+    try {
+      return await send(text, values)
+    } catch (error) {
+      // postgres.js 3.4.9 may take a connection that was cut for one in use, and what is asked on it then is never sent and never fails
+      // (porsager/postgres#1208). So where one is cut, all are let go and new ones opened.
+      if (query === run && isCut(error)) {
+        query = undefined
+        sql.end({ timeout: 5 }).catch(() => {})
+      }
+      throw error
+    }
+  }
+  return run
 }
 
 // What a statement meets that was under way while a migration was committed, or that was chosen to give way to another: it left nothing
@@ -76,16 +91,19 @@ const passing = new Set([
   'XX000', // cache lookup failed
 ])
 
-let underWay = 0
+/** How many statements run or wait for a connection; for the metrics. */
+export const statements = { underWay: 0 }
 
 /** Lets in what the connections can take and so many more as may wait; the next is sent away (503), rather than all answered late. */
 const inTurn = async <Answer>(work: () => Promise<Answer>): Promise<Answer> => {
-  if (underWay >= settings.databasePool + settings.databaseQueue) refuse(503, 'The service is busy, please try again')
-  underWay++
+  if (statements.underWay >= settings.databasePool + settings.databaseQueue) {
+    refuse(503, 'The service is busy, please try again')
+  }
+  statements.underWay++
   try {
     return await work()
   } finally {
-    underWay--
+    statements.underWay--
   }
 }
 

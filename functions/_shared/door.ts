@@ -1,9 +1,11 @@
 import { type Context, Hono } from 'hono'
+import { contextStorage } from 'hono/context-storage'
 import { cors } from 'hono/cors'
 import { methodNotAllowed } from 'hono/method-not-allowed'
 import { requestId } from 'hono/request-id'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { Reply } from './database.ts'
+import { observed } from './observed.ts'
 import { openApiOf } from './openapi.ts'
 import { onError } from './problem.ts'
 
@@ -23,10 +25,10 @@ const origins = cors({
   maxAge: 86_400,
 })
 
-/** What every Edge Function has in common: request ids, CORS, errors as {error}, 404, 405, and its OpenAPI document. */
+/** What every Edge Function has in common: request ids, a line in the log, CORS, errors as {error}, 404, 405, and its OpenAPI document. */
 export const door = (name: string): Hono => {
   const app = new Hono().basePath(`/${name}`)
-  app.use(requestId(), origins)
+  app.use(requestId(), contextStorage(), observed, origins)
   app.use(async (c, next) => {
     await next()
     c.header('X-Content-Type-Options', 'nosniff')

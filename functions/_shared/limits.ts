@@ -1,5 +1,6 @@
 import { HTTPException } from 'hono/http-exception'
 import { asWorker } from './database.ts'
+import { log } from './log.ts'
 import { refuse } from './problem.ts'
 import { type Rate, type RateName, rateNames, rateOf } from './rates.ts'
 
@@ -12,7 +13,7 @@ const pass = async (name: RateName, take: Take, orElse: () => void): Promise<voi
   const rate: Rate | null = rates.get(name)!
   if (!rate) return
   const wait = await take(rate.seconds / rate.count, rate.burst).then(Number).catch(({ name: kind, code }) => {
-    console.warn(JSON.stringify({ message: 'A limit was not counted', limit: name, kind, code }))
+    log('warn', 'A limit was not counted', { limit: name, kind, code })
     orElse()
     return 0
   })

@@ -1,10 +1,11 @@
 import type { Context } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import { log } from './log.ts'
 
 /** Throws an error answer: {error: message} with this status. */
-export const refuse = (status: ContentfulStatusCode, message: string): never => {
-  throw new HTTPException(status, { message })
+export const refuse = (status: ContentfulStatusCode, message: string, headers?: Record<string, string>): never => {
+  throw new HTTPException(status, { message, ...(headers && { res: new Response(null, { headers }) }) })
 }
 
 interface DatabaseError {
@@ -31,7 +32,10 @@ const unavailable: Problem = {
   headers: { 'Retry-After': '1' },
 }
 
-const connectionErrors = new Set([
+const cuts = new Set([
+  '57P01', // admin_shutdown
+  '57P02', // crash_shutdown
+  '57P03', // cannot_connect_now
   'CONNECT_TIMEOUT',
   'CONNECTION_CLOSED',
   'CONNECTION_DESTROYED',
@@ -40,6 +44,9 @@ const connectionErrors = new Set([
   'ECONNRESET',
   'EPIPE',
 ])
+
+/** Whether the connection to the database is gone, rather than one statement refused. */
+export const isCut = (error: unknown): boolean => cuts.has((error as { code?: string } | null)?.code ?? '')
 
 /** Only sentences that we wrote are told: those our SQL raises (PTnnn), and the names of our constraints. */
 const fromDatabase = (error: DatabaseError): Problem | undefined => {
@@ -63,9 +70,6 @@ const fromDatabase = (error: DatabaseError): Problem | undefined => {
     case '28P01': // invalid_password
     case '53300': // too_many_connections
     case '57014': // query_canceled, by the statement timeout
-    case '57P01': // admin_shutdown
-    case '57P02': // crash_shutdown
-    case '57P03': // cannot_connect_now
       return unavailable
   }
 }
@@ -86,16 +90,21 @@ const problemOf = (error: unknown): Problem => {
     const known = fromDatabase(error)
     if (known) return known
   }
-  if (connectionErrors.has((error as { code?: string } | null)?.code ?? '')) return unavailable
+  if (isCut(error)) return unavailable
   return { status: 500, body: { error: 'Internal server error' } }
+}
+
+/** What a log may keep of an error: where it came from, and its words without what they quote, which can be anybody's. */
+const traces = (error: unknown): Record<string, unknown> => {
+  const { name, code, message, stack, routine, table_name } = error as Error & DatabaseError & Record<string, unknown>
+  const frames = stack?.split('\n').filter((line) => /^\s+at /.test(line)).map((line) => line.trim())
+  const cause = String(message).replaceAll(/(["'`(]).*?(["'`)]|$)/gs, '$1…$2')
+  return { name, code, cause, routine, table: table_name, frames }
 }
 
 /** The one place where what was thrown becomes an answer. What nobody foresaw is logged, and told to nobody. */
 export const onError = (error: unknown, c: Context): Response => {
   const { status, body, headers = {} } = problemOf(error)
-  if (status === 500) {
-    const { name, message, code, stack } = error as Error & { code?: string }
-    console.error(JSON.stringify({ request: c.get('requestId'), route: c.req.routePath, name, code, message, stack }))
-  }
+  if (status === 500) log('error', 'What nobody foresaw', { route: c.req.routePath, ...traces(error) })
   return c.json(body, status, { 'Cache-Control': 'no-store', ...headers })
 }

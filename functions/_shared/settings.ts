@@ -60,6 +60,10 @@ export const settings = {
   get embeddingModel() {
     return read('EMBEDDING_MODEL')
   },
+  /** Whether each answer leaves a line in the log. */
+  get accessLog() {
+    return read('ACCESS_LOG') !== 'off'
+  },
   get publicUserCreation() {
     return read('PUBLIC_USER_CREATION') !== 'off'
   },

@@ -1,6 +1,7 @@
 import { asWorker } from '../_shared/database.ts'
 import { provider } from '../_shared/embeddings/chosen.ts'
 import { checked } from '../_shared/embeddings/provider.ts'
+import { log } from '../_shared/log.ts'
 
 interface Job {
   kind: 'profile' | 'context'
@@ -40,7 +41,7 @@ const drainOnce = async (): Promise<number> => {
       // The provider's words may quote what it was sent, so only the kind of error is kept.
       const { name: kind, status } = error as Error & { status?: number }
       const reason = [name, kind, status].filter(Boolean).join(' ')
-      console.warn(JSON.stringify({ message: 'Vectors could not be made', jobs: jobs.length, reason }))
+      log('warn', 'Vectors could not be made', { jobs: jobs.length, reason })
       await asWorker`fail_embeddings(${jobs.map(({ kind, id }) => ({ kind, id }))}, ${reason})`
       return made
     }
@@ -71,6 +72,6 @@ interface EdgeRuntime {
 
 /** Drains once the answer is out, so that a change is found by meaning within seconds; what fails is made later. */
 export const drainSoon = (): void => {
-  const work = drain().catch(({ name }) => console.warn(JSON.stringify({ message: 'The queue was not drained', name })))
+  const work = drain().catch(({ name }) => log('warn', 'The queue was not drained', { name }))
   ;(globalThis as EdgeRuntime).EdgeRuntime?.waitUntil(work)
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { isSecretKey } from '../auth/accounts.ts'
 import { door } from '../_shared/door.ts'
 import { input } from '../_shared/input.ts'
 import { says } from '../_shared/openapi.ts'
 import { refuse } from '../_shared/problem.ts'
+import { isSecretKey } from '../_shared/secret_key.ts'
 import { drain } from './drain.ts'
 
 const embed = door('embed')

@@ -1,8 +1,11 @@
 import { z } from 'zod'
-import { asWorker } from '../_shared/database.ts'
+import { asWorker, statements } from '../_shared/database.ts'
 import { door } from '../_shared/door.ts'
 import { provider } from '../_shared/embeddings/chosen.ts'
+import { input } from '../_shared/input.ts'
+import { countedRequests, metric } from '../_shared/metrics.ts'
 import { says } from '../_shared/openapi.ts'
+import { secretKeyHolder } from '../_shared/secret_key.ts'
 
 const health = door('health')
 
@@ -21,5 +24,50 @@ health.get('/', says('Whether the service can do its work', { 200: report, 503: 
     pending === null ? 503 : 200,
   )
 })
+
+interface SearchReport {
+  waiting: number
+  dead: number
+  oldest: number
+  audit: Record<string, number>
+  audit_age: number
+}
+
+const searchMetrics = ({ waiting, dead, oldest, audit, audit_age }: SearchReport): string =>
+  metric('embedding_queue_waiting', 'gauge', 'Texts that wait for a vector.', [['', waiting]]) +
+  metric('embedding_queue_oldest_seconds', 'gauge', 'How long the first of them has waited.', [['', oldest]]) +
+  metric('embedding_queue_dead', 'gauge', 'Texts that were given up after eight attempts.', [['', dead]]) +
+  metric(
+    'search_audit_findings',
+    'gauge',
+    'Where the index and the profiles differ; 0 where all is well.',
+    Object.entries(audit).map(([finding, amount]) => [`finding="${finding}"`, amount]),
+  ) +
+  metric('search_audit_age_seconds', 'gauge', 'How long ago that was looked at.', [['', audit_age]])
+
+const seconds = z.string().regex(/^\d{1,6}$/, 'must be a number of seconds').transform(Number)
+
+health.get(
+  '/metrics',
+  says('What to watch, as Prometheus reads it; with the secret key, in `apikey` or as a bearer', {
+    200: 'Prometheus text format 0.0.4',
+  }),
+  secretKeyHolder,
+  input({
+    query: z.object({ oldest_audit: seconds.default(300).meta({ standsFor: { type: 'integer', default: 300 } }) }),
+  }),
+  async (c) => {
+    const { underWay } = statements
+    const search = await asWorker`report_search(${c.var.query.oldest_audit})`.then(JSON.parse).catch(() => null)
+    const body = countedRequests() +
+      metric('database_statements_under_way', 'gauge', 'Statements that run or wait for a connection.', [[
+        '',
+        underWay,
+      ]]) +
+      metric('database_up', 'gauge', 'Whether the database answers.', [['', search ? 1 : 0]]) +
+      (search ? searchMetrics(search) : '')
+    return c.body(body, 200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })
+  },
+)
 
 export default { fetch: health.fetch }

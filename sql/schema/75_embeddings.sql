@@ -17,11 +17,13 @@ create table private.embedding_queue (
   attempts integer not null default 0,
   due_at timestamptz not null default now(),
   last_error text,
+  queued_at timestamptz not null default now(),
   primary key (kind, id)
 );
 comment on table private.embedding_queue is
   'What needs a vector: profiles (by profile id) and contexts (by user id). A row goes when its vector is saved; after 8 attempts it
 stays as a dead letter until its text or the model changes.';
+comment on column private.embedding_queue.queued_at is 'Since when there is no vector; a text that changes once more does not wait anew.';
 create index embedding_queue_due_at_idx on private.embedding_queue (due_at) where attempts < 8;
 alter table private.embedding_queue enable row level security;
 

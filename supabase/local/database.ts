@@ -37,8 +37,8 @@ const trustMigrations = <Connection extends object>(connection: Connection): Con
   Object.assign(connection, { ensureRlsContext: () => Promise.resolve(true) })
 
 // @supabase/lite looks an embedded table up by its name alone: `conversations?select=messages(*)` found realtime.messages. It need not know
-// of Realtime's schemas at all.
-const hidden = ['realtime', 'local_realtime']
+// of Realtime's and Storage's schemas at all.
+const hidden = ['realtime', 'local_realtime', 'storage']
 const hideRealtime = <Found extends object>(found: Found): Found =>
   Object.fromEntries(
     Object.entries(found).map(([what, entries]) => [
@@ -117,7 +117,7 @@ const jsonb = written(3802)
 export const openPostgres = async (url: string): Promise<Database> => {
   // A second at most from one attempt to the next, where postgres.js waits up to 20: whoever listens is to know soon that there was a gap.
   const backoff = (attempt: number): number => Math.min(3 ** attempt / 100, 1)
-  const sql = postgres(url, { max: 1, connect_timeout: 5, backoff, onnotice: () => {} })
+  const sql = postgres(url, { max: 1, connect_timeout: 5, backoff, fetch_types: false, onnotice: () => {} })
   try {
     const [found] = await sql`select exists (select from pg_available_extensions where name = 'vector') as vector`
     if (!found?.vector) throw new CannotStart('The database of DATABASE_URL has no pgvector; install that extension')

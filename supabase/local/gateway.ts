@@ -113,6 +113,14 @@ export const openGateway = (
   gateway.route('/realtime/v1', realtime.routes)
   gateway.get('/demo/', (c) => c.redirect('/demo'))
   gateway.route('/demo', demo(settings, keys))
+  gateway.use('/storage/v1/*', cors())
+  gateway.all('/storage/v1/*', (c) =>
+    c.json({
+      statusCode: '501',
+      error: 'Not Implemented',
+      message:
+        'Storage does not run on this machine: files need Supabase (docs/deploy.md, section 7), or an https URL in the message',
+    }, 501))
   gateway.all('*', (c) => {
     const url = new URL(c.req.url)
     return url.pathname === functions || url.pathname.startsWith(`${functions}/`)

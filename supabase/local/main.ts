@@ -1,5 +1,6 @@
 import { provideFetch } from '../../functions/auth/accounts.ts'
 import { provideQuery } from '../../functions/_shared/database.ts'
+import { isCut } from '../../functions/_shared/problem.ts'
 import { announce } from './banner.ts'
 import { openDataDir } from './data_dir.ts'
 import { type Database, openPglite, openPostgres } from './database.ts'
@@ -16,6 +17,7 @@ const tellFunctions = async (settings: Settings, keys: Keys, database: Database)
   Deno.env.set('JWT_SECRET', keys.jwtSecret)
   Deno.env.set('CLIENT_ADDRESS_HEADER', 'x-forwarded-for')
   for (const [name, rate] of Object.entries(settings.rates)) Deno.env.set(name, rate)
+  Deno.env.set('ACCESS_LOG', settings.accessLog)
   if (database.doors) return provideQuery(database.doors)
   // Roles belong to the whole server: whoever starts another stack on it with the same log-in sets the same password. Where the log-in needs
   // none, the server does not ask the doors for one either.
@@ -44,6 +46,12 @@ globalThis.addEventListener('error', (event) => {
   if (!String(event.error?.stack).includes('/postgres/src/connection.js')) return
   event.preventDefault()
   console.warn(JSON.stringify({ message: 'A database connection was cut', cause: event.message }))
+})
+// And of what it asks for itself, as a connection opens, nobody waits for the answer.
+globalThis.addEventListener('unhandledrejection', (event) => {
+  if (!isCut(event.reason)) return
+  event.preventDefault()
+  console.warn(JSON.stringify({ message: 'A database connection was cut', cause: event.reason.code }))
 })
 
 const start = async (): Promise<void> => {

@@ -14,6 +14,7 @@ export const openPlatform = async (database: Database, keys: Keys, settings: Set
   await complete(database, 'extensions', 'platform.sql')
   // By itself, because folders of older releases have the rest already.
   await complete(database, 'realtime', 'platform_realtime.sql')
+  await complete(database, 'storage', 'platform_storage.sql')
   const app = new App({
     connection: database.connection,
     auth: {

@@ -14,6 +14,8 @@ export interface Settings {
   emailConfirmation: boolean
   /** The limits that were given, as their functions read them; here the others are off. */
   rates: Record<RateName, string>
+  /** A line for each answer. Off unless asked for: whoever reads the console up to the ready line need not go on reading. */
+  accessLog: 'off' | 'on'
   /** Keys that were given; the rest is made on first start. */
   keys: Partial<Keys>
 }
@@ -106,6 +108,7 @@ export const readSettings = (env: Environment): Settings => {
     seed: oneOf(env, 'SEED', ['demo', 'none']),
     emailConfirmation: oneOf(env, 'EMAIL_CONFIRMATION', ['off', 'on']) === 'on',
     rates: rates(env),
+    accessLog: oneOf(env, 'ACCESS_LOG', ['off', 'on']),
     keys: keys(env),
   }
 }

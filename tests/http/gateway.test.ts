@@ -1,5 +1,7 @@
+import { createClient } from '@supabase/supabase-js'
 import { request } from 'node:http'
 import { expect, inject, test } from 'vitest'
+import { WebSocket } from 'ws'
 import { call, freshEmail, signUp } from '../tools/people.ts'
 
 const { origin, publishableKey } = inject('stack')
@@ -81,4 +83,25 @@ test('who logs out twice is logged out', async () => {
 test.each(['\u0085', '\u001c', '\u00a0', '\u2003'])('nobody is called by white space alone: %j', async (name) => {
   const body = { email: freshEmail(), password: 'correct horse', name }
   expect((await call('POST', '/auth/signup', body)).status).toBe(400)
+})
+
+test('who asks for Storage, which does not run here, is told so', async () => {
+  const { data, error } = await createClient(origin, publishableKey, { realtime: { transport: WebSocket as never } })
+    .storage.from('attachments').createSignedUrl('1/map.png', 60)
+  expect(data).toBe(null)
+  expect(error?.message).toMatch(/^Storage does not run on this machine/)
+  const { status, body } = await call('POST', `${origin}/storage/v1/object/attachments/1/map.png`, {}, {
+    headers: { apikey: publishableKey },
+  })
+  expect(status).toBe(501)
+  expect(body).toEqual({ statusCode: '501', error: 'Not Implemented', message: error?.message })
+})
+
+test('nor does the Data API show what Storage keeps in the database', async () => {
+  for (const table of ['objects', 'buckets']) {
+    const { status } = await call('GET', `${origin}/rest/v1/${table}`, undefined, {
+      headers: { apikey: publishableKey },
+    })
+    expect(status).toBe(404)
+  }
 })

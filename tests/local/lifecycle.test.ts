@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -115,6 +115,14 @@ test('what was acknowledged survives a kill and a restart, and one server at a t
   const third = await startStack(given)
   expect((await post(third.base, '/auth/login', { email, password: 'correct horse' })).status).toBe(200)
   await stopStack(third.process)
+
+  // A copy of the folder of a stack that is stopped is a backup.
+  const copy = folder()
+  cpSync(DATA_DIR, copy, { recursive: true })
+  const fourth = await startStack({ ...given, DATA_DIR: copy })
+  const again = await fetch(`${fourth.base}/users/me`, { headers: { Authorization: `Bearer ${access_token}` } })
+  expect(await again.json()).toMatchObject({ email, name: 'Ana' })
+  await stopStack(fourth.process)
 })
 
 test('a signal to npm start reaches the server', async () => {

@@ -23,4 +23,13 @@ for database in pushed scripted bare postgres; do
   "${psql[@]}" -p "$port" "$database" < tests/postgres/platform.sql
 done
 "${psql[@]}" -p "$port" postgres -c 'create database http' -c 'create database pgtap'
+if [ -n "${RESTORED:-}" ]; then
+  # The suite on what a backup brought back: a demo world, dumped and restored (npm run test:restored).
+  "${psql[@]}" -p "$port" postgres -c 'create database dumped'
+  DATABASE_URL=$url/dumped SEED=demo PORT=0 DATA_DIR=memory timeout --preserve-status -s TERM 40 npm start > /dev/null
+  "$PREFIX/usr/lib/postgresql/17/bin/pg_dump" --format=custom "$url/dumped" |
+    "$PREFIX/usr/lib/postgresql/17/bin/pg_restore" --exit-on-error --dbname="$url/http"
+  TEST_DATABASE_URL=$url/http npx vitest run "$@"
+  exit
+fi
 TEST_DATABASE_URL=$url/http PGTAP_DATABASE_URL=$url/pgtap PLATFORM_URL=$url npx vitest run "$@"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # A throw-away Postgres 17 on loopback, never as root.
-#   usage: tests/postgres/server.sh start DATA PORT | stop DATA
+#   usage: tests/postgres/server.sh start DATA PORT [durable] | again DATA | stop DATA
 #   PREFIX: where install.sh unpacked it; POSTGRES_CONF: lines that override its settings
+# `durable` keeps what is committed, as a server does that is not thrown away; `again` starts one anew that crashed.
 set -euo pipefail
 prefix=$(realpath "${PREFIX:-$(dirname "$0")/../../.cache/postgres17}")
 bin=$prefix/usr/lib/postgresql/17/bin
@@ -31,13 +32,24 @@ wal_level = logical
 shared_preload_libraries = 'pg_cron'
 jit = off
 max_connections = 100
-# gone after the tests, so nothing need survive a power cut
+CONF
+    # gone after the tests, so nothing need survive a power cut
+    [ "${4:-}" = durable ] || cat >> "$data/postgresql.conf" <<CONF
 fsync = off
 synchronous_commit = off
 full_page_writes = off
-${POSTGRES_CONF:-}
 CONF
+    echo "${POSTGRES_CONF:-}" >> "$data/postgresql.conf"
     unprivileged "$bin/pg_ctl" -D "$data" -w -t 30 -l "$data/log" start > /dev/null
+    ;;
+  again)
+    cd /
+    # Backends that outlive their postmaster for a moment hold on to the shared memory.
+    for _ in $(seq 100); do
+      unprivileged "$bin/pg_ctl" -D "$data" -w -t 30 -l "$data/log" start > /dev/null 2>&1 && exit
+      sleep 0.1
+    done
+    exit 1
     ;;
   stop)
     cd /

@@ -1,3 +1,4 @@
+import { log } from '../log.ts'
 import { provider } from './chosen.ts'
 import { checked } from './provider.ts'
 
@@ -49,7 +50,7 @@ export const queryVector = async (query: string): Promise<number[] | null> => {
     failures++
     closedAgainAt = Date.now() + openMilliseconds
     const { name } = error as Error
-    console.warn(JSON.stringify({ message: 'A search went on without its vector', provider: provider().name, name }))
+    log('warn', 'A search went on without its vector', { provider: provider().name, name })
     return null
   }
 }

@@ -41,8 +41,9 @@ where classid = 'pg_policy'::regclass and refclassid = 'pg_class'::regclass and 
 select set_eq(
   'select name from tables',
   array[
-    'private.blocks', 'private.embedding_queue', 'private.receipts', 'private.search_contexts', 'private.search_entries',
-    'private.search_lexicon', 'private.search_models', 'private.search_postings', 'private.turn_salts', 'private.turns', 'public.conversations', 'public.interests', 'public.messages', 'public.profile_interests',
+    'private.blocks', 'private.embedding_queue', 'private.receipts', 'private.search_audit', 'private.search_contexts',
+    'private.search_entries', 'private.search_lexicon', 'private.search_models', 'private.search_postings', 'private.turn_salts',
+    'private.turns', 'public.conversations', 'public.interests', 'public.messages', 'public.profile_interests',
     'public.profiles', 'public.reservations', 'public.users'
   ],
   'these are the tables, so the matrix of access and, for the search, search/rights.test.sql miss none'
@@ -209,7 +210,7 @@ select set_eq(
   $$ select name from functions where schema = 'private' and has_function_privilege('edge_functions', oid, 'execute') $$,
   array[
     'private.act_as', 'private.adopt_model', 'private.claim_embeddings', 'private.count_pending_embeddings', 'private.fail_embeddings',
-    'private.save_embeddings', 'private.standing', 'private.take_turn', 'private.take_turn_to_send'
+    'private.report_search', 'private.save_embeddings', 'private.standing', 'private.take_turn', 'private.take_turn_to_send'
   ],
   'of the helpers the doors call what makes them their caller, what brings vectors and what counts turns, and no other'
 );

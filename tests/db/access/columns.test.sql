@@ -1,5 +1,5 @@
 -- Every column of every table, and what people may do with it in the rows that are theirs. A new column is named here or fails.
-select plan(90);
+select plan(94);
 
 select is(
   actual.verbs,
@@ -16,8 +16,12 @@ from (
     ('private.embedding_queue', 'attempts', ''),
     ('private.embedding_queue', 'due_at', ''),
     ('private.embedding_queue', 'last_error', ''),
+    ('private.embedding_queue', 'queued_at', ''),
     ('private.receipts', 'message_id', ''),
     ('private.receipts', 'sender_name', ''),
+    ('private.search_audit', 'finding', ''),
+    ('private.search_audit', 'amount', ''),
+    ('private.search_audit', 'audited_at', ''),
     ('private.search_contexts', 'user_id', ''),
     ('private.search_contexts', 'content_hash', ''),
     ('private.search_contexts', 'model', ''),

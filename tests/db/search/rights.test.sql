@@ -16,7 +16,7 @@ where relnamespace = 'private'::regnamespace
 
 select set_eq(
   'select relname::text from search_tables',
-  array['embedding_queue', 'search_contexts', 'search_entries', 'search_lexicon', 'search_models', 'search_postings'],
+  array['embedding_queue', 'search_audit', 'search_contexts', 'search_entries', 'search_lexicon', 'search_models', 'search_postings'],
   'these are the tables of the search'
 );
 select is_empty('select relname from search_tables where not relrowsecurity', 'each has row level security');
@@ -81,7 +81,7 @@ select is_empty(
       'nearest_profiles(null, null, null, 1, 1)', 'entry_text(1)', 'context_text(1)', 'refresh_search_entry(1)',
       'refresh_search_context(1)', 'claim_embeddings(''x'', 1)', 'save_embeddings(''x'', ''[]'')', 'fail_embeddings(''[]'', ''x'')',
       'adopt_model(''x'')', 'count_pending_embeddings()',
-      'keyword_scores(''{1}'', ''{}'', 1, ''{0}'')', 'count_words(''{}'')',
+      'keyword_scores(''{1}'', ''{}'', 1, ''{0}'')', 'count_words(''{}'')', 'audit_search_index()', 'rebuild_search_index()', 'report_search(60)',
       'find_profiles('''', null, null, 0.5, ''{}'', null, 20, 0, false)'
     ]) as helper
     cross join unnest(array['anon', 'authenticated', 'service_role']) as wanted
@@ -95,7 +95,8 @@ select is_empty(
     from unnest(array[
       'expand_word(''zorbing'', true)', 'terms_of(''{}'')', 'bearing_terms(''{}'')', 'holders_of(''{}'', null, null, 1)',
       'nearest_profiles(null, null, null, 1, 1)', 'entry_text(1)', 'context_text(1)', 'refresh_search_entry(1)',
-      'keyword_scores(''{1}'', ''{}'', 1, ''{0}'')', 'find_profiles('''', null, null, 0.5, ''{}'', null, 20, 0, false)'
+      'keyword_scores(''{1}'', ''{}'', 1, ''{0}'')', 'find_profiles('''', null, null, 0.5, ''{}'', null, 20, 0, false)',
+      'audit_search_index()', 'rebuild_search_index()'
     ]) as helper
     where pg_temp.tried('edge_functions', format('select private.%s', helper)) <> 'denied'
   $$,

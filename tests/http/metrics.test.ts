@@ -1,0 +1,81 @@
+import { expect, inject, test } from 'vitest'
+import { call, signUp } from '../tools/people.ts'
+import { search } from '../tools/search.ts'
+
+const { secretKey, publishableKey } = inject('stack')
+
+const scrape = async (query = ''): Promise<string> => {
+  const { status, headers, text } = await call('GET', `/health/metrics${query}`, undefined, { token: secretKey })
+  expect(status, text).toBe(200)
+  expect(headers.get('Content-Type')).toBe('text/plain; version=0.0.4; charset=utf-8')
+  return text
+}
+
+const valueOf = (text: string, series: string): number =>
+  Number(text.split('\n').find((line) => line.startsWith(`${series} `))?.slice(series.length + 1))
+
+test('whoever holds the secret key reads the metrics, in either header', async () => {
+  await scrape()
+  expect((await call('GET', '/health/metrics', undefined, { headers: { apikey: secretKey } })).status).toBe(200)
+})
+
+test.each([
+  ['without a key', {}],
+  ['with the publishable key', { apikey: publishableKey }],
+  ['with a beginning of the secret key', { Authorization: `Bearer ${secretKey.slice(0, -1)}` }],
+  ['with more than the secret key', { apikey: `${secretKey}x` }],
+])('nobody reads them %s', async (_, headers) => {
+  const { status, headers: told, body } = await call('GET', '/health/metrics', undefined, { headers })
+  expect(status).toBe(401)
+  expect(told.get('WWW-Authenticate')).toBe('Bearer')
+  expect(body).toEqual({ error: 'The secret key is needed' })
+})
+
+test('nor does anybody with an account', async () => {
+  expect((await (await signUp('Ana')).call('GET', '/health/metrics')).status).toBe(401)
+})
+
+test('every line is as Prometheus wants it, and no series comes twice', async () => {
+  const lines = (await scrape()).split('\n')
+  expect(lines.pop()).toBe('')
+  for (const line of lines) {
+    expect(line).toMatch(/^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{[a-z]+="[^"\\]*"(,[a-z]+="[^"\\]*")*\})? [\d.e+-]+)$/)
+  }
+  const series = lines.filter((line) => !line.startsWith('#')).map((line) => line.slice(0, line.lastIndexOf(' ')))
+  expect(new Set(series).size).toBe(series.length)
+})
+
+test('a request is counted under the pattern of its route, and how long it took', async () => {
+  const series = 'method="GET",route="/users/:id",status="4xx"'
+  const before = await scrape()
+  await call('GET', '/users/999999999')
+  const after = await scrape()
+  const more = (name: string) => valueOf(after, name) - (valueOf(before, name) || 0)
+  expect(more(`http_requests_total{${series}}`)).toBeGreaterThanOrEqual(1)
+  expect(more(`http_request_duration_seconds_count{${series}}`)).toBeGreaterThanOrEqual(1)
+  expect(more(`http_request_duration_seconds_bucket{${series},le="+Inf"}`)).toBeGreaterThanOrEqual(1)
+})
+
+test('nothing that anybody made up becomes a label', async () => {
+  const secret = `zyx${Date.now()}`
+  await call('GET', `/users/${secret}`)
+  await call('GET', `/${secret}`)
+  await call('GET', `/conversations/${secret}/${secret}/${secret}`)
+  await search({ q: secret })
+  await call(secret.toUpperCase(), '/users/me')
+  const text = await scrape()
+  expect(text.toLowerCase()).not.toContain(secret)
+  expect(text).toContain('http_requests_total{method="unknown",route="unknown",status="4xx"}')
+})
+
+test('the queue and the audit of the index are told, and the audit as fresh as asked for', async () => {
+  const text = await scrape('?oldest_audit=0')
+  for (const finding of ['missing', 'surplus', 'stale', 'misworded', 'miscounted']) {
+    expect(valueOf(text, `search_audit_findings{finding="${finding}"}`), finding).toBe(0)
+  }
+  expect(valueOf(text, 'search_audit_age_seconds')).toBeLessThan(5)
+  expect(valueOf(text, 'embedding_queue_dead')).toBeGreaterThanOrEqual(0)
+  expect(valueOf(text, 'embedding_queue_oldest_seconds')).toBeGreaterThanOrEqual(0)
+  expect(valueOf(text, 'database_up')).toBe(1)
+  expect((await call('GET', '/health/metrics?oldest_audit=x', undefined, { token: secretKey })).status).toBe(400)
+})

@@ -1,0 +1,119 @@
+// The backup of docs/runbook.md, taken and restored with the commands that stand there.
+import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import postgres from 'postgres'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { startStack, stopStack, testKeys } from '../tools/stack.ts'
+
+const admin = process.env.TEST_DATABASE_URL ?? 'postgresql://none'
+const connected = async <Result>(url: string, work: (sql: postgres.Sql) => Promise<Result>): Promise<Result> => {
+  const sql = postgres(url, { max: 1, onnotice: () => {} })
+  try {
+    return await work(sql)
+  } finally {
+    await sql.end()
+  }
+}
+
+const makeDatabase = async (name: string): Promise<string> => {
+  const database = `${name}_${randomUUID().slice(0, 8)}`
+  await connected(admin, (sql) => sql.unsafe(`create database ${database}`))
+  return new URL(`/${database}`, admin).href
+}
+
+/** How many rows each table has, and what each sequence gives next. */
+const contents = (url: string): Promise<Record<string, string>> =>
+  connected(url, async (sql) => {
+    const tables = await sql`
+      select format('%I.%I', schemaname, tablename) as name
+      from pg_tables
+      where schemaname not in ('pg_catalog', 'information_schema')
+    `
+    const counted: Record<string, string> = {}
+    for (const { name } of tables) {
+      const [row] = await sql.unsafe(`select count(*) from ${name}`)
+      counted[name] = row!.count
+    }
+    const sequences = await sql`select schemaname || '.' || sequencename as name, last_value from pg_sequences`
+    for (const { name, last_value } of sequences) counted[name] = `next after ${last_value}`
+    return counted
+  })
+
+const ask = async (base: string, path: string, token?: string, body?: unknown): Promise<[number, string]> => {
+  const response = await fetch(`${base}${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { 'Content-Type': 'application/json', ...(token && { Authorization: `Bearer ${token}` }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  return [response.status, await response.text()]
+}
+
+const paths = [
+  '/users/interests',
+  '/users/47',
+  '/users/me',
+  '/conversations',
+  '/conversations/unread',
+  '/conversations/1',
+  '/conversations/1/messages?limit=100',
+  ...['', '?q=jazz', '?q=ceramisc', '?q=quiet+walks+by+the+sea', '?filterCity=Lisbon&q=market', '?q="double+bass"'].map(
+    (query) => `/users/search${query}`,
+  ),
+]
+const ines = { email: 'ines.carvalho@example.com', password: 'voyage-2026' }
+
+const answers = async (base: string, token: string): Promise<Record<string, [number, string]>> => {
+  const told: Record<string, [number, string]> = {}
+  for (const path of paths) told[path] = await ask(base, path, token)
+  return told
+}
+
+test('a dump that is restored into an empty database has and answers what the first one did', async () => {
+  const [, backup, restore] = /## Backup and restore[^]*?```sh\n(pg_dump [^]*?)```[^]*?```sh\n(pg_restore [^]*?)```/
+    .exec(readFileSync('docs/runbook.md', 'utf8'))!
+  const folder = mkdtempSync(join(tmpdir(), 'backup-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const type = (command: string, env: Record<string, string>) =>
+    promisify(execFile)('bash', ['-euc', command], {
+      cwd: folder,
+      env: { ...env, PATH: `${process.env.PREFIX}/usr/lib/postgresql/17/bin:${process.env.PATH}` },
+    })
+
+  const first = await makeDatabase('dumped')
+  const before = await startStack({ DATABASE_URL: first, SEED: 'demo' })
+  onTestFinished(() => stopStack(before.process))
+  const { access_token: token } = JSON.parse((await ask(before.base, '/auth/login', undefined, ines))[1])
+  const message = { content: 'Before the backup', client_id: randomUUID() }
+  const sent = await ask(before.base, '/conversations/1/messages', token, message)
+  expect(sent[0]).toBe(201)
+  await vi.waitUntil(async () => JSON.parse((await ask(before.base, '/health'))[1]).embeddings.pending === 0, {
+    timeout: 60_000,
+  })
+  const told = await answers(before.base, token)
+  await type(backup!, { DATABASE_URL: first })
+  await stopStack(before.process)
+  const held = await contents(first)
+
+  const second = await makeDatabase('restored')
+  await type(restore!, { RESTORED_URL: second })
+  expect(await contents(second)).toEqual(held)
+  expect(Number(held['public.messages'])).toBeGreaterThan(40)
+  expect(Number(held['private.search_entries'])).toBeGreaterThan(100)
+
+  const after = await startStack({ DATABASE_URL: second, SEED: 'demo' })
+  onTestFinished(() => stopStack(after.process))
+  // The token from before is still one, and whoever has an account logs in with their password.
+  expect(await answers(after.base, token)).toEqual(told)
+  expect((await ask(after.base, '/auth/login', undefined, ines))[0]).toBe(200)
+  // What was acknowledged before the backup is not sent once more; what is new comes after it.
+  expect(await ask(after.base, '/conversations/1/messages', token, message)).toEqual(sent)
+  const next = await ask(after.base, '/conversations/1/messages', token, { content: 'After it' })
+  expect(JSON.parse(next[1]).id).toBeGreaterThan(JSON.parse(sent[1]).id)
+  const [, metrics] = await ask(after.base, '/health/metrics?oldest_audit=0', testKeys.secretKey)
+  expect(metrics.match(/^search_audit_findings.*$/gm)).toHaveLength(6)
+  expect(metrics.match(/^search_audit_findings.* [^0]\d*$/gm)).toBe(null)
+}, 120_000)
