@@ -22,5 +22,6 @@ url=postgresql://supabase_admin@127.0.0.1:$port
 for database in pushed scripted bare postgres; do
   "${psql[@]}" -p "$port" "$database" < tests/postgres/platform.sql
 done
-"${psql[@]}" -p "$port" postgres -c 'create database http' -c 'create database pgtap'
+"${psql[@]}" -p "$port" postgres -c 'create database http' -c 'create database pgtap' -c 'create database mutants'
+export MUTANTS_DATABASE_URL=$url/mutants
 TEST_DATABASE_URL=$url/http PGTAP_DATABASE_URL=$url/pgtap PLATFORM_URL=$url npx vitest run "$@"
