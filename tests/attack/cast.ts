@@ -130,11 +130,15 @@ export const rowsOf = async ({ people, friend, stranger }: Cast): Promise<Record
 export const inside =
   /sqlstate|postgres|relation "|violates|syntax error|pg_|plpgsql|select |insert into|at (file|https?):|\.ts:\d|node_modules|\bzod|stack/i
 
-/** What an answer tells that it should not: of the inside, or of somebody else. */
-export const indiscretions = (role: Role, { status, text }: Answer, { marks }: Cast): string[] => [
-  ...status >= 400 && inside.test(text) ? [`tells of the inside: ${text}`] : [],
-  ...marks.filter(({ text: mark, seenBy }) => text.includes(mark) && (status >= 400 || !seenBy.includes(role)))
-    .map(({ text: mark }) => `tells ${mark}`),
+/** What an answer tells that is somebody else's; a refusal tells nothing of anybody. */
+export const leaks = (role: Role, { status, text }: Answer, { marks }: Cast): string[] =>
+  marks.filter(({ text: mark, seenBy }) => text.includes(mark) && (status >= 400 || !seenBy.includes(role)))
+    .map(({ text: mark }) => `tells ${mark}`)
+
+/** What an answer of the doors tells that it should not: of the inside, or of somebody else. */
+export const indiscretions = (role: Role, answer: Answer, cast: Cast): string[] => [
+  ...answer.status >= 400 && inside.test(answer.text) ? [`tells of the inside: ${answer.text}`] : [],
+  ...leaks(role, answer, cast),
 ]
 
 export const callAs = (cast: Cast, role: Role, method: string, path: string, body?: unknown): Promise<Answer> =>

@@ -172,7 +172,11 @@ export const bodyText = (schema: Schema, world: World): Arbitrary<string> => {
     { requiredKeys: [] },
   )
   // Beside what makes the rest of it pass, so that the fault is met.
-  const withOneFault = fc.tuple(wholesome(schema, world), fc.constantFrom(...names), hostile).map(([good, name, bad]) =>
+  const fault = fc.constantFrom(...names).chain((name) => {
+    const field = resolved(schema).properties?.[name]
+    return fc.tuple(fc.constant(name), field ? fc.oneof(edges(field), hostile) : hostile)
+  })
+  const withOneFault = fc.tuple(wholesome(schema, world), fault).map(([good, [name, bad]]) =>
     JSON.stringify({ ...good as object, [name]: bad })
   )
   const withOddity = fc.tuple(wholesome(schema, world), fc.constantFrom(...names), fc.constantFrom(...odd)).map(

@@ -104,7 +104,8 @@ beforeAll(async () => {
       path: request.url!,
       headers,
       ...(text !== '' && { body: text }),
-    })
+    }).catch(() => null)
+    if (!got) return void response.destroy()
     let body = null
     try {
       body = JSON.parse(text)

@@ -16,7 +16,7 @@ export interface Got {
 
 const agent = new Agent({ keepAlive: true, maxSockets: 8 })
 
-/** Sends it to an address; a service that says nothing for five seconds hangs. */
+/** Sends it to an address; a service that says nothing for twenty seconds hangs, however busy the machine is. */
 export const send = (base: string, { method, path, headers, body }: Sent): Promise<Got> =>
   new Promise((resolve, reject) => {
     const url = new URL(base)
@@ -24,7 +24,7 @@ export const send = (base: string, { method, path, headers, body }: Sent): Promi
     const length = body === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(body)) }
     const where = { host: url.hostname, port: url.port, path: (url.pathname + path).replace(/^\/\//, '/') }
     const wire = request(
-      { ...where, method, headers: { ...headers, ...length }, agent, timeout: 5000 },
+      { ...where, method, headers: { ...headers, ...length }, agent, timeout: 20_000 },
       async (response) => {
         try {
           const text = Buffer.concat(await response.toArray()).toString()
@@ -34,7 +34,7 @@ export const send = (base: string, { method, path, headers, body }: Sent): Promi
         }
       },
     )
-    wire.on('timeout', () => wire.destroy(new Error('no answer within five seconds')))
+    wire.on('timeout', () => wire.destroy(new Error('no answer within twenty seconds')))
     wire.on('error', reject)
     wire.end(body)
   })
