@@ -28,7 +28,7 @@ export const fuzz = async (
     if (found.length > 0) throw new Error(`${shown(attempt)}\n${found.join('\n')}`)
   }
   // Shrinking that takes longer than this tells no more.
-  const options = { numRuns: runs, seed, interruptAfterTimeLimit: 15 * 60_000, markInterruptAsFailure: true }
+  const options = { numRuns: runs, seed, interruptAfterTimeLimit: 50 * 60_000, markInterruptAsFailure: true }
   const outcome = await fc.check(fc.asyncProperty(attempts(operation, world), check), options)
   if (!outcome.failed) return null
   const { message } = outcome.errorInstance as Error ?? { message: 'interrupted' }
