@@ -6,6 +6,7 @@ import { type Claims, verifyToken } from './token.ts'
 
 export type Known = { Variables: { db: Verbs; claims: Claims; token: string } }
 export type Anybody = { Variables: { db: Verbs } }
+export type Perhaps = { Variables: { db: Verbs; claims: Claims | null } }
 
 const unauthorised = (message: string, challenge: string) =>
   new HTTPException(401, {
@@ -38,9 +39,11 @@ export const knownCaller = documents(
 /** A token makes the verbs run as its owner; without one, or with one that is not valid or whose owner is not active, they run as anon. */
 export const maybeCaller = documents(
   { security: [{}, { bearer: [] }] },
-  createMiddleware<Anybody>(async (c, next) => {
+  createMiddleware<Perhaps>(async (c, next) => {
     const token = bearer(c.req.header('Authorization'))
-    c.set('db', actAs(token ? await verifyToken(token) : null, false))
+    const claims = token ? await verifyToken(token) : null
+    c.set('claims', claims)
+    c.set('db', actAs(claims, false))
     await next()
   }),
 )

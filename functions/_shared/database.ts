@@ -8,7 +8,7 @@ export type Query = (text: string, values: unknown[]) => Promise<Record<string, 
 /** What a verb answers: the JSON to send, as Postgres wrote it, and what else it tells the door. */
 export interface Reply {
   body: string
-  aside: { next?: number; replayed?: boolean }
+  aside: { next?: number; replayed?: boolean; place?: Record<string, number> }
 }
 
 /** Calls one verb of schema `api` as the caller: db`send_message(${id}, ${draft})`. */
@@ -30,6 +30,9 @@ const warnOfOtherRole = async (sql: postgres.Sql): Promise<void> => {
   )
 }
 
+// Longer than the 5 s of their own, because here the wait for a connection counts, too.
+const othersTimeLimit = 8000
+
 const connect = (): Query => {
   const url = settings.databaseUrl
   if (!url) throw new Error('EDGE_DATABASE_URL or SUPABASE_DB_URL must be set')
@@ -48,7 +51,14 @@ const connect = (): Query => {
   if (!logsInAsDoors) void warnOfOtherRole(sql)
   // Behind a pooler that gives each transaction another connection and keeps no prepared statements, `?prepare=false` in the URL turns
   // them off; a query is then two round trips.
-  return (text, values) => sql.unsafe(text, values as never[], { prepare: true })
+  const ask: Query = (text, values) => sql.unsafe(text, values as never[], { prepare: true })
+  if (logsInAsDoors) return ask
+  // A log-in of their own brings the doors' time limit along. Another's does not, and poolers refuse who asks for one.
+  return async (text, values) => {
+    const asked = sql.unsafe(text, values as never[], { prepare: true })
+    const late = setTimeout(() => asked.cancel(), othersTimeLimit)
+    return await asked.finally(() => clearTimeout(late))
+  }
 }
 
 // What a statement meets that was under way while a migration was committed, or that was chosen to give way to another: it left nothing
@@ -89,7 +99,7 @@ export const actAs = (claims: Claims | null, strict: boolean): Verbs => async (t
   return { body: String(row?.body), aside: row?.aside ? JSON.parse(String(row.aside)) : {} }
 }
 
-/** Calls one of the helpers that bring vectors, as the doors themselves: no caller has to do with it. Answers with its JSON. */
+/** Calls one of the helpers that bring vectors or count turns, as the doors themselves: in nobody's name. Answers with its JSON. */
 export const asWorker = async (text: TemplateStringsArray, ...values: unknown[]): Promise<string> => {
   const helper = text.reduce((sql, part, index) => `${sql}$${index}${part}`)
   const [row] = await ask(`select private.${helper}::text as body`, values)

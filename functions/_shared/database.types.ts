@@ -226,6 +226,7 @@ export type Database = {
           'bio': string | null
           'created_at': string
           'email': string
+          'erased_at': string | null
           'id': number
           'is_active': boolean
           'location': string | null
@@ -238,6 +239,7 @@ export type Database = {
           'bio'?: string | null
           'created_at'?: string
           'email': string
+          'erased_at'?: string | null
           'id'?: never
           'is_active'?: boolean
           'location'?: string | null
@@ -249,6 +251,7 @@ export type Database = {
           'bio'?: string | null
           'created_at'?: string
           'email'?: string
+          'erased_at'?: string | null
           'id'?: never
           'is_active'?: boolean
           'location'?: string | null

@@ -39,6 +39,9 @@ export const limit = (max: number) =>
 export const offset = digits.refine(Number.isSafeInteger, 'is out of range')
   .meta({ standsFor: { type: 'integer', minimum: 0 } })
 
+/** A moment in an answer: ISO 8601 in UTC with milliseconds. */
+export const timestamp = z.iso.datetime({ precision: 3 })
+
 /** Ids of interests: the whole set, repeats collapsed. */
 export const interestIds = z.array(jsonId)
   .transform((ids) => [...new Set(ids)])

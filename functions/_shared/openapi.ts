@@ -52,11 +52,14 @@ const parameters = (place: 'path' | 'query' | 'header', schema?: z.ZodObject) =>
     schema: jsonSchema(field as z.ZodType, 'input'),
   }))
 
+const retryAfter = { 'Retry-After': { description: 'Seconds to wait', schema: { type: 'integer', minimum: 1 } } }
+
 const answer = (status: string, response: z.ZodType | string) => {
   const described = typeof response === 'string' ? response : status < '300' ? 'Success' : 'Error'
   const schema = typeof response === 'string' ? (status >= '400' ? errorBody : undefined) : response
   return {
     description: described,
+    ...(['429', '503'].includes(status) && { headers: retryAfter }),
     ...(schema && { content: { 'application/json': { schema: jsonSchema(schema, 'output') } } }),
   }
 }

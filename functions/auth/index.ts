@@ -1,9 +1,11 @@
 import type { Session } from '@supabase/supabase-js'
 import { z } from 'zod'
+import { addressOf } from '../_shared/address.ts'
 import { actAs } from '../_shared/database.ts'
 import { knownCaller } from '../_shared/caller.ts'
 import { door } from '../_shared/door.ts'
 import { input, text } from '../_shared/input.ts'
+import { takeTurnToSignUp } from '../_shared/limits.ts'
 import { says } from '../_shared/openapi.ts'
 import { refuse } from '../_shared/problem.ts'
 import {
@@ -48,6 +50,7 @@ auth.post(
   }),
   input({ json: newSignUp }),
   async (c) => {
+    await takeTurnToSignUp(addressOf(c.req.raw.headers))
     const { account, session } = await signUp(c.var.json)
     // A taken address that must be confirmed answers like a free one, so nobody learns who has an account.
     const user = account ?? {

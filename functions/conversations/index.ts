@@ -2,6 +2,7 @@ import type { Context } from 'hono'
 import { knownCaller } from '../_shared/caller.ts'
 import { answer, door } from '../_shared/door.ts'
 import { input } from '../_shared/input.ts'
+import { takeTurn, takeTurnToSend } from '../_shared/limits.ts'
 import { says } from '../_shared/openapi.ts'
 import { refuse } from '../_shared/problem.ts'
 import { settings } from '../_shared/settings.ts'
@@ -9,6 +10,7 @@ import * as shape from './shapes.ts'
 
 const conversations = door('conversations')
 const notYours = 'No such conversation, or none of yours'
+const notWithThem = 'The account is deactivated, or one of the two blocked the other'
 
 conversations.get(
   '/',
@@ -23,10 +25,18 @@ conversations.get(
 
 conversations.post(
   '/',
-  says('Open the conversation of a pair', { 201: shape.opened, 404: 'No such user', 409: shape.alreadyOpen }),
+  says('Open the conversation of a pair', {
+    201: shape.opened,
+    403: notWithThem,
+    404: 'No such user',
+    409: shape.alreadyOpen,
+  }),
   knownCaller,
   input({ json: shape.newConversation }),
-  async (c) => answer(c, await c.var.db`open_conversation(${c.var.json.other_user_id})`, 201),
+  async (c) => {
+    await takeTurn('RATE_LIMIT_OPEN', c.var.claims.sub)
+    return answer(c, await c.var.db`open_conversation(${c.var.json.other_user_id})`, 201)
+  },
 )
 
 conversations.get(
@@ -71,6 +81,7 @@ conversations.post(
   '/:id/messages',
   says('Send a message; with a key, exactly once', {
     201: shape.message,
+    403: notWithThem,
     404: notYours,
     422: 'The key was used otherwise',
   }),
@@ -80,7 +91,9 @@ conversations.post(
     const { 'idempotency-key': key } = c.var.headers
     const { client_id = key, ...draft } = c.var.json
     if (key && client_id && key !== client_id) refuse(400, 'client_id: differs from the Idempotency-Key header')
-    const sent = await c.var.db`send_message(${c.var.params.id}, ${{ ...draft, client_id: client_id ?? key }})`
+    const name = client_id ?? key ?? null
+    await takeTurnToSend(c.var.claims.sub, name)
+    const sent = await c.var.db`send_message(${c.var.params.id}, ${{ ...draft, client_id: name }})`
     if (sent.aside.replayed) c.header('Idempotency-Replayed', 'true')
     return answer(c, sent, 201)
   },

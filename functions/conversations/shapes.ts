@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import type { Columns } from '../_shared/columns.ts'
-import { id, isBlank, jsonId, limit, offset, text } from '../_shared/input.ts'
+import { id, isBlank, jsonId, limit, offset, text, timestamp } from '../_shared/input.ts'
 
-const timestamp = z.iso.datetime({ precision: 3 })
 const person = z.strictObject({ id: z.int(), name: z.string() } satisfies Columns<'users'>)
 const contact = z.strictObject(
   { id: z.int(), name: z.string(), email: z.string() } satisfies Columns<'users'>,

@@ -1,11 +1,13 @@
 import { etag, RETAINED_304_HEADERS } from 'hono/etag'
 import { createMiddleware } from 'hono/factory'
-import { accountShape, createAccount, newAccount, secretKeyHeader } from '../auth/accounts.ts'
+import { accountShape, createAccount, isSecretKey, newAccount, secretKeyHeader } from '../auth/accounts.ts'
+import { addressOf } from '../_shared/address.ts'
 import { anyCaller, knownCaller, maybeCaller } from '../_shared/caller.ts'
 import { answer, door } from '../_shared/door.ts'
 import { provider } from '../_shared/embeddings/chosen.ts'
 import { queryVector } from '../_shared/embeddings/query_vector.ts'
 import { input } from '../_shared/input.ts'
+import { takeTurn, takeTurnToSignUp } from '../_shared/limits.ts'
 import { says } from '../_shared/openapi.ts'
 import { drainSoon } from '../embed/drain.ts'
 import * as shape from './shapes.ts'
@@ -37,7 +39,11 @@ users.post(
     409: 'The e-mail is taken',
   }),
   input({ headers: secretKeyHeader, json: newAccount }),
-  async (c) => c.json(await createAccount(c.var.json, c.var.headers.apikey), 201),
+  async (c) => {
+    const { apikey } = c.var.headers
+    if (!await isSecretKey(apikey)) await takeTurnToSignUp(addressOf(c.req.raw.headers))
+    return c.json(await createAccount(c.var.json, apikey), 201)
+  },
 )
 
 users.get(
@@ -45,6 +51,73 @@ users.get(
   says('The caller with profile and interests', { 200: shape.user }),
   knownCaller,
   async (c) => answer(c, await c.var.db`get_me()`),
+)
+
+users.get(
+  '/me/export',
+  says('Everything the caller gave and did here, and what they were written', { 200: shape.exported }),
+  knownCaller,
+  async (c) => {
+    // The first piece comes before the status, so that whoever may not have it is told so.
+    const first = await c.var.db`export_me(${null})`
+    const pieces = async function* (): AsyncGenerator<string> {
+      yield first.body
+      for (let { place } = first.aside; place;) {
+        const next = await c.var.db`export_me(${place})`
+        yield next.body
+        place = next.aside.place
+      }
+    }
+    // Pieces are fetched as the client takes them, and a slow one holds no connection to the database.
+    return c.body(ReadableStream.from(pieces()).pipeThrough(new TextEncoderStream()), 200, {
+      'Content-Type': 'application/json',
+      'Content-Disposition': 'attachment; filename="export.json"',
+    })
+  },
+)
+
+users.delete(
+  '/me',
+  says('Erase the caller: account, log-in, profile, interests and blocks; conversations stay with their partners', {
+    204: 'Erased',
+  }),
+  knownCaller,
+  async (c) => {
+    await c.var.db`erase_me()`
+    return c.body(null, 204)
+  },
+)
+
+users.get(
+  '/me/blocks',
+  says('Whom the caller blocked, latest first', { 200: shape.block.array() }),
+  knownCaller,
+  async (c) => answer(c, await c.var.db`list_blocks()`),
+)
+
+users.put(
+  '/me/blocks/:user_id',
+  says('Block somebody: no new conversation or message between the two, and no search finds the other', {
+    204: 'Blocked, now or before',
+    404: 'No such user',
+  }),
+  knownCaller,
+  input({ params: shape.blockParam }),
+  async (c) => {
+    await c.var.db`block_person(${c.var.params.user_id})`
+    return c.body(null, 204)
+  },
+)
+
+users.delete(
+  '/me/blocks/:user_id',
+  says('Take a block back', { 204: 'Not blocked any more', 404: 'No such user' }),
+  knownCaller,
+  input({ params: shape.blockParam }),
+  async (c) => {
+    await c.var.db`unblock_person(${c.var.params.user_id})`
+    return c.body(null, 204)
+  },
 )
 
 users.patch(
@@ -90,6 +163,10 @@ users.get(
   maybeCaller,
   input({ query: shape.searchQuery }),
   async (c) => {
+    const { claims } = c.var
+    await (claims
+      ? takeTurn('RATE_LIMIT_SEARCH', claims.sub)
+      : takeTurn('RATE_LIMIT_SEARCH_ANONYMOUS', addressOf(c.req.raw.headers)))
     const { q = '', filterInterests, filterCity, filterCountry, limit, offset, explain } = c.var.query
     const request = {
       q,

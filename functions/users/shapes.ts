@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { conversation, conversationDetail, message } from '../conversations/shapes.ts'
 import type { Columns } from '../_shared/columns.ts'
-import { id, interestIds, isBlank, limit, offset, text } from '../_shared/input.ts'
+import { id, interestIds, isBlank, limit, offset, text, timestamp } from '../_shared/input.ts'
 
 export const interest = z.strictObject(
   { id: z.int(), name: z.string() } satisfies Columns<'interests'>,
@@ -42,6 +43,23 @@ export const publicProfile = z.strictObject({
   name: z.string(),
   profile: z.strictObject({ ...profile, interests: z.array(interest) }),
 }).meta({ id: 'PublicProfile' })
+
+export const block = z.strictObject({ user_id: z.int(), name: z.string(), createdAt: timestamp }).meta({ id: 'Block' })
+
+export const exported = z.strictObject({
+  exported_at: timestamp,
+  user: z.strictObject({ ...account, createdAt: timestamp }),
+  profile: z.strictObject({ ...profile, user_id: z.int(), is_searchable: z.boolean() }),
+  interests: z.array(interest),
+  blocks: z.array(block),
+  conversations: z.array(
+    z.strictObject({
+      ...conversation.omit({ Messages: true }).shape,
+      Reservations: conversationDetail.shape.Reservations,
+      messages: z.array(message),
+    }),
+  ),
+}).meta({ id: 'Export' })
 
 export const profileInterests = z.strictObject({ id: z.int(), user_id: z.int(), Interests: z.array(interest) })
 export const searchable = z.strictObject({ is_searchable: z.boolean() })
@@ -113,3 +131,4 @@ export const searchQuery = z.object({
 export const interestSet = z.object({ interest_ids: interestIds })
 export const visibility = z.object({ is_searchable: z.boolean() })
 export const profileParam = z.object({ id })
+export const blockParam = z.object({ user_id: id })

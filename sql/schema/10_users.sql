@@ -13,11 +13,18 @@ create table public.users (
   role text not null default 'user'
     constraint "role is user or admin" check (role in ('user', 'admin')),
   is_active boolean not null default true,
-  created_at timestamptz not null default now()
+  created_at timestamptz not null default now(),
+  erased_at timestamptz,
+  constraint "an erased account holds nothing of its person" check (
+    erased_at is null
+    or name = 'Deleted user' and email = '' and bio is null and location is null and auth_id is null and not is_active
+  )
 );
 comment on table public.users is
   'One row for each person. Without an auth_id nobody can log in as them; inactive, their token is refused and their profile hidden.';
 comment on column public.users.email is 'Follows the Auth account''s address. Shown to its owner, and to partners in the list of conversations.';
+
+comment on column public.users.erased_at is 'Since when only the place of a person is left, for the conversations they had.';
 
 create unique index users_email_key on public.users (lower(email)) where email <> '';
 comment on index public.users_email_key is 'No two accounts share an address, whatever its case. Erased accounts have none.';

@@ -30,6 +30,20 @@ comment on function private.my_conversations() is
 each row: on a 5,000-message scan the set costs what no policy costs, a function of the row''s column ten times as much.';
 grant execute on function private.my_conversations() to authenticated;
 
+create function private.my_open_conversations()
+returns setof bigint
+language sql stable security definer set search_path = ''
+as $$
+  select id
+  from public.conversations
+  where (voyager_id = (select private.my_id()) or local_id = (select private.my_id()))
+    and voyager_id <> all (coalesce((select private.kept_from((select private.my_id()))), '{}'))
+    and local_id <> all (coalesce((select private.kept_from((select private.my_id()))), '{}'))
+$$;
+comment on function private.my_open_conversations() is
+  'Those of my_conversations in which neither has blocked the other, for policies on speaking. Definer, as my_conversations.';
+grant execute on function private.my_open_conversations() to authenticated;
+
 create policy "participants read conversations" on public.conversations
   for select to authenticated
   using (voyager_id = (select private.my_id()) or local_id = (select private.my_id()));
@@ -143,23 +157,29 @@ declare
   me bigint := private.my_id();
   opened public.conversations;
 begin
-  if other_user = me then
+  if me is null then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  elsif other_user = me then
     raise sqlstate 'PT400' using message = 'other_user_id: nobody can open a conversation with themselves';
   end if;
   if not exists (select from public.users where id = other_user and is_active) then
     raise sqlstate 'PT404' using message = 'User not found';
   end if;
   insert into public.conversations (voyager_id, local_id)
-  values (me, other_user)
+  select me, other_user
+  where not private.are_apart(me, other_user)
   on conflict (least(voyager_id, local_id), greatest(voyager_id, local_id)) do nothing
   returning * into opened;
   if opened.id is null then
     -- The conflict waited for the other opener to commit, so this statement's snapshot has the row.
     select *
-    into strict opened
+    into opened
     from public.conversations
     where least(voyager_id, local_id) = least(me, other_user)
       and greatest(voyager_id, local_id) = greatest(me, other_user);
+    if opened.id is null then
+      raise sqlstate 'PT403' using message = 'You cannot write to this person';
+    end if;
     raise sqlstate 'PT409' using
       message = 'A conversation with this user already exists',
       detail = json_build_object('conversation_id', opened.id);
@@ -168,6 +188,6 @@ begin
 end
 $$;
 comment on function api.open_conversation(bigint) is
-  'Opens the pair''s conversation: the caller is the voyager. 409 carries the id of the one that is there. Definer, because nobody
-holds a grant to insert conversations: they come into being here alone.';
+  'Opens the pair''s conversation: the caller is the voyager. 409 carries the id of the one that is there, 403 says that one of the two
+blocked the other, and not who. Definer, because nobody holds a grant to insert conversations: they come into being here alone.';
 grant execute on function api.open_conversation(bigint) to edge_functions;

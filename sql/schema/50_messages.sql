@@ -134,26 +134,37 @@ language plpgsql volatile security definer set search_path = ''
 as $$
 declare
   me bigint := private.my_id();
+  partner bigint;
   my_name text;
   key uuid := (draft ->> 'client_id')::uuid;
   sent public.messages;
 begin
   -- The lock gives ids in commit order within the conversation, and lets one of two sends with the same key in at a time.
-  perform from public.conversations
+  select case me when voyager_id then local_id else voyager_id end
+  into partner
+  from public.conversations
   where id = conversation and me in (voyager_id, local_id)
   for no key update;
   if not found then
     raise sqlstate 'PT404' using message = 'Conversation not found';
   end if;
-  select name into my_name from public.users where id = me;
+  -- Shared, so that who is erased meanwhile leaves no name behind: the one waits for the other.
+  select name into my_name from public.users where id = me and is_active for share;
+  if not found then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
 
   insert into public.messages (conversation_id, user_id, content, attachment, client_id)
-  values (conversation, me, draft ->> 'content', nullif(draft -> 'attachment', 'null'), key)
+  select conversation, me, draft ->> 'content', nullif(draft -> 'attachment', 'null'), key
+  where not private.are_apart(me, partner)
   on conflict (user_id, client_id) where client_id is not null do nothing
   returning * into sent;
 
   if sent.id is null then
-    select * into strict sent from public.messages where user_id = me and client_id = key;
+    select * into sent from public.messages where user_id = me and client_id = key;
+    if sent.id is null then
+      raise sqlstate 'PT403' using message = 'You cannot write to this person';
+    end if;
     if (sent.conversation_id, sent.content, sent.attachment)
       is distinct from (conversation, draft ->> 'content', nullif(draft -> 'attachment', 'null')) then
       raise sqlstate 'PT422' using message = 'This idempotency key was used for another message';
@@ -170,7 +181,7 @@ end
 $$;
 comment on function api.send_message(bigint, jsonb) is
   'Sends {content, attachment, client_id} as the caller; a client_id seen before answers the first answer again and tells the door
-so. Definer, because nobody holds a grant to insert messages: they are written here alone.';
+so. 403 says that one of the two blocked the other, and not who. Definer, because nobody holds a grant to insert messages: they are written here alone.';
 grant execute on function api.send_message(bigint, jsonb) to edge_functions;
 
 create function api.mark_read(conversation bigint, message bigint, and_before boolean)

@@ -24,6 +24,29 @@ create policy "participants read reservations" on public.reservations
 grant select on public.reservations to authenticated;
 grant all on public.reservations to service_role;
 
+create function private.reservations_of(conversation bigint)
+returns json
+language sql stable security invoker set search_path = ''
+as $$
+  select coalesce(
+    json_agg(
+      json_build_object(
+        'id', reservations.id,
+        'title', reservations.title,
+        'price', reservations.price,
+        'date', private.iso(reservations.date),
+        'status', reservations.status
+      )
+      order by reservations.date, reservations.id
+    ),
+    '[]'
+  )
+  from public.reservations
+  where reservations.conversation_id = reservations_of.conversation
+$$;
+comment on function private.reservations_of(bigint) is 'A conversation''s reservations, by date.';
+grant execute on function private.reservations_of(bigint) to authenticated;
+
 create function api.get_conversation(conversation bigint)
 returns json
 language plpgsql stable security invoker set search_path = ''
@@ -35,23 +58,7 @@ begin
       'id', conversations.id,
       'Voyager', json_build_object('id', voyager.id, 'name', voyager.name),
       'Local', json_build_object('id', local.id, 'name', local.name),
-      'Reservations', (
-        select coalesce(
-          json_agg(
-            json_build_object(
-              'id', reservations.id,
-              'title', reservations.title,
-              'price', reservations.price,
-              'date', private.iso(reservations.date),
-              'status', reservations.status
-            )
-            order by reservations.date, reservations.id
-          ),
-          '[]'
-        )
-        from public.reservations
-        where reservations.conversation_id = conversations.id
-      )
+      'Reservations', private.reservations_of(conversations.id)
     )
     from public.conversations
     join private.participants(conversation) as voyager on voyager.id = conversations.voyager_id

@@ -14,9 +14,12 @@ create type private.search_filter as (
   countries text[],
   must tsquery,
   must_not tsquery,
-  caller bigint
+  caller bigint,
+  hidden bigint[]
 );
-comment on type private.search_filter is 'What a profile must have to be found at all: facet keys, phrases, no excluded words, and another owner than the caller.';
+comment on type private.search_filter is
+  'What a profile must have to be found at all: facet keys, phrases, no excluded words, and another owner than the caller or, where there
+are blocks, those hidden from the caller.';
 
 -- Without `set search_path`, so that it is inlined and the indexes of what it asks for are used.
 create function private.is_sought(entry private.search_entries, sought private.search_filter)
@@ -29,6 +32,7 @@ as $$
     and (sought.must is null or entry.words @@ sought.must)
     and (sought.must_not is null or not entry.words @@ sought.must_not)
     and (sought.caller is null or entry.user_id <> sought.caller)
+    and (sought.hidden is null or entry.user_id <> all (sought.hidden))
 $$;
 comment on function private.is_sought(private.search_entries, private.search_filter) is 'Whether a profile passes the filters of a search.';
 
@@ -225,7 +229,8 @@ begin
     private.as_keys(filters -> 'countries'),
     (select string_agg(phrase::text, ' & ')::tsquery from units where quoted and not excluded),
     (select string_agg('(' || phrase::text || ')', ' | ')::tsquery from units where excluded),
-    caller
+    caller,
+    private.kept_from(caller)
   into sought;
   filtered := sought.interests || sought.cities || sought.countries <> '{}';
 

@@ -28,12 +28,13 @@ create policy "participants hear their conversations" on realtime.messages
     and (select private.topic_conversation()) in (select private.my_conversations())
   );
 
+-- Whoever is blocked is neither seen nor heard from.
 create policy "participants see who is there" on realtime.messages
   for select to authenticated
   using (
     extension = 'presence'
     and (select realtime.topic()) like 'typing:%'
-    and (select private.topic_conversation()) in (select private.my_conversations())
+    and (select private.topic_conversation()) in (select private.my_open_conversations())
   );
 
 create policy "participants say that they type and are there" on realtime.messages
@@ -41,5 +42,5 @@ create policy "participants say that they type and are there" on realtime.messag
   with check (
     extension in ('broadcast', 'presence')
     and (select realtime.topic()) like 'typing:%'
-    and (select private.topic_conversation()) in (select private.my_conversations())
+    and (select private.topic_conversation()) in (select private.my_open_conversations())
   );

@@ -6,6 +6,7 @@ import { cors } from 'hono/cors'
 import { serveStatic } from 'hono/deno'
 import { door } from '../../functions/_shared/door.ts'
 import type { Database } from './database.ts'
+import { demo } from './demo.ts'
 import type { Realtime } from './realtime/server.ts'
 import { isLoopback, type Keys, type Settings } from './settings.ts'
 
@@ -48,12 +49,16 @@ export const openGateway = (
 ) => {
   const stranger = door('unknown')
 
-  const toFunctions = (request: Request, url: URL): Response | Promise<Response> => {
+  const toFunctions = (request: Request, url: URL, peerAddress: string): Response | Promise<Response> => {
     // The platform, too, hands a function the path that begins with its name.
     const inner = new URL(url)
     inner.pathname = url.pathname.slice(functions.length) || '/'
     const [, name = ''] = inner.pathname.split('/')
-    if (Object.hasOwn(doors, name)) return doors[name]!.fetch(new Request(inner, request))
+    if (Object.hasOwn(doors, name)) {
+      const handedOn = new Request(inner, request)
+      handedOn.headers.append('X-Forwarded-For', peerAddress)
+      return doors[name]!.fetch(handedOn)
+    }
     inner.pathname = '/unknown/function'
     return stranger.fetch(new Request(inner, request))
   }
@@ -106,10 +111,12 @@ export const openGateway = (
     return new Response(text, { status: response.status, headers: { 'Content-Type': 'application/json' } })
   })
   gateway.route('/realtime/v1', realtime.routes)
+  gateway.get('/demo/', (c) => c.redirect('/demo'))
+  gateway.route('/demo', demo(settings, keys))
   gateway.all('*', (c) => {
     const url = new URL(c.req.url)
     return url.pathname === functions || url.pathname.startsWith(`${functions}/`)
-      ? toFunctions(c.req.raw, url)
+      ? toFunctions(c.req.raw, url, c.env.peerAddress)
       : toPlatform(c.req.raw, c.env.peerAddress)
   })
   return gateway

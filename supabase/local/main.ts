@@ -14,6 +14,8 @@ const tellFunctions = async (settings: Settings, keys: Keys, database: Database)
   Deno.env.set('SUPABASE_PUBLISHABLE_KEYS', JSON.stringify({ default: keys.publishableKey }))
   Deno.env.set('SUPABASE_SECRET_KEYS', JSON.stringify({ default: keys.secretKey }))
   Deno.env.set('JWT_SECRET', keys.jwtSecret)
+  Deno.env.set('CLIENT_ADDRESS_HEADER', 'x-forwarded-for')
+  for (const [name, rate] of Object.entries(settings.rates)) Deno.env.set(name, rate)
   if (database.doors) return provideQuery(database.doors)
   // Roles belong to the whole server: whoever starts another stack on it with the same log-in sets the same password. Where the log-in needs
   // none, the server does not ask the doors for one either.

@@ -1,3 +1,5 @@
+import { type RateName, rateNames, rateOf } from '../../functions/_shared/rates.ts'
+
 /** A setting or circumstance that keeps the stack from starting, in one line that says what to do. */
 export class CannotStart extends Error {}
 
@@ -10,6 +12,8 @@ export interface Settings {
   databaseUrl: string | null
   seed: 'demo' | 'none'
   emailConfirmation: boolean
+  /** The limits that were given, as their functions read them; here the others are off. */
+  rates: Record<RateName, string>
   /** Keys that were given; the rest is made on first start. */
   keys: Partial<Keys>
 }
@@ -75,9 +79,25 @@ const databaseUrl = (env: Environment): string | null => {
   return value
 }
 
+const rates = (env: Environment): Record<RateName, string> => {
+  try {
+    for (const name of rateNames) rateOf(name, env[name])
+  } catch (error) {
+    throw new CannotStart((error as Error).message)
+  }
+  return Object.fromEntries(rateNames.map((name) => [name, env[name] || 'off'])) as Record<RateName, string>
+}
+
+const proxies = (env: Environment): void => {
+  if (!/^[1-9]?$/.test(env.TRUSTED_PROXIES ?? '')) {
+    throw new CannotStart(`TRUSTED_PROXIES is "${env.TRUSTED_PROXIES}", and must be a number from 1 to 9`)
+  }
+}
+
 /** Reads the settings of `npm start`; refuses bad ones before anything else happens. */
 export const readSettings = (env: Environment): Settings => {
   oneOf(env, 'PUBLIC_USER_CREATION', ['on', 'off'])
+  proxies(env)
   return {
     host: env.HOST || '127.0.0.1',
     port: port(env),
@@ -85,6 +105,7 @@ export const readSettings = (env: Environment): Settings => {
     databaseUrl: databaseUrl(env),
     seed: oneOf(env, 'SEED', ['demo', 'none']),
     emailConfirmation: oneOf(env, 'EMAIL_CONFIRMATION', ['off', 'on']) === 'on',
+    rates: rates(env),
     keys: keys(env),
   }
 }

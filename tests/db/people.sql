@@ -155,7 +155,13 @@ begin
       (
         'private.receipts', format('message_id = %s', message), format('values (%s, %L)', message, 'Intruder'),
         'sender_name = sender_name'
-      )
+      ),
+      (
+        'private.blocks', format('blocker_id = %s', me), format('(blocker_id, blocked_id) values (%s, %s)', me, nobody),
+        'created_at = created_at'
+      ),
+      ('private.turns', 'true', $sql$values ('\x00', now())$sql$, 'whole_at = whole_at'),
+      ('private.turn_salts', 'true', $sql$(salt) values ('none')$sql$, 'salt = salt')
   ) as statements (name, condition, entry, change)
   where name = on_table;
   execute statement;

@@ -125,6 +125,20 @@ describe('a query', () => {
   })
 })
 
+test('headers and addresses of 60 KB are read, those of a megabyte are not, and the server goes on', async () => {
+  expect((await send('GET', '/users/interests', { headers: { 'X-Long': 'x'.repeat(60_000) } })).status).toBe(200)
+  expectRefusal(await send('GET', `/users/search?q=${'x'.repeat(60_000)}`), 400)
+  const refused = (asked: Promise<Got>) => asked.then(({ status }) => status, () => 'hung up')
+  for (const bytes of [100_000, 1_048_576]) {
+    const asked = [
+      send('GET', `/users/search?q=${'x'.repeat(bytes)}`),
+      send('GET', '/users/interests', { headers: { 'X-Long': 'x'.repeat(bytes) } }),
+    ]
+    for (const request of asked) expect([400, 414, 431, 'hung up']).toContain(await refused(request))
+  }
+  expect((await send('GET', '/health')).status).toBe(200)
+})
+
 describe('a field', () => {
   const nul = ['a\0b', '\0', '\ud800', 'a\udc00b', '\udc00\ud800']
   const notText = [1, true, [], ['x'], {}, { $ne: null }]

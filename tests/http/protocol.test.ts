@@ -11,7 +11,10 @@ const addresses: [path: string, ...methods: string[]][] = [
   ['/auth/logout', 'POST'],
   ['/auth/recover', 'POST*'],
   ['/users', 'POST*'],
-  ['/users/me', 'GET'],
+  ['/users/me', 'GET', 'DELETE'],
+  ['/users/me/export', 'GET'],
+  ['/users/me/blocks', 'GET'],
+  ['/users/me/blocks/{user_id}', 'PUT', 'DELETE'],
   ['/users/profile', 'PATCH'],
   ['/users/profile/interests', 'PUT'],
   ['/users/searchable', 'PATCH'],
@@ -128,7 +131,7 @@ describe('a page of another origin', () => {
       [403, await call('GET', `/users/${(await signUp('Hidden')).profileId}`, undefined, { headers })],
       [404, await call('GET', '/users/2147483648', undefined, { headers })],
       [404, await call('GET', '/nothing', undefined, { headers })],
-      [405, await call('DELETE', '/users/me', undefined, { headers })],
+      [405, await call('PUT', '/users/me', undefined, { headers })],
       [409, await call('POST', '/users', { email: ana.email, name: 'Ana' }, { headers })],
       [413, await call('POST', '/users', { name: 'x'.repeat(102_400) }, { headers })],
       [415, await call('POST', '/users', {}, { headers: { ...headers, 'Content-Type': 'text/plain' } })],
@@ -178,6 +181,8 @@ describe('Cache-Control', () => {
       await ana.call('PATCH', '/users/profile', { bio: 'Walks' }),
       await ana.call('PUT', '/users/profile/interests', { interest_ids: [] }),
       await ana.call('PATCH', '/users/searchable', { is_searchable: true }),
+      await ana.call('GET', '/users/me/export'),
+      await ana.call('GET', '/users/me/blocks'),
       await ana.call('GET', '/conversations'),
       await ana.call('GET', '/conversations/unread'),
       await ana.call('GET', `/conversations/${conversation}`),
@@ -231,7 +236,10 @@ describe.each(['auth', 'users', 'conversations'])('/%s/openapi.json', (door) => 
     expect('401' in described.responses).toBe(needsToken || ['/auth/login', '/auth/refresh'].includes(path))
     const inPath = (described.parameters ?? []).filter((parameter: { in: string }) => parameter.in === 'path')
     expect(inPath).toHaveLength((path.match(/\{/g) ?? []).length)
-    const bodiless = method === 'GET' || path === '/auth/logout' || path.includes('{messageId}')
+    const bodiless = ['GET', 'DELETE'].includes(method) ||
+      ['/auth/logout', '/users/me/blocks/{user_id}'].includes(path) ||
+      path.includes('{messageId}')
+    expect(described.responses['429'].headers).toHaveProperty('Retry-After')
     expect('requestBody' in described).toBe(!bodiless)
   })
 

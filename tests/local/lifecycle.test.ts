@@ -48,6 +48,18 @@ test.each([
     { EMAIL_CONFIRMATION: 'yes' },
     /^EMAIL_CONFIRMATION is "yes", and must be off or on\n$/,
   ],
+  [
+    'a limit that is none',
+    { RATE_LIMIT_SEND: 'many' },
+    /^RATE_LIMIT_SEND is "many", and must be count\/seconds, count\/seconds\/burst or off\n$/,
+  ],
+  ['a limit of nothing', { RATE_LIMIT_SIGNUP: '0/60' }, /^RATE_LIMIT_SIGNUP is "0\/60", and must be .+\n$/],
+  ['a burst beyond its limit', { RATE_LIMIT_OPEN: '5/60/6' }, /^RATE_LIMIT_OPEN is "5\/60\/6", and must be .+\n$/],
+  [
+    'a number of proxies that is none',
+    { TRUSTED_PROXIES: '-1' },
+    /^TRUSTED_PROXIES is "-1", and must be a number from 1 to 9\n$/,
+  ],
   ['a DATABASE_URL that is none', { DATABASE_URL: 'mysql://x' }, /^DATABASE_URL must look like postgresql:\/\/\S+\n$/],
   [
     'a database that is not there',

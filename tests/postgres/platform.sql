@@ -79,6 +79,31 @@ create unique index users_email_partial_key on auth.users (email);
 alter table auth.users owner to supabase_auth_admin;
 alter table auth.users enable row level security;
 grant all on auth.users to postgres;
+create table auth.sessions (
+  id uuid primary key,
+  user_id uuid not null references auth.users (id) on delete cascade,
+  user_agent text,
+  ip inet
+);
+create table auth.flow_state (
+  id uuid primary key,
+  user_id uuid,
+  auth_code text not null
+);
+create table auth.audit_log_entries (
+  instance_id uuid,
+  id uuid primary key,
+  payload json,
+  created_at timestamptz,
+  ip_address varchar(64) not null default ''
+);
+alter table auth.sessions owner to supabase_auth_admin;
+alter table auth.flow_state owner to supabase_auth_admin;
+alter table auth.audit_log_entries owner to supabase_auth_admin;
+alter table auth.sessions enable row level security;
+alter table auth.flow_state enable row level security;
+alter table auth.audit_log_entries enable row level security;
+grant all on auth.sessions, auth.flow_state, auth.audit_log_entries to postgres;
 
 create function auth.jwt() returns jsonb language sql stable as $$
   select coalesce(nullif(current_setting('request.jwt.claim', true), ''), nullif(current_setting('request.jwt.claims', true), ''))::jsonb

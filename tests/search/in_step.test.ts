@@ -106,6 +106,14 @@ test(`after each of ${steps} changes a search finds exactly who is searchable an
       interests.set(id, name)
       return asAdmin('PATCH', `interests?id=eq.${id}`, { name })
     },
+    // Somebody goes with all that is theirs, and somebody else comes.
+    replace: async (known) => {
+      await asAdmin('DELETE', `users?id=eq.${known.person.id}`)
+      people.splice(people.indexOf(known), 1)
+      const name = `Walker ${freshEmail()}`
+      const person = await signUp(name, { city: here, is_searchable: true })
+      people.push({ person, name, city: here, biography: null, searchable: true, active: true, likes: new Set() })
+    },
   }
   const weighted = ['toggle', 'toggle', 'toggle', 'edit', 'edit', 'activate', 'activate', 'like', 'like']
 
@@ -141,7 +149,7 @@ test(`after each of ${steps} changes a search finds exactly who is searchable an
 
   for (let step = 0; step < steps; step++) {
     const known = pick(people)
-    const action = chance(0.15) ? pick(['dropInterest', 'renameInterest']) : pick(weighted)
+    const action = chance(0.15) ? pick(['dropInterest', 'renameInterest', 'replace']) : pick(weighted)
     const answer = await actions[action]!(known) as { status: number } | undefined
     const what = `step ${step}: ${action} of ${known.name}`
     if (answer) expect(answer.status, what).toBeLessThan(300)

@@ -8,6 +8,6 @@ deno fmt --check --quiet
 deno lint --quiet
 deno check --quiet functions supabase clients tests docs vitest.config.ts
 # Clients run in browsers, too: once more with what a browser has, and nothing of Deno or Node.
-deno check --quiet --config tests/tools/browser.json clients
+deno check --quiet --config tests/tools/browser.json clients demo
 deno run -A docs/write_openapi.ts --check
 node tests/tools/same_versions.mjs

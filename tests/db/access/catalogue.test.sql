@@ -41,8 +41,8 @@ where classid = 'pg_policy'::regclass and refclassid = 'pg_class'::regclass and 
 select set_eq(
   'select name from tables',
   array[
-    'private.embedding_queue', 'private.receipts', 'private.search_contexts', 'private.search_entries', 'private.search_lexicon',
-    'private.search_models', 'private.search_postings', 'public.conversations', 'public.interests', 'public.messages', 'public.profile_interests',
+    'private.blocks', 'private.embedding_queue', 'private.receipts', 'private.search_contexts', 'private.search_entries',
+    'private.search_lexicon', 'private.search_models', 'private.search_postings', 'private.turn_salts', 'private.turns', 'public.conversations', 'public.interests', 'public.messages', 'public.profile_interests',
     'public.profiles', 'public.reservations', 'public.users'
   ],
   'these are the tables, so the matrix of access and, for the search, search/rights.test.sql miss none'
@@ -72,6 +72,8 @@ select set_eq(
   $$,
   $$
     values
+      ('private.blocks (blocked_id)', 'cascade'),
+      ('private.blocks (blocker_id)', 'cascade'),
       ('private.receipts (message_id)', 'cascade'),
       ('private.search_contexts (model)', 'set null'),
       ('private.search_contexts (user_id)', 'cascade'),
@@ -207,9 +209,9 @@ select set_eq(
   $$ select name from functions where schema = 'private' and has_function_privilege('edge_functions', oid, 'execute') $$,
   array[
     'private.act_as', 'private.adopt_model', 'private.claim_embeddings', 'private.count_pending_embeddings', 'private.fail_embeddings',
-    'private.save_embeddings', 'private.standing'
+    'private.save_embeddings', 'private.standing', 'private.take_turn', 'private.take_turn_to_send'
   ],
-  'of the helpers the doors call what makes them their caller and what brings vectors, and no other'
+  'of the helpers the doors call what makes them their caller, what brings vectors and what counts turns, and no other'
 );
 select set_eq(
   $$ select name from functions where schema = 'private' and has_function_privilege('anon', oid, 'execute') $$,

@@ -1,5 +1,5 @@
 -- Every column of every table, and what people may do with it in the rows that are theirs. A new column is named here or fails.
-select plan(82);
+select plan(90);
 
 select is(
   actual.verbs,
@@ -8,6 +8,9 @@ select is(
 )
 from (
   values
+    ('private.blocks', 'blocker_id', ''),
+    ('private.blocks', 'blocked_id', ''),
+    ('private.blocks', 'created_at', ''),
     ('private.embedding_queue', 'kind', ''),
     ('private.embedding_queue', 'id', ''),
     ('private.embedding_queue', 'attempts', ''),
@@ -43,6 +46,10 @@ from (
     ('private.search_postings', 'word', ''),
     ('private.search_postings', 'profile_id', ''),
     ('private.search_postings', 'spots', ''),
+    ('private.turn_salts', 'salt', ''),
+    ('private.turn_salts', 'made_on', ''),
+    ('private.turns', 'key', ''),
+    ('private.turns', 'whole_at', ''),
     ('public.conversations', 'id', 'select'),
     ('public.conversations', 'voyager_id', 'select'),
     ('public.conversations', 'local_id', 'select'),
@@ -83,7 +90,8 @@ from (
     ('public.users', 'location', 'select, update'),
     ('public.users', 'role', 'select'),
     ('public.users', 'is_active', 'select'),
-    ('public.users', 'created_at', 'select')
+    ('public.users', 'created_at', 'select'),
+    ('public.users', 'erased_at', 'select')
 ) as expected (name, col, verbs)
 full join (
   select

@@ -79,7 +79,7 @@ select throws_ok(
 );
 select throws_ok(
   $$ select pg_temp.open(null, tests.id_of('ana')) $$,
-  '23502',
-  null,
+  'PT401',
+  'This account no longer exists',
   'an anonymous caller cannot open one'
 );

@@ -1,5 +1,5 @@
 -- Who may hear and speak on which topic, asked as Realtime asks: with a row that nobody else sees.
-select plan(86);
+select plan(92);
 select tests.make_person('ana');
 select tests.make_person('ben');
 select tests.make_person('mallory');
@@ -68,6 +68,16 @@ select is(
   'hear and speak',
   'which the other participant still can'
 );
+
+insert into private.blocks (blocker_id, blocked_id) values (tests.id_of('ana'), tests.id_of('ben'));
+select is(
+  tests.rights(person, topic, by),
+  case when by = 'broadcast' then 'hear' else '' end,
+  format('after ana blocked ben %s cannot speak on %s by %s', person, name, by)
+)
+from topics, unnest(array['ana', 'ben']) as person, unnest(array['broadcast', 'presence']) as by where name = 'typing:THEIRS';
+select is(tests.rights(person, topic, 'broadcast'), 'hear', person || ' still hears what is said of the conversation')
+from topics, unnest(array['ana', 'ben']) as person where name = 'conversation:THEIRS';
 
 select set_eq(
   $$ select policyname::text, cmd, roles::text from pg_policies where schemaname = 'realtime' $$,

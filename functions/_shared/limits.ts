@@ -1,0 +1,48 @@
+import { HTTPException } from 'hono/http-exception'
+import { asWorker } from './database.ts'
+import { refuse } from './problem.ts'
+import { type Rate, type RateName, rateNames, rateOf } from './rates.ts'
+
+// Read as the function starts, so that a bad setting shows there and then.
+const rates = new Map(rateNames.map((name) => [name, rateOf(name, Deno.env.get(name))]))
+
+type Take = (secondsEach: number, burst: number) => Promise<string>
+
+const pass = async (name: RateName, take: Take, orElse: () => void): Promise<void> => {
+  const rate: Rate | null = rates.get(name)!
+  if (!rate) return
+  const wait = await take(rate.seconds / rate.count, rate.burst).then(Number).catch(({ name: kind, code }) => {
+    console.warn(JSON.stringify({ message: 'A limit was not counted', limit: name, kind, code }))
+    orElse()
+    return 0
+  })
+  if (wait === 0) return
+  throw new HTTPException(429, {
+    message: 'Too many requests, please try again later',
+    res: new Response(null, { headers: { 'Retry-After': String(wait) } }),
+  })
+}
+
+// A statement of its own, before the verb's: what the verb then refuses has been counted all the same, and nobody waits for a count longer
+// than it takes to count. Where counting fails, people with a token are let through, for their requests lead back to them.
+const letThrough = () => {}
+
+/** Takes one of somebody's turns, or refuses with 429. */
+export const takeTurn = (name: RateName, who: string): Promise<void> =>
+  pass(name, (each, burst) => asWorker`take_turn(${name}, ${who}, ${each}, ${burst})`, letThrough)
+
+/** As takeTurn, to send a message; one sent before under the same key takes none. */
+export const takeTurnToSend = (account: string, key: string | null): Promise<void> =>
+  pass(
+    'RATE_LIMIT_SEND',
+    (each, burst) => asWorker`take_turn_to_send(${account}, ${key}, ${each}, ${burst})`,
+    letThrough,
+  )
+
+/** As takeTurn, to sign up: where counting fails, nobody does, for there a machine could make accounts without end. */
+export const takeTurnToSignUp = (address: string): Promise<void> =>
+  pass(
+    'RATE_LIMIT_SIGNUP',
+    (each, burst) => asWorker`take_turn(${'RATE_LIMIT_SIGNUP'}, ${address}, ${each}, ${burst})`,
+    () => refuse(503, 'The service is busy, please try again'),
+  )

@@ -1,0 +1,30 @@
+/** How often something may be done: `burst` times at once, and evenly `count` times in so many seconds. */
+export interface Rate {
+  count: number
+  seconds: number
+  burst: number
+}
+
+const defaults = {
+  RATE_LIMIT_SEND: '60/60/10',
+  RATE_LIMIT_OPEN: '20/3600',
+  RATE_LIMIT_SEARCH: '120/60',
+  RATE_LIMIT_SEARCH_ANONYMOUS: '30/60',
+  RATE_LIMIT_SIGNUP: '10/3600',
+}
+
+export type RateName = keyof typeof defaults
+export const rateNames = Object.keys(defaults) as RateName[]
+
+const written = /^([1-9]\d{0,5})\/([1-9]\d{0,5})(?:\/([1-9]\d{0,5}))?$/
+
+/** `60/60` lets the whole count through at once, `60/60/10` ten at once; null is `off`. Throws one line about a value that is neither. */
+export const rateOf = (name: RateName, value: string | undefined): Rate | null => {
+  const text = value || defaults[name]
+  if (text === 'off') return null
+  const [, count, seconds, burst = count] = written.exec(text) ?? []
+  if (!count || Number(burst) > Number(count)) {
+    throw new Error(`${name} is "${text}", and must be count/seconds, count/seconds/burst or off`)
+  }
+  return { count: Number(count), seconds: Number(seconds), burst: Number(burst) }
+}

@@ -1,0 +1,181 @@
+-- Privacy: what a person gets of all they have here, and what is left when they go.
+create function api.export_me(place jsonb)
+returns text
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  -- A piece is at most this many messages, 10 MB of the longest there can be.
+  room integer := 500;
+  at_conversation constant bigint := coalesce((place ->> 'conversation')::bigint, 0);
+  seen bigint := (place ->> 'message')::bigint;
+  separator text := case when place is null then '' else ',' end;
+  pieces text[] := array[]::text[];
+  entry record;
+  page record;
+begin
+  if place is null then
+    select array[left(
+      json_build_object(
+        'exported_at', private.iso(now()),
+        'user', json_build_object(
+          'id', users.id,
+          'name', users.name,
+          'email', users.email,
+          'bio', users.bio,
+          'location', users.location,
+          'role', users.role,
+          'is_active', users.is_active,
+          'createdAt', private.iso(users.created_at)
+        ),
+        'profile', json_build_object(
+          'id', profiles.id,
+          'user_id', profiles.user_id,
+          'first_name', profiles.first_name,
+          'last_name', profiles.last_name,
+          'age', profiles.age,
+          'biography', profiles.biography,
+          'country', profiles.country,
+          'city', profiles.city,
+          'image_url', profiles.image_url,
+          'is_searchable', profiles.is_searchable
+        ),
+        'interests', private.interests_of(profiles.id),
+        'blocks', private.my_blocks()
+      )::text,
+      -1
+    ) || ',"conversations":[']
+    into pieces
+    from public.users
+    join public.profiles on profiles.user_id = users.id
+    where users.id = (select private.my_id());
+  end if;
+
+  for entry in
+    select
+      conversations.id,
+      voyager.id as voyager_id,
+      voyager.name as voyager_name,
+      local.name as local_name,
+      json_build_object(
+        'id', conversations.id,
+        'voyager_id', conversations.voyager_id,
+        'local_id', conversations.local_id,
+        'Voyager', json_build_object('id', voyager.id, 'name', voyager.name, 'email', voyager.email),
+        'Local', json_build_object('id', local.id, 'name', local.name, 'email', local.email),
+        'Reservations', private.reservations_of(conversations.id),
+        'createdAt', private.iso(conversations.created_at)
+      )::text as body
+    from public.conversations
+    join private.my_partners() as voyager on voyager.id = conversations.voyager_id
+    join private.my_partners() as local on local.id = conversations.local_id
+    where conversations.id >= at_conversation
+    order by conversations.id
+  loop
+    if entry.id > at_conversation or seen is null then
+      if room <= 0 then
+        perform private.tell_door(jsonb_build_object('place', jsonb_build_object('conversation', entry.id)));
+        return array_to_string(pieces, '');
+      end if;
+      pieces := pieces || (separator || left(entry.body, -1) || ',"messages":[');
+      seen := 0;
+      room := room - 1;
+    end if;
+    separator := ',';
+    select
+      string_agg(
+        private.message_body(
+          message, case message.user_id when entry.voyager_id then entry.voyager_name else entry.local_name end
+        )::text,
+        ','
+        order by message.id
+      ) as bodies,
+      count(*) as length,
+      max(message.id) as last_id
+    into page
+    from (
+      select *
+      from public.messages
+      where conversation_id = entry.id and id > seen
+      order by id
+      limit room + 1
+    ) as message;
+    pieces := pieces || (case when seen > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
+    if page.length > room then
+      perform private.tell_door(
+        jsonb_build_object('place', jsonb_build_object('conversation', entry.id, 'message', page.last_id))
+      );
+      return array_to_string(pieces, '');
+    end if;
+    pieces := pieces || ']}'::text;
+    room := room - page.length;
+  end loop;
+  return array_to_string(pieces || ']}'::text, '');
+end
+$$;
+comment on function api.export_me(jsonb) is
+  'All that the caller gave and did, and what they were written, as they see it: a piece of one JSON document, the first where the place is
+null. Tells the door the place of the next while there is one. In pieces, so that a long history needs no more memory than a short one.';
+grant execute on function api.export_me(jsonb) to edge_functions;
+
+create function private.erase_person(person bigint)
+returns boolean
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  account constant uuid := (select auth_id from public.users where id = person);
+  profile bigint;
+begin
+  -- In the order in which others take these locks: Auth its account first, whoever changes a profile then that.
+  perform from auth.users where id = account for update;
+  select id into profile from public.profiles where user_id = person for update;
+  update public.users
+  set
+    name = 'Deleted user',
+    email = '',
+    bio = null,
+    location = null,
+    role = 'user',
+    is_active = false,
+    auth_id = null,
+    erased_at = now()
+  where id = person and erased_at is null;
+  if not found then
+    return false;
+  end if;
+  -- With it go its interests and its entry in the search; the context went as the account became inactive.
+  delete from public.profiles where id = profile;
+  delete from private.embedding_queue where (kind, id) in (('profile', profile), ('context', person));
+  delete from private.blocks where person in (blocker_id, blocked_id);
+  delete from private.receipts using public.messages where messages.id = message_id and messages.user_id = person;
+  -- With it go its sessions, their refresh tokens and its identities.
+  delete from auth.users where id = account;
+  begin
+    delete from auth.flow_state where user_id = account;
+    delete from auth.audit_log_entries
+    where payload ->> 'actor_id' = account::text or payload -> 'traits' ->> 'user_id' = account::text;
+  exception
+    -- Auth's log has no index for this and may be somebody else's. Whatever it keeps, the person is gone from here.
+    when undefined_table or undefined_column or insufficient_privilege or query_canceled then
+      raise warning 'Auth''s log was left as it is: %', sqlstate;
+  end;
+  return true;
+end
+$$;
+comment on function private.erase_person(bigint) is
+  'Takes out whatever is about a person, their log-in with it, in one transaction or not at all; false where that was done before. What they
+wrote to others stays theirs, from "Deleted user". Definer, because it reaches into Auth. Admins call it in the SQL editor.';
+
+create function api.erase_me()
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  if not private.erase_person(private.my_id()) then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
+  return to_json(true);
+end
+$$;
+comment on function api.erase_me() is
+  'Erases the caller. Of two who ask at once, one is told that there is no such account. Definer, as erase_person.';
+grant execute on function api.erase_me() to edge_functions;

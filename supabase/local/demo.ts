@@ -1,0 +1,77 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { Hono } from 'hono'
+import { secureHeaders } from 'hono/secure-headers'
+import type { Config } from '../../demo/config.ts'
+import { logInsForPage } from './demo_people.ts'
+import type { Keys, Settings } from './settings.ts'
+
+const folder = new URL('../../demo/', import.meta.url)
+const read = (name: string) => readFile(new URL(name, folder), 'utf8')
+
+/** One script of the page's sources and what they import. The bundler is loaded only when somebody looks at the page. */
+const bundle = async (): Promise<string> => {
+  const { build } = await import('rolldown')
+  const { output: [script] } = await build({
+    input: fileURLToPath(new URL('main.ts', folder)),
+    platform: 'browser',
+    tsconfig: false,
+    write: false,
+    logLevel: 'silent',
+    output: { format: 'esm', minify: true, codeSplitting: false },
+  })
+  return script.code
+}
+
+/** Nothing but the page's own files and this server; the address of its socket is named because not every browser sees it in 'self'. */
+const policy = (host: string): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    `connect-src 'self' ws://${host} wss://${host}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+  ].join('; ')
+
+/** A page to play with the demo world in: two people side by side. */
+export const demo = (settings: Settings, keys: Keys, make = bundle) => {
+  let script: Promise<string> | null = null
+  const bundled = () =>
+    script ??= make().catch((error) => {
+      script = null
+      throw error
+    })
+
+  const page = new Hono()
+  page.use(secureHeaders({ strictTransportSecurity: false }))
+  page.use(async (c, next) => {
+    await next()
+    c.header('Content-Security-Policy', policy(new URL(c.req.url).host))
+    c.header('Cache-Control', 'no-store')
+  })
+  page.onError((error, c) => {
+    console.error(JSON.stringify({ path: c.req.path, name: error.name, message: error.message }))
+    return c.text(`The demo page could not be built, everything else works: ${error.message}\n`, 500)
+  })
+  page.get('/', async (c) => {
+    // A page whose script cannot be made is no page.
+    await bundled()
+    return c.html(await read('index.html'))
+  })
+  page.get('/main.js', async (c) => c.body(await bundled(), 200, { 'Content-Type': 'text/javascript; charset=utf-8' }))
+  page.get(
+    '/style.css',
+    async (c) => c.body(await read('style.css'), 200, { 'Content-Type': 'text/css; charset=utf-8' }),
+  )
+  page.get('/icon.svg', async (c) => c.body(await read('icon.svg'), 200, { 'Content-Type': 'image/svg+xml' }))
+  page.get('/config.json', (c) => {
+    const config: Config = { publishableKey: keys.publishableKey, logIns: logInsForPage(settings) }
+    return c.json(config)
+  })
+  page.all('*', (c) => c.text('There is no such page\n', 404))
+  return page
+}

@@ -1,0 +1,104 @@
+-- How long a statement of the doors may take.
+alter role edge_functions set statement_timeout = '5s';
+
+-- Limits: how often somebody may do a thing. A row for each person or address and thing, and in it one moment: when all their turns will be
+-- back (the generic cell rate algorithm). Unlogged, because a count is worth no write to disk and is to be in no backup: after a crash
+-- everybody starts anew.
+create unlogged table private.turns (
+  key bytea primary key,
+  whole_at timestamptz not null
+) with (fillfactor = 50);
+comment on table private.turns is
+  'Who took turns lately, under a hash that nobody can undo once the salt is gone. A row whose moment has passed says nothing any more.';
+alter table private.turns enable row level security;
+
+create unlogged table private.turn_salts (
+  salt text not null,
+  made_on date primary key default current_date
+);
+comment on table private.turn_salts is
+  'What addresses are hashed with, made anew every day: without it, all addresses there are could be tried. Then every count starts anew.';
+alter table private.turn_salts enable row level security;
+
+create function private.turn_key(kind text, who text)
+returns bytea
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  todays text := (select salt from private.turn_salts where made_on = current_date);
+begin
+  if todays is null then
+    delete from private.turn_salts where made_on < current_date;
+    insert into private.turn_salts (salt)
+    values (gen_random_uuid()::text || gen_random_uuid()::text)
+    on conflict do nothing;
+    select salt into strict todays from private.turn_salts where made_on = current_date;
+  end if;
+  return sha256(convert_to(concat_ws(' ', todays, kind, who), 'utf8'));
+end
+$$;
+comment on function private.turn_key(text, text) is
+  'Under what a person''s or an address''s turns are kept today. Definer, because nobody reads the salt.';
+
+create function private.forget_turns()
+returns void
+language sql volatile security definer set search_path = ''
+as $$
+  delete from private.turns
+  where key in (select key from private.turns where whole_at < clock_timestamp() for update skip locked)
+$$;
+comment on function private.forget_turns() is
+  'Drops the rows that say nothing any more, and waits for nobody. Definer, because the doors hold no right on them.';
+
+create function private.take_turn(kind text, who text, seconds_each double precision, burst integer)
+returns json
+language plpgsql volatile security definer
+set search_path = ''
+-- Who waits longer than this for a count is let through without.
+set lock_timeout = '250ms'
+as $$
+declare
+  gap constant interval := make_interval(secs => seconds_each);
+  mine constant bytea := private.turn_key(kind, who);
+  free_at timestamptz;
+begin
+  -- Every hundredth tidies up, which keeps the table a hundred rows from what it must hold.
+  if random() < 0.01 then
+    perform private.forget_turns();
+  end if;
+  insert into private.turns as turn (key, whole_at)
+  values (mine, clock_timestamp() + gap)
+  -- By the clock once the row is held, so that of many at once neither one too many nor one too few gets in.
+  on conflict (key) do update set whole_at = greatest(turn.whole_at, clock_timestamp()) + gap
+  where turn.whole_at <= clock_timestamp() + gap * (burst - 1);
+  if found then
+    return to_json(0);
+  end if;
+  select whole_at - gap * (burst - 1) into free_at from private.turns where key = mine;
+  return to_json(greatest(1, ceil(extract(epoch from free_at - clock_timestamp()))));
+end
+$$;
+comment on function private.take_turn(text, text, double precision, integer) is
+  'Takes one of the turns somebody has for a thing: a burst at once, and one more for every so many seconds. 0, or how many seconds to wait
+for the next; a refusal takes nothing. Definer, because the doors hold no right on the counts.';
+grant execute on function private.take_turn(text, text, double precision, integer) to edge_functions;
+
+create function private.take_turn_to_send(account uuid, key uuid, seconds_each double precision, burst integer)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  if key is not null and exists (
+    select
+    from public.messages
+    join public.users on users.id = messages.user_id
+    where users.auth_id = account and messages.client_id = key
+  ) then
+    return to_json(0);
+  end if;
+  return private.take_turn('send', account::text, seconds_each, burst);
+end
+$$;
+comment on function private.take_turn_to_send(uuid, uuid, double precision, integer) is
+  'As take_turn, for messages: one that was sent before under the same key is no new one, and takes no turn. Definer, as take_turn.';
+grant execute on function private.take_turn_to_send(uuid, uuid, double precision, integer) to edge_functions;

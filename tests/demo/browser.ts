@@ -1,0 +1,82 @@
+import { existsSync } from 'node:fs'
+import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core'
+
+const place = process.env.CHROMIUM || '/usr/bin/chromium'
+export const hasBrowser = existsSync(place)
+if (!hasBrowser) {
+  const missing = `There is no Chromium at ${place}: install it, or say in CHROMIUM where it is`
+  if (process.env.REQUIRE_CHROMIUM) throw new Error(missing)
+  console.warn(`The demo page is not tested. ${missing}`)
+}
+
+export const openBrowser = (): Promise<Browser> =>
+  chromium.launch({
+    executablePath: place,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  })
+
+/** The page, and what went wrong on it or left for elsewhere. */
+export interface Visit {
+  page: Page
+  faults: string[]
+  /** Requests and sockets to other origins. */
+  strays: string[]
+}
+
+/** A fresh visitor. `refusals` are answers of the service that the browser writes into its console by itself. */
+export const visit = async (
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+  refusals: number[] = [],
+): Promise<Visit> => {
+  const page = await (await browser.newContext({ viewport: { width: 1360, height: 820 }, ...options })).newPage()
+  page.setDefaultTimeout(20_000)
+  const { host } = new URL(url)
+  const faults: string[] = []
+  const strays: string[] = []
+  const expected = refusals.map((status) => `server responded with a status of ${status}`)
+  page.on('console', (message) => {
+    const isExpected = expected.some((words) => message.text().includes(words))
+    if (['error', 'warning'].includes(message.type()) && !isExpected) faults.push(message.text())
+  })
+  page.on('pageerror', (error) => faults.push(error.message))
+  const leave = (address: string) => new URL(address).host === host || strays.push(address)
+  page.on('request', (request) => leave(request.url()))
+  page.on('websocket', (socket) => leave(socket.url()))
+  await page.goto(url)
+  return { page, faults, strays }
+}
+
+export const pane = (page: Page, which: 'First' | 'Second' | 'Only'): Locator =>
+  page.getByRole('region', { name: `${which} person` })
+
+/** Logs in whoever is prefilled, and waits until they hear what happens. */
+export const logIn = async (side: Locator): Promise<void> => {
+  await side.getByRole('button', { name: 'Log in', exact: true }).click()
+  await side.locator('.status', { hasText: 'live' }).waitFor()
+}
+
+export const openWith = async (side: Locator, name: string): Promise<void> => {
+  await side.locator('.entry', { hasText: name }).click()
+  await side.locator('.message').first().waitFor()
+}
+
+export const say = async (side: Locator, words: string): Promise<void> => {
+  await side.getByRole('textbox', { name: 'Message to' }).fill(words)
+  await side.getByRole('textbox', { name: 'Message to' }).press('Enter')
+}
+
+/** What the messages of a pane say, from the one that says this. */
+export const saidSince = async (side: Locator, first: string): Promise<string[]> => {
+  const all = await side.locator('.message .content').allTextContents()
+  return all.slice(all.indexOf(first))
+}

@@ -1,0 +1,269 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { type Answer, asAdmin, call, converse, dataApi, freshEmail, type Person, say, signUp } from '../tools/people.ts'
+import { madeUpCity, namesOf, searchIn } from '../tools/search.ts'
+import { startStack, stopStack, testKeys } from '../tools/stack.ts'
+
+const told = ({ status, body }: Answer) => ({ status, body })
+const refused = (status: number) => ({ status, body: { error: expect.any(String) } })
+const erase = (who: Person) => who.call('DELETE', '/users/me')
+
+let ana: Person, ben: Person
+let conversation: number
+beforeEach(async () => {
+  ;[ana, ben] = await Promise.all([signUp('Ana', { bio: 'Sea', is_searchable: true }), signUp('Ben')])
+  conversation = await converse(ana, ben)
+  await say(ana, conversation, 'From Ana')
+  await say(ben, conversation, 'From Ben')
+})
+
+test('who erases themselves is gone: their tokens, their log-in and their profile', async () => {
+  const { body: session } = await call('POST', '/auth/login', { email: ana.email, password: ana.password })
+  const seen = await call('GET', `/users/${ana.profileId}`)
+  expect({ status: seen.status, cached: seen.headers.get('Cache-Control') })
+    .toEqual({ status: 200, cached: 'public, max-age=3600' })
+
+  const { status, text } = await erase(ana)
+  expect({ status, text }).toEqual({ status: 204, text: '' })
+  expect(told(await erase(ana))).toEqual(refused(401))
+  for (
+    const [method, path, body] of [
+      ['GET', '/users/me'],
+      ['GET', '/users/me/export'],
+      ['GET', '/users/me/blocks'],
+      ['PUT', `/users/me/blocks/${ben.id}`],
+      ['DELETE', `/users/me/blocks/${ben.id}`],
+      ['PATCH', '/users/profile', { name: 'Back' }],
+      ['PUT', '/users/profile/interests', { interest_ids: [] }],
+      ['PATCH', '/users/searchable', { is_searchable: true }],
+      ['GET', '/conversations'],
+      ['GET', '/conversations/unread'],
+      ['GET', `/conversations/${conversation}`],
+      ['GET', `/conversations/${conversation}/messages`],
+      ['POST', '/conversations', { other_user_id: ben.id }],
+      ['POST', `/conversations/${conversation}/messages`, { content: 'Hello?' }],
+      ['PATCH', `/conversations/${conversation}/messages/1/read`],
+      ['POST', `/conversations/${conversation}/read`, { up_to_message_id: 1 }],
+    ] as const
+  ) {
+    for (const token of [ana.token, session.access_token]) {
+      const answer = await call(method, path, body, { token })
+      expect({ path, ...told(answer) }).toEqual({ path, ...refused(401) })
+      expect(answer.headers.get('WWW-Authenticate')).toContain('invalid_token')
+    }
+  }
+  expect(told(await call('POST', '/auth/refresh', { refresh_token: session.refresh_token }))).toEqual(refused(401))
+  expect(told(await call('POST', '/auth/login', { email: ana.email, password: ana.password }))).toEqual(refused(401))
+  for (const table of ['users', 'profiles', 'conversations', 'messages']) {
+    expect((await dataApi(ana.token, 'GET', table)).body ?? []).not.toContainEqual(expect.anything())
+  }
+
+  const tag = seen.headers.get('ETag')!
+  for (const headers of [{}, { 'If-None-Match': tag }] as Record<string, string>[]) {
+    const after = await call('GET', `/users/${ana.profileId}`, undefined, { headers })
+    expect(told(after)).toEqual(refused(404))
+    expect(after.headers.get('Cache-Control')).toBe('no-store')
+  }
+})
+
+test('their partner keeps the conversation and what was said, with nobody', async () => {
+  await erase(ana)
+  const [listed] = (await ben.call('GET', '/conversations')).body
+  expect(listed).toMatchObject({ id: conversation, Voyager: { id: ana.id, name: 'Deleted user', email: '' } })
+  const { body } = await ben.call('GET', `/conversations/${conversation}/messages?order=asc`)
+  expect(body).toMatchObject([
+    { content: 'From Ana', Sender: { id: ana.id, name: 'Deleted user' } },
+    { content: 'From Ben', Sender: { id: ben.id, name: 'Ben' } },
+  ])
+  expect((await ben.call('GET', `/conversations/${conversation}`)).body.Voyager.name).toBe('Deleted user')
+  expect((await ben.call('GET', '/users/me/export')).text).not.toContain(ana.email)
+  expect(told(await (await signUp('Cleo')).call('POST', '/conversations', { other_user_id: ana.id })))
+    .toEqual(refused(404))
+})
+
+test('they are in no search any more', async () => {
+  const city = madeUpCity('Goneville')
+  await ana.call('PATCH', '/users/profile', { city, name: 'Findable', biography: 'I climb mountains' })
+  const find = searchIn(city)
+  expect(namesOf(await find())).toEqual(['Findable'])
+  await erase(ana)
+  for (const parameters of [{}, { q: 'Findable' }, { q: 'climb mountains' }] as Record<string, string>[]) {
+    expect((await find(parameters)).body.estimatedTotalHits).toBe(0)
+  }
+  // Their own token makes them nobody there, as any bad token does.
+  expect((await find({}, ana.token)).status).toBe(200)
+})
+
+test('nobody else is touched, and they are in no list of blocks', async () => {
+  const cleo = await signUp('Cleo')
+  await cleo.call('PUT', `/users/me/blocks/${ana.id}`)
+  await cleo.call('PUT', `/users/me/blocks/${ben.id}`)
+  const before = await ben.call('GET', '/users/me')
+  await erase(ana)
+  expect(told(await ben.call('GET', '/users/me'))).toEqual(told(before))
+  expect((await cleo.call('GET', '/users/me/blocks')).body).toMatchObject([{ user_id: ben.id }])
+  expect(told(await cleo.call('PUT', `/users/me/blocks/${ana.id}`))).toEqual(refused(404))
+})
+
+test('their address signs up again, as somebody new', async () => {
+  await erase(ana)
+  const { status, body } = await call('POST', '/auth/signup', {
+    email: ana.email,
+    password: 'another horse',
+    name: 'New',
+  })
+  expect({ status, name: body.user.name }).toEqual({ status: 201, name: 'New' })
+  expect(body.user.id).not.toBe(ana.id)
+  expect((await call('GET', '/conversations', undefined, { token: body.access_token })).body).toEqual([])
+  expect((await call('GET', '/users/me', undefined, { token: ana.token })).status).toBe(401)
+})
+
+test('of many who erase one account at once, one does', async () => {
+  const answers = await Promise.all(Array.from({ length: 8 }, () => erase(ana)))
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([204, ...Array<number>(7).fill(401)])
+})
+
+test('nobody erases without a token, or deactivated', async () => {
+  expect(told(await call('DELETE', '/users/me'))).toEqual(refused(401))
+  await asAdmin('PATCH', `users?id=eq.${ana.id}`, { is_active: false })
+  expect(told(await erase(ana))).toEqual(refused(403))
+  await asAdmin('PATCH', `users?id=eq.${ana.id}`, { is_active: true })
+  expect((await ana.call('GET', '/users/me')).body.name).toBe('Ana')
+})
+
+test('not even an admin gives an erased account a name again', async () => {
+  await erase(ana)
+  for (
+    const fields of [{ name: 'Ana' }, { email: ana.email }, { bio: 'Sea' }, { location: 'Sea' }, { is_active: true }]
+  ) {
+    await expect(asAdmin('PATCH', `users?id=eq.${ana.id}`, fields)).rejects.toThrow('an erased account holds nothing')
+  }
+})
+
+test('who hides is refused at once, also to whoever has the old ETag', async () => {
+  const tag = (await call('GET', `/users/${ana.profileId}`)).headers.get('ETag')!
+  const again = () => call('GET', `/users/${ana.profileId}`, undefined, { headers: { 'If-None-Match': tag } })
+  expect((await again()).status).toBe(304)
+  await ana.call('PATCH', '/users/profile', { city: 'Elsewhere' })
+  expect((await again()).status).toBe(200)
+  await ana.call('PATCH', '/users/searchable', { is_searchable: false })
+  const hidden = await again()
+  expect({ ...told(hidden), cached: hidden.headers.get('Cache-Control') })
+    .toEqual({ ...refused(403), cached: 'no-store' })
+})
+
+describe('whatever they gave', () => {
+  const DATA_DIR = mkdtempSync(join(tmpdir(), 'stack-'))
+  afterAll(() => rmSync(DATA_DIR, { recursive: true, force: true }))
+  const databaseUrl = process.env.TEST_DATABASE_URL
+  const env: Record<string, string> = databaseUrl ? { DATABASE_URL: databaseUrl } : { DATA_DIR }
+  const mark = `${process.pid}x${Date.now()}`
+  const canary = (word: string) => `${word}${mark}`
+
+  const within = async <Result>(work: (base: string) => Promise<Result>): Promise<Result> => {
+    const { base, process: stack } = await startStack(env)
+    try {
+      return await work(base)
+    } finally {
+      await stopStack(stack)
+    }
+  }
+  const scan = async (words: string[]): Promise<{ table: string; column: string; word: string }[]> => {
+    const args = ['run', '-A', 'tests/tools/scan.ts', ...words]
+    const { stdout } = await promisify(execFile)('node_modules/.bin/deno', args, { env: { ...process.env, ...env } })
+    return JSON.parse(stdout.trim().split('\n').at(-1)!)
+  }
+
+  test(
+    'is in no column of any table afterwards, in ours or in those of Auth, but what they wrote to others',
+    async () => {
+      const mail = (word: string) => `${canary(word)}@example.com`
+      const given = {
+        name: canary('name'),
+        bio: `A ${canary('bio')}`,
+        location: canary('location'),
+        first_name: canary('first'),
+        last_name: canary('last'),
+        biography: `Likes ${canary('biography')} and ${canary('more')}, "${canary('quoted')}".`,
+        city: canary('city'),
+        country: canary('country'),
+        image_url: `https://${canary('host')}.example.com/${canary('path')}?${canary('query')}`,
+      }
+      const kept = canary('written')
+      const account = { email: mail('first-address'), password: canary('password') }
+      let token = ''
+      let talk = 0
+      await within(async (base) => {
+        const origin = new URL(base).origin
+        const ask = async (method: string, path: string, body?: unknown, headers = {}) => {
+          const answer = await call(method, path.startsWith('/auth/v1') ? origin + path : base + path, body, {
+            headers: { apikey: testKeys.publishableKey, ...headers },
+            token,
+          })
+          expect({ path, ok: answer.status < 300 }).toEqual({ path, ok: true })
+          return answer.body
+        }
+        // Straight to Auth, as supabase-js does, which takes more than the doors do.
+        const data = { name: canary('old-name'), nickname: canary('nickname'), profile: { bio: canary('old-bio') } }
+        token = (await ask('POST', '/auth/v1/signup', { ...account, data })).access_token
+        const { body: partner } = await call('POST', `${base}/auth/signup`, {
+          email: freshEmail(),
+          password: account.password,
+          name: 'Partner',
+        })
+        const { id } = await ask('POST', '/conversations', { other_user_id: partner.user.id })
+        talk = id
+        // Under a name that changes afterwards: what was answered first keeps it.
+        await ask('POST', `/conversations/${id}/messages`, { content: kept, client_id: crypto.randomUUID() })
+        await ask('PATCH', '/users/profile', { ...given, is_searchable: true, interest_ids: [1, 2] })
+        const { body: other } = await call('POST', `${base}/users`, { email: freshEmail(), name: 'Other' })
+        await ask('PUT', `/users/me/blocks/${other.id}`)
+        await ask('POST', '/auth/login', account, { 'User-Agent': canary('browser') })
+        await ask('PUT', '/auth/v1/user', { data: { motto: canary('motto') } })
+        await ask('PUT', '/auth/v1/user', { email: mail('second-address') })
+        await ask('POST', '/auth/recover', { email: account.email })
+        await ask('GET', `/users/search?q=${canary('sought')}`, undefined, { 'X-Forwarded-For': canary('from') })
+      })
+
+      const words = [
+        ...['name', 'old-name', 'bio', 'old-bio', 'location', 'first', 'last', 'biography', 'more', 'quoted', 'city'],
+        ...['country', 'host', 'path', 'query', 'first-address', 'second-address', 'nickname', 'motto', 'password'],
+        ...['browser', 'sought', 'from'],
+      ].map(canary)
+      const before = await scan([...words, kept])
+      const found = new Set(before.map(({ word }) => word))
+      // Some are kept nowhere at all; the others show that the scan is awake, and where.
+      const nowhere = ['password', 'browser', 'sought', 'from'].map(canary)
+      expect(words.filter((word) => !found.has(word)).toSorted()).toEqual(nowhere.toSorted())
+      const tables = new Set(before.map(({ table }) => table))
+      for (
+        const table of [
+          ...['public.users', 'public.profiles', 'public.messages', 'private.receipts', 'private.search_entries'],
+          ...['private.search_postings', 'private.search_lexicon', 'auth.users', 'auth.audit_log_entries'],
+        ]
+      ) expect(tables).toContain(table)
+
+      await within(async (base) => {
+        // Messages under way leave no name behind either.
+        const sends = Array.from(
+          { length: 10 },
+          () =>
+            call('POST', `${base}/conversations/${talk}/messages`, { content: 'Bye', client_id: crypto.randomUUID() }, {
+              token,
+            }),
+        )
+        const erasing = call('DELETE', `${base}/users/me`, undefined, { token })
+        const [erased, ...sent] = await Promise.all([erasing, ...sends])
+        expect(erased!.status).toBe(204)
+        for (const { status } of sent) expect([201, 401, 404]).toContain(status)
+      })
+      expect(await scan(words)).toEqual([])
+      expect(await scan([kept])).toEqual([{ table: 'public.messages', column: 'content', word: kept }])
+    },
+    240_000,
+  )
+})

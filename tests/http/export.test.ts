@@ -1,0 +1,158 @@
+import { beforeAll, describe, expect, inject, test } from 'vitest'
+import { type Answer, asAdmin, call, converse, type Person, say, seededInterests, signUp } from '../tools/people.ts'
+
+const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+const take = (who: Person): Promise<Answer> => who.call('GET', '/users/me/export')
+
+let ana: Person, ben: Person
+beforeAll(async () => {
+  ;[ana, ben] = await Promise.all([signUp('Ana'), signUp('Ben')])
+})
+
+test('somebody who did nothing yet gets what they gave', async () => {
+  const { body } = await take(ben)
+  const { body: me } = await ben.call('GET', '/users/me')
+  const { Profile: { Interests: _, ...profile }, ...user } = me
+  expect(body).toEqual({
+    exported_at: timestamp,
+    user: { ...user, createdAt: timestamp },
+    profile,
+    interests: [],
+    blocks: [],
+    conversations: [],
+  })
+  expect(Math.abs(Date.now() - Date.parse(body.exported_at))).toBeLessThan(60_000)
+})
+
+test('it is a file to keep, and for no cache', async () => {
+  const { status, headers } = await take(ben)
+  expect(status).toBe(200)
+  expect(headers.get('Content-Type')).toBe('application/json')
+  expect(headers.get('Content-Disposition')).toMatch(/^attachment; filename="[\w.-]+\.json"$/)
+  expect(headers.get('Cache-Control')).toContain('no-store')
+  const head = await ben.call('HEAD', '/users/me/export')
+  expect({ status: head.status, text: head.text }).toEqual({ status: 200, text: '' })
+})
+
+test('without a token, or deactivated, nobody gets anything', async () => {
+  expect((await call('GET', '/users/me/export')).status).toBe(401)
+  const gone = await signUp('Gone')
+  await asAdmin('PATCH', `users?id=eq.${gone.id}`, { is_active: false })
+  const { status, body } = await take(gone)
+  expect({ status, body }).toEqual({ status: 403, body: { error: expect.any(String) } })
+})
+
+test('somebody gets all of theirs, what they received and what was arranged, and nothing of anybody else', async () => {
+  const interests = (await seededInterests()).slice(0, 2)
+  const person = {
+    first_name: 'Zoë',
+    last_name: 'N',
+    age: 34,
+    biography: 'Walks "far"\\ 🚶',
+    country: 'PT',
+    city: 'Faro',
+  }
+  const shown = { ...person, image_url: 'https://example.com/z.png', is_searchable: true }
+  const zoe = await signUp('Zoë', { bio: 'Sea', location: 'By it', ...shown })
+  await zoe.call('PUT', '/users/profile/interests', { interest_ids: interests.map(({ id }) => id) })
+  const [first, second] = [await converse(zoe, ana), await converse(ben, zoe)]
+  const others = await converse(ana, ben)
+  await say(ana, others, 'Secret between Ana and Ben')
+  const attachment = { url: 'a/b.png', name: 'b.png', mime_type: 'image/png', size: 5 }
+  const sent = [
+    await say(zoe, first, 'Hello, "Ana"\n]}'),
+    await say(ana, first, 'Hello back'),
+    (await zoe.call('POST', `/conversations/${first}/messages`, { content: '', attachment })).body,
+  ]
+  const reservation = { title: 'Walk', price: 12.5, date: '2027-01-01T10:00:00.000Z', status: 'accepted' }
+  const { body: [made] } = await asAdmin('POST', 'reservations', { ...reservation, conversation_id: second })
+  await zoe.call('PUT', `/users/me/blocks/${ben.id}`)
+
+  const { body } = await take(zoe)
+  const contact = ({ id, name, email }: Person) => ({ id, name, email })
+  const pair = (id: number, voyager: Person, local: Person) => ({
+    id,
+    voyager_id: voyager.id,
+    local_id: local.id,
+    Voyager: contact(voyager),
+    Local: contact(local),
+    createdAt: timestamp,
+  })
+  expect(body).toEqual({
+    exported_at: timestamp,
+    user: {
+      ...contact(zoe),
+      bio: 'Sea',
+      location: 'By it',
+      role: 'user',
+      is_active: true,
+      createdAt: timestamp,
+    },
+    profile: { id: zoe.profileId, user_id: zoe.id, ...shown },
+    interests: interests.toSorted((one, other) => one.name < other.name ? -1 : 1),
+    blocks: [{ user_id: ben.id, name: 'Ben', createdAt: timestamp }],
+    conversations: [
+      { ...pair(first, zoe, ana), Reservations: [], messages: sent },
+      { ...pair(second, ben, zoe), Reservations: [{ ...reservation, id: made.id }], messages: [] },
+    ],
+  })
+})
+
+describe('a long history', () => {
+  const fill = async (conversation: number, senders: Person[], length: number) => {
+    const rows = Array.from({ length }, (_, index) => ({
+      conversation_id: conversation,
+      user_id: senders[index % senders.length]!.id,
+      content: `${index} ${'å'.repeat(200)}`,
+    }))
+    for (let at = 0; at < length; at += 1000) await asAdmin('POST', 'messages', rows.slice(at, at + 1000))
+  }
+
+  test('comes whole, in order, each message once, wherever it is cut', async () => {
+    const writer = await signUp('Writer')
+    const lengths = [0, 498, 0, 500, 501, 499, 0, 1, 2500, 0]
+    const conversations = []
+    for (const length of lengths) {
+      const partner = await signUp('Partner')
+      const id = await converse(writer, partner)
+      await fill(id, [writer, partner], length)
+      conversations.push(id)
+    }
+    const { status, body } = await take(writer)
+    expect(status).toBe(200)
+    expect(body.conversations.map(({ id }: { id: number }) => id)).toEqual(conversations)
+    for (const [index, { messages }] of body.conversations.entries()) {
+      const numbers = messages.map(({ content }: { content: string }) => parseInt(content))
+      expect(numbers).toEqual(Array.from({ length: lengths[index]! }, (_, number) => number))
+      const names = messages.map(({ Sender }: { Sender: { name: string } }) => Sender.name)
+      expect(names).toEqual(numbers.map((number: number) => number % 2 ? 'Partner' : 'Writer'))
+    }
+  })
+
+  test('of hundreds of conversations without a word comes whole, too', async () => {
+    const host = await signUp('Host')
+    const emails = Array.from({ length: 600 }, (_, index) => ({ name: 'Guest', email: `g${index}.${host.email}` }))
+    const { body: guests } = await asAdmin('POST', 'users', emails)
+    const pairs = guests.map(({ id }: { id: number }) => ({ voyager_id: id, local_id: host.id }))
+    await asAdmin('POST', 'conversations', pairs)
+    const { body } = await take(host)
+    expect(new Set(body.conversations.map(({ voyager_id }: { voyager_id: number }) => voyager_id)).size).toBe(600)
+    for (const { messages } of body.conversations) expect(messages).toEqual([])
+  })
+
+  test('that nobody reads to its end holds up nobody', async () => {
+    const slow = await signUp('Slow')
+    const conversation = await converse(slow, await signUp('Partner'))
+    await fill(conversation, [slow], 4000)
+    const headers = { Authorization: `Bearer ${slow.token}` }
+    const left = await Promise.all(Array.from({ length: 10 }, async () => {
+      const response = await fetch(`${inject('stack').base}/users/me/export`, { headers })
+      const reader = response.body!.getReader()
+      await reader.read()
+      return reader
+    }))
+    expect((await ana.call('GET', '/users/me')).status).toBe(200)
+    await Promise.all(left.map((reader) => reader.cancel()))
+    expect((await take(slow)).body.conversations[0].messages).toHaveLength(4000)
+  })
+})

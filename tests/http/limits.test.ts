@@ -1,0 +1,238 @@
+import type { ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import postgres from 'postgres'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Answer, call, freshEmail } from '../tools/people.ts'
+import { startStack, stopStack, testKeys } from '../tools/stack.ts'
+
+const databaseUrl = process.env.TEST_DATABASE_URL
+const password = 'correct horse'
+const rates = {
+  RATE_LIMIT_SEND: '30/6000/5',
+  RATE_LIMIT_OPEN: '3/6000',
+  RATE_LIMIT_SEARCH: '2/4',
+  RATE_LIMIT_SEARCH_ANONYMOUS: '4/6000',
+  RATE_LIMIT_SIGNUP: '2/6000',
+  // The test is the proxy before the gateway, so that it can come from wherever it likes.
+  TRUSTED_PROXIES: '2',
+}
+
+let base: string
+let stack: ChildProcess
+beforeAll(async () => {
+  const started = await startStack({ ...rates, ...(databaseUrl && { DATABASE_URL: databaseUrl }) })
+  base = started.base
+  stack = started.process
+})
+afterAll(() => stopStack(stack))
+
+type Options = Parameters<typeof call>[3]
+const ask = (method: string, path: string, body?: unknown, options?: Options) =>
+  call(method, base + path, body, options)
+const from = (address: string, spoofed = '') => ({ headers: { 'X-Forwarded-For': `${spoofed}${address}` } })
+
+let count = 0
+/** An address that nobody came from before, in a net for documentation. */
+const freshAddress = () => `203.0.${process.pid % 256}.${count++}`
+
+interface Limited {
+  id: number
+  token: string
+}
+/** The secret key makes people without end. */
+const person = async (): Promise<Limited> => {
+  const account = { email: freshEmail(), password, name: 'Limited' }
+  const made = await ask('POST', '/users', account, { headers: { apikey: testKeys.secretKey } })
+  const { body } = await ask('POST', '/auth/login', { email: account.email, password })
+  return { id: made.body.id, token: body.access_token }
+}
+const open = (who: Limited, other: number) =>
+  ask('POST', '/conversations', { other_user_id: other }, { token: who.token })
+const send = (who: Limited, conversation: number, client_id?: string) =>
+  ask('POST', `/conversations/${conversation}/messages`, { content: 'Hello', client_id }, { token: who.token })
+const search = (options: Options) => ask('GET', '/users/search?limit=1', undefined, options)
+const signUp = (options: Options, email = freshEmail()) =>
+  ask('POST', '/auth/signup', { email, password, name: 'Newcomer' }, options)
+
+const statuses = (answers: Answer[]) => answers.map(({ status }) => status).toSorted()
+const times = (length: number, ask: () => Promise<Answer>) => Promise.all(Array.from({ length }, ask))
+const several = (length: number, status: number) => Array<number>(length).fill(status)
+
+/** Refused, and told in whole seconds when to come again. */
+const expectLimited = ({ status, body, headers }: Answer, most: number) => {
+  expect({ status, body }).toEqual({ status: 429, body: { error: expect.any(String) } })
+  expect(headers.get('Retry-After')).toMatch(/^[1-9]\d*$/)
+  expect(Number(headers.get('Retry-After'))).toBeLessThanOrEqual(most)
+  expect(headers.get('Cache-Control')).toContain('no-store')
+}
+
+test('of 50 messages at once exactly the burst is sent, and what is refused is not', async () => {
+  const [ana, ben] = await Promise.all([person(), person()])
+  const { body: { id } } = await open(ana, ben.id)
+  const answers = await times(50, () => send(ana, id, randomUUID()))
+  expect(statuses(answers)).toEqual([...several(5, 201), ...several(45, 429)])
+  for (const answer of answers.filter(({ status }) => status === 429)) expectLimited(answer, 200)
+  const { body } = await ask('GET', `/conversations/${id}/messages`, undefined, { token: ben.token })
+  expect(body).toHaveLength(5)
+})
+
+test('what somebody sends does not count against anybody else', async () => {
+  const [ana, ben] = await Promise.all([person(), person()])
+  const { body: { id } } = await open(ana, ben.id)
+  expect(statuses(await times(6, () => send(ana, id)))).toEqual([...several(5, 201), 429])
+  expect(statuses(await times(6, () => send(ben, id)))).toEqual([...several(5, 201), 429])
+})
+
+test('a message that is sent again under its key is answered and not counted', async () => {
+  const [ana, ben] = await Promise.all([person(), person()])
+  const { body: { id } } = await open(ana, ben.id)
+  const key = randomUUID()
+  const first = await send(ana, id, key)
+  for (const again of await times(20, () => send(ana, id, key))) {
+    expect(again.headers.get('Idempotency-Replayed')).toBe('true')
+    expect(again.text).toBe(first.text)
+  }
+  expect(statuses(await times(5, () => send(ana, id)))).toEqual([...several(4, 201), 429])
+  expect((await send(ana, id, key)).status).toBe(201)
+  expectLimited(await send(ana, id, randomUUID()), 200)
+})
+
+test('a message that is no message is refused as such, and not counted; one into nowhere is', async () => {
+  const [ana, ben] = await Promise.all([person(), person()])
+  const { body: { id } } = await open(ana, ben.id)
+  const blank = () => ask('POST', `/conversations/${id}/messages`, { content: ' ' }, { token: ana.token })
+  expect(statuses(await times(10, blank))).toEqual(several(10, 400))
+  expect((await ask('POST', `/conversations/${id}/messages`, { content: 'Hello' })).status).toBe(401)
+  expect((await send(ana, 2_147_483_648)).status).toBe(404)
+  expect(statuses(await times(5, () => send(ana, id)))).toEqual([...several(4, 201), 429])
+  expect((await blank()).status).toBe(400)
+})
+
+test('conversations are opened so often and no more, and trying ids out counts', async () => {
+  const [ana, ben] = await Promise.all([person(), person()])
+  expect((await open(ana, ben.id)).status).toBe(201)
+  expect((await open(ana, ben.id)).status).toBe(409)
+  expect((await open(ana, 2_147_483_648)).status).toBe(404)
+  expectLimited(await open(ana, (await person()).id), 2000)
+  expect((await ask('GET', '/conversations', undefined, { token: ana.token })).status).toBe(200)
+})
+
+test('whoever waits as long as they were told is let in again', async () => {
+  const ana = await person()
+  const answers = await times(10, () => search({ token: ana.token }))
+  expect(statuses(answers)).toEqual([200, 200, ...several(8, 429)])
+  const wait = Math.max(...answers.map(({ headers }) => Number(headers.get('Retry-After'))))
+  expect(wait).toBeGreaterThanOrEqual(1)
+  expect(wait).toBeLessThanOrEqual(2)
+  await new Promise((resolve) => setTimeout(resolve, wait * 1000))
+  expect(statuses(await times(5, () => search({ token: ana.token })))).toEqual([200, ...several(4, 429)])
+})
+
+describe('without a token it is the address that counts', () => {
+  test('each has its own turns, also in 50 searches at once', async () => {
+    const [here, there] = [freshAddress(), freshAddress()]
+    expect(statuses(await times(50, () => search(from(here))))).toEqual([...several(4, 200), ...several(46, 429)])
+    expect((await search(from(there))).status).toBe(200)
+  })
+
+  test('what a client writes into the header itself changes nothing', async () => {
+    const here = freshAddress()
+    const answers = []
+    for (let index = 0; index < 6; index++) answers.push(await search(from(here, `198.51.100.${index}, `)))
+    expect(statuses(answers)).toEqual([...several(4, 200), 429, 429])
+  })
+
+  test('a token that is none is the same as none', async () => {
+    const here = freshAddress()
+    expect(statuses(await times(5, () => search({ ...from(here), token: 'garbage' })))).toEqual([
+      ...several(4, 200),
+      429,
+    ])
+  })
+
+  test('of an IPv6 address the network counts, however it is written', async () => {
+    const net = `2001:db8:${(process.pid % 65_536).toString(16)}:${count++}`
+    const written = [
+      `${net}::1`,
+      `${net.toUpperCase()}:0:0:0:1`,
+      `${net}:ffff:1:2:3`,
+      `${net}::203.0.113.1`,
+      `${net}::9`,
+    ]
+    const answers = []
+    for (const address of written) answers.push(await search(from(address)))
+    expect(statuses(answers)).toEqual([...several(4, 200), 429])
+    expect((await search(from(`${net}1::1`))).status).toBe(200)
+    const v4 = freshAddress()
+    for (let index = 0; index < 4; index++) await search(from(index % 2 ? v4 : `::ffff:${v4}`))
+    expectLimited(await search(from(v4)), 1500)
+  })
+
+  test('what is no address at all is one like any other', async () => {
+    for (const odd of ['', 'unknown', '_hidden', ':::', '1.2.3', 'x'.repeat(2000), "'; select 1"]) {
+      expect([200, 429]).toContain((await search(from(odd))).status)
+    }
+  })
+
+  test('signing up and creating users share their turns; the secret key takes none', async () => {
+    const here = from(freshAddress())
+    expect((await signUp(here)).status).toBe(201)
+    const create = (options: Options) => ask('POST', '/users', { email: freshEmail(), name: 'Created' }, options)
+    expect((await create(here)).status).toBe(201)
+    expectLimited(await create(here), 3000)
+    const email = freshEmail()
+    expectLimited(await signUp(here, email), 3000)
+    const secret = { headers: { ...here.headers, apikey: testKeys.secretKey } }
+    expect(statuses(await times(3, () => create(secret)))).toEqual(several(3, 201))
+    expectLimited(await create({ headers: { ...here.headers, apikey: testKeys.publishableKey } }), 3000)
+    expect((await signUp(from(freshAddress()), email)).status).toBe(201)
+  })
+})
+
+test('what has no limit goes on', async () => {
+  const ana = await person()
+  for (const path of ['/users/me', '/conversations', '/users/interests', '/health']) {
+    expect(statuses(await times(50, () => ask('GET', path, undefined, { token: ana.token })))).toEqual(several(50, 200))
+  }
+})
+
+describe.skipIf(!databaseUrl)('on a Postgres that is held up', () => {
+  /** While somebody holds this. */
+  const holding = async (statement: string, work: () => Promise<void>) => {
+    const sql = postgres(databaseUrl!, { max: 1 })
+    try {
+      await sql.begin(async (hold) => {
+        await hold.unsafe(statement)
+        await work()
+      })
+    } finally {
+      await sql.end()
+    }
+  }
+
+  test('where nothing can be counted, people go on and search goes on, and nobody signs up', async () => {
+    const [ana, ben] = await Promise.all([person(), person()])
+    const { body: { id } } = await open(ana, ben.id)
+    await holding('lock table private.turns in access exclusive mode', async () => {
+      const start = performance.now()
+      expect(statuses(await times(10, () => send(ana, id)))).toEqual(several(10, 201))
+      expect((await search(from(freshAddress()))).status).toBe(200)
+      const { status, headers } = await signUp(from(freshAddress()))
+      expect({ status, after: headers.get('Retry-After') }).toEqual({ status: 503, after: '1' })
+      expect(performance.now() - start).toBeLessThan(5000)
+    })
+  })
+
+  test('a statement that takes too long is answered with 503 and when to come again, and has done nothing', async () => {
+    const [ana, ben] = await Promise.all([person(), person()])
+    const { body: { id } } = await open(ana, ben.id)
+    await holding(`select from public.conversations where id = ${id} for update`, async () => {
+      const { status, body, headers } = await send(ana, id)
+      expect({ status, body, after: headers.get('Retry-After') })
+        .toEqual({ status: 503, body: { error: expect.any(String) }, after: '1' })
+    })
+    const { body } = await ask('GET', `/conversations/${id}/messages`, undefined, { token: ana.token })
+    expect(body).toEqual([])
+    expect((await send(ana, id)).status).toBe(201)
+  })
+})

@@ -1,0 +1,82 @@
+// As on the platform: the owner of our functions is no superuser, and Auth's tables are another's.
+import { randomUUID } from 'node:crypto'
+import postgres from 'postgres'
+import { afterAll, expect, test } from 'vitest'
+import { platform, run } from '../tools/supabase.ts'
+
+const sql = postgres(platform('scripted'), { max: 1, onnotice: () => {} })
+const superuser = postgres(platform('scripted', 'supabase_admin'), { max: 1, onnotice: () => {} })
+afterAll(() => Promise.all([sql.end(), superuser.end()]))
+
+const newcomer = async (): Promise<string> => {
+  const id = randomUUID()
+  await superuser`insert into auth.users (id, email, raw_user_meta_data) values (${id}, ${
+    id + '@example.com'
+  }, '{"name": "Ana"}')`
+  await superuser`insert into auth.sessions (id, user_id) values (${randomUUID()}, ${id})`
+  await superuser`insert into auth.audit_log_entries (id, payload) values (${randomUUID()}, ${
+    superuser.json({ actor_id: id })
+  })`
+  return id
+}
+const erase = (id: string) =>
+  sql.begin(async (door) => {
+    await door`set local statement_timeout = '500ms'`
+    await door`set local role edge_functions`
+    await door`select case when private.act_as(${door.json({ sub: id })}, true) then api.erase_me() end`
+  })
+const left = async (id: string): Promise<string[]> => {
+  const rows = await superuser`
+    select 'log-in' as what from auth.users where id = ${id}
+    union all select 'session' from auth.sessions where user_id = ${id}
+    union all select 'log' from auth.audit_log_entries where payload ->> 'actor_id' = ${id}
+    union all select 'user' from public.users where auth_id = ${id}`
+  return rows.map(({ what }) => what)
+}
+
+test('a person, their log-in, their sessions and their traces in the log go together', async () => {
+  const id = await newcomer()
+  expect((await left(id)).toSorted()).toEqual(['log', 'log-in', 'session', 'user'])
+  await erase(id)
+  expect(await left(id)).toEqual([])
+})
+
+test('where the log is not ours to touch, everything else goes', async () => {
+  const id = await newcomer()
+  await superuser`revoke all on auth.audit_log_entries from postgres`
+  try {
+    await erase(id)
+  } finally {
+    await superuser`grant all on auth.audit_log_entries to postgres`
+  }
+  expect(await left(id)).toEqual(['log'])
+})
+
+test('where the log takes too long, everything else goes', async () => {
+  const id = await newcomer()
+  await superuser.begin(async (holding) => {
+    await holding`lock table auth.audit_log_entries in access exclusive mode`
+    await erase(id)
+  })
+  expect(await left(id)).toEqual(['log'])
+})
+
+test('a statement of doors that log in as somebody else has a time limit, too', async () => {
+  const script = `import { asWorker } from './functions/_shared/database.ts'
+    console.log(await asWorker\`count_pending_embeddings()\`.catch(({ code }) => code)); Deno.exit()`
+  const ask = async () => {
+    const { stdout } = await run('deno', ['eval', '--ext=ts', script], { EDGE_DATABASE_URL: platform('scripted') })
+    return stdout.trim()
+  }
+  expect(await ask()).toMatch(/^\d{1,3}$/)
+  const held = superuser.begin(async (holding) => {
+    await holding`lock table private.embedding_queue in access exclusive mode`
+    return await ask()
+  })
+  expect(await held).toBe('57014')
+})
+
+test('the doors have a time limit of their own', async () => {
+  const [role] = await sql`select rolconfig from pg_roles where rolname = 'edge_functions'`
+  expect(role!.rolconfig).toEqual(['statement_timeout=5s'])
+})
