@@ -1,0 +1,108 @@
+import { readFileSync } from 'node:fs'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { dataApi } from '../tools/people.ts'
+import { assemble, type Cast, leaks, roles, rowsOf } from './cast.ts'
+
+const types = readFileSync('functions/_shared/database.types.ts', 'utf8')
+const tables = [...types.matchAll(/^ {6}'(\w+)': \{\n {8}Row: /gm)].map(([, name]) => name!)
+
+let cast: Cast
+beforeAll(async () => {
+  cast = await assemble()
+})
+
+type Active = 'voyager' | 'local' | 'outsider'
+interface Table {
+  /** What finds the rows of somebody. */
+  filter: (role: Active) => string
+  row: (role: Active) => object
+  change: () => object
+  /** Whether the owner may change the rows; nobody else ever may. */
+  isOwners?: boolean
+  /** Whether both participants see the rows of either. */
+  isShared?: boolean
+}
+const byConversation = (column: string): Pick<Table, 'filter' | 'isShared'> => ({
+  filter: (role) => `${column}=eq.${cast.conversations[role].id}`,
+  isShared: true,
+})
+
+/** Every table that the Data API shows but the list of interests, which is anybody's to read. */
+const matrix: Record<string, Table> = {
+  users: {
+    filter: (role) => `id=eq.${cast.people[role].id}`,
+    row: () => ({ name: 'Forged', email: 'forged@example.com' }),
+    change: () => ({ bio: 'Changed' }),
+    isOwners: true,
+  },
+  profiles: {
+    filter: (role) => `user_id=eq.${cast.people[role].id}`,
+    row: () => ({ user_id: cast.stranger.id }),
+    change: () => ({ city: 'Changed' }),
+    isOwners: true,
+  },
+  profile_interests: {
+    filter: (role) => `profile_id=eq.${cast.people[role].profileId}`,
+    row: (role) => ({ profile_id: cast.people[role].profileId, interest_id: cast.interest + 1 }),
+    change: () => ({ interest_id: cast.interest + 2 }),
+  },
+  conversations: {
+    ...byConversation('id'),
+    row: (role) => ({ voyager_id: cast.people[role].id, local_id: cast.stranger.id }),
+    change: () => ({ created_at: '2001-01-01' }),
+  },
+  messages: {
+    ...byConversation('conversation_id'),
+    row: (role) => ({ conversation_id: cast.conversations[role].id, user_id: cast.people[role].id, content: 'Forged' }),
+    change: () => ({ read: true }),
+  },
+  reservations: {
+    ...byConversation('conversation_id'),
+    row: (role) => ({ conversation_id: cast.conversations[role].id, title: 'Forged', price: 0, date: '2001-01-01' }),
+    change: () => ({ status: 'cancelled' }),
+  },
+}
+
+test('every table that the Data API shows has its row', () => {
+  expect(tables.length).toBeGreaterThan(5)
+  expect(tables.filter((name) => !(name in matrix) && name !== 'interests')).toEqual([])
+})
+
+describe.each(Object.keys(matrix))('/rest/v1/%s', (name) => {
+  const { filter, row, change, isOwners, isShared } = matrix[name]!
+  const owners: Active[] = ['voyager', 'local', 'outsider']
+
+  test.each(roles)('shows and lets %s change what is theirs', async (role) => {
+    const token = role === 'anonymous' ? undefined : cast.people[role].token
+    const ask = async (method: string, path: string, body?: unknown) => {
+      const answer = await dataApi(token, method, path, body)
+      // PostgREST speaks of tables and policies in its own words.
+      expect({ role, method, path, told: leaks(role, answer, cast) }).toEqual({ role, method, path, told: [] })
+      return { count: answer.status < 300 ? answer.body?.length ?? 0 : 0, status: answer.status }
+    }
+    for (const owner of owners) {
+      const isOwn = role === owner
+      const isParticipant = isShared && role !== 'outsider' && owner !== 'outsider' &&
+        ['voyager', 'local'].includes(role)
+      const isTheirs = isOwn || Boolean(isParticipant)
+      const seen = await ask('GET', `${name}?${filter(owner)}`)
+      expect({ owner, sees: seen.count > 0 }).toEqual({ owner, sees: isTheirs })
+      if (role === 'anonymous') expect(seen.status).toBeGreaterThanOrEqual(400)
+
+      const before = await rowsOf(cast)
+      if (!(isOwn && name === 'profile_interests')) {
+        expect((await ask('POST', name, row(owner))).status).toBeGreaterThanOrEqual(400)
+        expect((await ask('DELETE', `${name}?${filter(owner)}`)).count).toBe(0)
+      }
+      if (!(isOwn && isOwners)) expect((await ask('PATCH', `${name}?${filter(owner)}`, change())).count).toBe(0)
+      expect(await rowsOf(cast)).toEqual(before)
+      if (isOwn && isOwners) expect((await ask('PATCH', `${name}?${filter(owner)}`, change())).count).toBe(1)
+    }
+    // By no filter at all one reaches what is one's own, and without rights nothing.
+    const most = role === 'anonymous' || role === 'deactivated' || role === 'erased' ? 0 : 9
+    expect((await ask('GET', `${name}?select=*&limit=1000`)).count).toBeLessThanOrEqual(most)
+    const column = name === 'profile_interests' ? 'interest_id' : 'id'
+    expect((await ask('GET', `${name}?or=(${column}.gt.0,${column}.is.null)`)).count).toBeLessThanOrEqual(most)
+    expect((await ask('PATCH', `${name}?${column}=gt.0`, change())).count).toBe(isOwners && most > 0 ? 1 : 0)
+  })
+})

@@ -1,0 +1,170 @@
+-- Every grant there is on what is ours, on one page: what is not here is nobody's. Whoever grants something else changes this page.
+-- Compared as arrays rather than by set_eq, whose tables take most of the time where thousands of mutants are tried (../mutants.ts).
+select plan(8);
+
+create function pg_temp.granted(acl aclitem[], but_for oid)
+returns table (role text, verb text)
+language sql
+as $$
+  select coalesce(nullif(grantee, 0)::regrole::text, 'everybody'), lower(privilege_type) || case when is_grantable then ' and pass on' else '' end
+  from aclexplode(acl)
+  where grantee not in (but_for, 'pg_database_owner'::regrole, 'postgres'::regrole)
+$$;
+
+create temp view relations as
+select pg_class.*, format('%s.%s', relnamespace::regnamespace, relname) as name
+from pg_class
+where relnamespace in ('public'::regnamespace, 'private'::regnamespace, 'api'::regnamespace)
+  and relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+  and not exists (select from pg_depend where classid = 'pg_class'::regclass and objid = pg_class.oid and deptype = 'e');
+
+select is(
+  array(
+    select format('%s: %s %s', role, string_agg(verb, ', ' order by verb), name) collate "C"
+    from relations, pg_temp.granted(relacl, relowner)
+    where relkind <> 'S' and role <> 'service_role'
+    group by role, name
+    order by 1
+  ),
+  array[
+    'anon: select public.interests',
+    'authenticated: delete, select public.profile_interests',
+    'authenticated: select public.conversations',
+    'authenticated: select public.interests',
+    'authenticated: select public.messages',
+    'authenticated: select public.profiles',
+    'authenticated: select public.reservations',
+    'authenticated: select public.users'
+  ],
+  'these are the grants on tables'
+);
+select is(
+  array(
+    select format('%s: %s %s (%s)', role, verb, name, string_agg(attname, ', ' order by attnum)) collate "C"
+    from relations
+    join pg_attribute on attrelid = relations.oid
+    cross join pg_temp.granted(attacl, relowner)
+    group by role, verb, name
+    order by 1
+  ),
+  array[
+    'authenticated: insert public.profile_interests (profile_id, interest_id)',
+    'authenticated: update public.profiles (first_name, last_name, age, biography, country, city, image_url, is_searchable)',
+    'authenticated: update public.users (name, bio, location)'
+  ],
+  'these are the grants on columns'
+);
+select is(
+  array(
+    select format('%s: %s', name, string_agg(verb, ', ' order by verb)) collate "C"
+    from relations, pg_temp.granted(relacl, relowner)
+    where relkind <> 'S' and role = 'service_role'
+    group by name
+    order by 1
+  ),
+  array(
+    select format('%s: %s', name, 'delete, insert, maintain, references, select, trigger, truncate, update') collate "C"
+    from relations
+    where relkind <> 'S' and relnamespace = 'public'::regnamespace
+    order by 1
+  ),
+  'the secret key does everything with every table that the Data API shows, and nothing with another'
+);
+select is(
+  array(
+    select format('%s: %s %s', role, string_agg(verb, ', ' order by verb), name) collate "C"
+    from relations, pg_temp.granted(relacl, relowner)
+    where relkind = 'S'
+    group by role, name
+    order by 1
+  ),
+  array(
+    select format('service_role: select, update, usage %s', name) collate "C"
+    from relations
+    where relkind = 'S' and relnamespace = 'public'::regnamespace
+    order by 1
+  ),
+  'the secret key draws from the sequences of those tables, and nobody else from any'
+);
+select is(
+  array(
+    select format('%s: %s', role, proname) collate "C"
+    from pg_proc
+    cross join pg_temp.granted(coalesce(proacl, acldefault('f', proowner)), proowner)
+    where pronamespace in ('public'::regnamespace, 'private'::regnamespace)
+      and not exists (select from pg_depend where classid = 'pg_proc'::regclass and objid = pg_proc.oid and deptype = 'e')
+    order by 1
+  ),
+  array[
+    'anon: as_ids',
+    'anon: check_interests',
+    'anon: iso',
+    'anon: my_id',
+    'anon: tell_door',
+    'authenticated: as_ids',
+    'authenticated: check_interests',
+    'authenticated: interests_of',
+    'authenticated: iso',
+    'authenticated: me_with_profile',
+    'authenticated: message_body',
+    'authenticated: my_conversations',
+    'authenticated: my_id',
+    'authenticated: my_partners',
+    'authenticated: my_profile_id',
+    'authenticated: participants',
+    'authenticated: replace_interests',
+    'authenticated: require_participation',
+    'authenticated: tell_door',
+    'authenticated: topic_conversation',
+    'edge_functions: act_as',
+    'edge_functions: adopt_model',
+    'edge_functions: claim_embeddings',
+    'edge_functions: count_pending_embeddings',
+    'edge_functions: fail_embeddings',
+    'edge_functions: save_embeddings',
+    'edge_functions: standing',
+    'service_role: is_attachment'
+  ],
+  'these are the grants on functions that are no verbs'
+);
+select is(
+  array(
+    select format('%s: %s %s', role, verb, nspname) collate "C"
+    from pg_namespace, pg_temp.granted(nspacl, nspowner)
+    where nspname in ('private', 'api') or nspname = 'public' and verb <> 'usage'
+    order by 1
+  ),
+  array['anon: usage private', 'authenticated: usage private', 'edge_functions: usage api', 'edge_functions: usage private'],
+  'these are the grants on schemas'
+);
+select is(
+  array(
+    select format('%s: %s %s', role, verb, defaclobjtype)
+    from pg_default_acl, pg_temp.granted(defaclacl, defaclrole)
+    where role <> 'service_role'
+      and defaclrole = (select nspowner from pg_namespace where nspname = 'api')
+      and defaclnamespace in (0, 'public'::regnamespace, 'private'::regnamespace, 'api'::regnamespace)
+  ),
+  '{}',
+  'what is made later is granted to nobody but the secret key'
+);
+select is(
+  array(
+    select (
+      rolname::text || case
+        when rolsuper or rolcreaterole or rolcreatedb or rolreplication or rolinherit or rolcanlogin <> (rolname = 'edge_functions')
+          then ' with more than its own'
+        when rolbypassrls then ' past row level security'
+        else ''
+      end
+      || coalesce(' as ' || (
+        select string_agg(roleid::regrole::text, ', ' order by roleid::regrole::text) from pg_auth_members where member = pg_roles.oid
+      ), '')
+    ) collate "C"
+    from pg_roles
+    where rolname in ('anon', 'authenticated', 'service_role', 'edge_functions')
+    order by 1
+  ),
+  array['anon', 'authenticated', 'edge_functions as anon, authenticated', 'service_role past row level security'],
+  'the doors become callers, the secret key passes row level security by, and that is all a role can do by itself'
+);

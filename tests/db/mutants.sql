@@ -1,0 +1,177 @@
+-- Every way to drop or loosen one policy or one grant, asked of the catalogue: (kind, what, statement). A table, column, function or
+-- policy that is added later has its mutants too. What would change nothing, because the role has the right some other way, is none.
+with
+roles (name, oid) as (
+  select rolname::text, pg_roles.oid
+  from pg_catalog.pg_roles
+  where rolname in ('anon', 'authenticated', 'service_role', 'edge_functions')
+  union all
+  values ('public', 0::oid)
+),
+ours as (
+  select oid, nspname::text as name, nspacl from pg_catalog.pg_namespace where nspname in ('public', 'private', 'api')
+),
+relations as (
+  select pg_class.oid, format('%I.%I', ours.name, relname) as name, relkind, relacl
+  from pg_catalog.pg_class
+  join ours on ours.oid = relnamespace
+  where relkind in ('r', 'p', 'v', 'm', 'S')
+    and not exists (select from pg_catalog.pg_depend where classid = 'pg_class'::regclass and objid = pg_class.oid and deptype = 'e')
+),
+routines as (
+  select pg_proc.oid, format('%s.%s(%s)', ours.name, proname, pg_get_function_identity_arguments(pg_proc.oid)) as name, proacl, proowner, prosecdef
+  from pg_catalog.pg_proc
+  join ours on ours.oid = pronamespace
+  where prokind = 'f'
+    and not exists (select from pg_catalog.pg_depend where classid = 'pg_proc'::regclass and objid = pg_proc.oid and deptype = 'e')
+),
+policies as (
+  select format('%I on %I.%I', policyname, schemaname, tablename) as name, qual, with_check, cmd, roles
+  from pg_catalog.pg_policies
+  where schemaname in ('public', 'private', 'realtime')
+),
+mutants (kind, what, statement) as (
+  -- A policy is gone, lets nobody through, lets everything through, or speaks to anonymous callers too.
+  select 'policy', name || ' dropped', 'drop policy ' || name from policies
+  union all
+  select 'policy', name || ' for everybody', 'alter policy ' || name || ' to public' from policies where roles <> '{public}'
+  union all
+  select 'policy', format('%s %s %s', name, clause, value), format('alter policy %s %s (%s)', name, clause, value)
+  from policies
+  cross join lateral (values ('using', qual), ('with check', with_check)) as expression (clause, said)
+  cross join (values ('true'), ('false')) as put (value)
+  where said is not null and said <> value
+  union all
+  -- One condition of several dropped, or enough by itself.
+  select 'policy', format('%s with %s for %s', name, other, word), format('alter policy %s %s (%s)', name, clause, replace(said, word, other))
+  from policies
+  cross join lateral (values ('using', qual), ('with check', with_check)) as expression (clause, said)
+  cross join (values (' OR ', ' AND '), (' AND ', ' OR ')) as swap (word, other)
+  where said like '%' || word || '%'
+  union all
+  select 'policy', format('%s without its condition %s', name, number), format(
+    'alter policy %s %s (%s)', name, clause,
+    (
+      select string_agg(condition, ' AND ' order by place)
+      from regexp_split_to_table(substr(said, 2, length(said) - 2), ' AND ') with ordinality as kept (condition, place)
+      where place <> number
+    )
+  )
+  from policies
+  cross join lateral (values ('using', qual), ('with check', with_check)) as expression (clause, said)
+  cross join lateral generate_series(1, cardinality(regexp_split_to_array(said, ' AND '))) as number
+  where said like '% AND %'
+  union all
+  select 'row level security', name || ' without row level security', format('alter table %s disable row level security', name)
+  from relations
+  where relkind in ('r', 'p')
+  union all
+
+  -- One privilege more, or one less.
+  select
+    'table',
+    format('%s %s %s %s', case when held then 'revoke' else 'grant' end, verb, name, role),
+    case when held then format('revoke %s on %s from %s', verb, name, role) else format('grant %s on %s to %s', verb, name, role) end
+  from (
+    select relations.name, roles.name as role, verb, roles.oid as role_id, relations.oid as relation_id, exists (
+      select from aclexplode(relacl) where grantee = roles.oid and privilege_type = upper(verb)
+    ) as held
+    from relations
+    cross join roles
+    cross join unnest(array['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger', 'maintain']) as verb
+    where relkind in ('r', 'p', 'v', 'm')
+  ) as cell
+  where held or role_id = 0 or not has_table_privilege(role_id, relation_id, verb)
+  union all
+  select
+    'column',
+    format('%s %s (%s) %s %s', case when held then 'revoke' else 'grant' end, verb, attname, name, role),
+    case when held then format('revoke %s (%I) on %s from %s', verb, attname, name, role)
+      else format('grant %s (%I) on %s to %s', verb, attname, name, role) end
+  from (
+    select relations.name, attname, attnum, roles.name as role, roles.oid as role_id, relations.oid as relation_id, verb, exists (
+      select from aclexplode(attacl) where grantee = roles.oid and privilege_type = upper(verb)
+    ) as held
+    from relations
+    join pg_catalog.pg_attribute on attrelid = relations.oid and attnum > 0 and not attisdropped
+    cross join roles
+    cross join unnest(array['select', 'insert', 'update', 'references']) as verb
+    where relkind in ('r', 'p', 'v', 'm')
+  ) as cell
+  where held or role_id = 0 or not has_column_privilege(role_id, relation_id, attnum, verb)
+  union all
+  select
+    'sequence',
+    format('%s %s %s %s', case when held then 'revoke' else 'grant' end, verb, name, role),
+    case when held then format('revoke %s on sequence %s from %s', verb, name, role)
+      else format('grant %s on sequence %s to %s', verb, name, role) end
+  from (
+    select relations.name, roles.name as role, roles.oid as role_id, relations.oid as relation_id, verb, exists (
+      select from aclexplode(relacl) where grantee = roles.oid and privilege_type = upper(verb)
+    ) as held
+    from relations
+    cross join roles
+    cross join unnest(array['usage', 'select', 'update']) as verb
+    where relkind = 'S'
+  ) as cell
+  union all
+  select
+    'routine',
+    format('%s %s %s', case when held then 'revoke' else 'grant' end, name, role),
+    case when held then format('revoke execute on function %s from %s', name, role)
+      else format('grant execute on function %s to %s', name, role) end
+  from (
+    select routines.name, roles.name as role, exists (
+      select from aclexplode(coalesce(proacl, acldefault('f', proowner))) where grantee = roles.oid
+    ) as held
+    from routines
+    cross join roles
+  ) as cell
+  union all
+  select 'rights', format('%s with its owner''s rights', name), format('alter function %s security definer', name)
+  from routines
+  where not prosecdef
+  union all
+  select
+    'schema',
+    format('%s %s %s %s', case when held then 'revoke' else 'grant' end, verb, name, role),
+    case when held then format('revoke %s on schema %I from %s', verb, name, role)
+      else format('grant %s on schema %I to %s', verb, name, role) end
+  from (
+    select ours.name, roles.name as role, verb, exists (
+      select from aclexplode(nspacl) where grantee = roles.oid and privilege_type = upper(verb)
+    ) as held
+    from ours
+    cross join roles
+    cross join unnest(array['usage', 'create']) as verb
+  ) as cell
+  -- Schema public is the platform's, and everybody's to use.
+  where not (name = 'public' and held)
+    and not (name = 'public' and role = 'edge_functions' and verb = 'usage')
+  union all
+
+  -- What comes later: default privileges, memberships, and what a role can do by itself.
+  select 'default', format('new %s for %s', things, role), format('alter default privileges in schema %s grant all on %s to %s', schema, things, role)
+  from (
+    select ours.name as schema, things, roles.name as role
+    from ours
+    cross join roles
+    cross join (values ('tables'), ('sequences'), ('functions')) as kinds (things)
+    where roles.name <> 'service_role'
+  ) as cell
+  union all
+  select 'role', format('%s is %s', member.name, granted.name), format('grant %s to %s', granted.name, member.name)
+  from roles as member
+  cross join roles as granted
+  where member.oid <> granted.oid and member.oid <> 0 and granted.oid <> 0
+    and not pg_has_role(member.oid, granted.oid, 'member')
+    and not pg_has_role(granted.oid, member.oid, 'member')
+  union all
+  select 'role', format('%s %s', name, attribute), format('alter role %s %s', name, attribute)
+  from roles
+  cross join unnest(array['bypassrls', 'inherit', 'createrole', 'createdb', 'superuser', 'replication', 'login']) as attribute
+  join pg_catalog.pg_roles on rolname = name
+  where not (attribute = 'bypassrls' and rolbypassrls)
+    and not (attribute = 'login' and rolcanlogin)
+)
+select kind, what, statement from mutants

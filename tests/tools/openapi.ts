@@ -1,0 +1,147 @@
+import { readFileSync } from 'node:fs'
+
+/** The part of JSON Schema that docs/openapi.json uses; `faults` refuses to guess at more. */
+export interface Schema {
+  $ref?: string
+  type?: string | string[]
+  const?: unknown
+  enum?: unknown[]
+  anyOf?: Schema[]
+  properties?: Record<string, Schema>
+  required?: string[]
+  additionalProperties?: boolean | Schema
+  items?: Schema
+  minItems?: number
+  maxItems?: number
+  minimum?: number
+  maximum?: number
+  exclusiveMinimum?: number
+  minLength?: number
+  maxLength?: number
+  pattern?: string
+  format?: string
+  default?: unknown
+}
+
+interface Parameter {
+  name: string
+  in: 'path' | 'query' | 'header'
+  required?: boolean
+  schema: Schema
+}
+
+export interface Operation {
+  /** As tests call it: 'GET /users/{id}'. */
+  name: string
+  method: string
+  path: string
+  parameters: Parameter[]
+  body?: Schema
+  /** What may be answered, by status; undefined where there is no body. */
+  answers: Record<string, Schema | undefined>
+  token: 'needed' | 'optional' | 'ignored'
+}
+
+type Content = { content?: { 'application/json': { schema: Schema } } }
+type Written = {
+  security?: object[]
+  parameters: Parameter[]
+  requestBody?: Content
+  responses: Record<string, Content>
+}
+const document: { paths: Record<string, Record<string, Written>>; components: { schemas: Record<string, Schema> } } =
+  JSON.parse(readFileSync('docs/openapi.json', 'utf8'))
+
+const tokenOf = (security: object[] = []): Operation['token'] => {
+  if (security.length === 0) return 'ignored'
+  return security.some((choice) => Object.keys(choice).length === 0) ? 'optional' : 'needed'
+}
+
+/** Every route that the document names. */
+export const operations: Operation[] = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, { security, parameters, requestBody, responses }]) => ({
+    name: `${method.toUpperCase()} ${path}`,
+    method: method.toUpperCase(),
+    path,
+    parameters,
+    body: requestBody?.content?.['application/json'].schema,
+    answers: Object.fromEntries(
+      Object.entries(responses).map(([status, { content }]) => [status, content?.['application/json'].schema]),
+    ),
+    token: tokenOf(security),
+  }))
+)
+
+/** A schema with its reference followed. */
+export const resolved = (schema: Schema): Schema =>
+  schema.$ref ? document.components.schemas[schema.$ref.split('/').at(-1)!]! : schema
+
+const known = new Set([
+  ...['type', 'const', 'enum', 'anyOf', 'properties', 'required', 'additionalProperties', 'items', 'minItems'],
+  ...['maxItems', 'minimum', 'maximum', 'exclusiveMinimum', 'minLength', 'maxLength', 'pattern', 'format', 'default'],
+  ...['description', 'title'],
+])
+
+const typeOf = (value: unknown): string =>
+  value === null
+    ? 'null'
+    : Array.isArray(value)
+    ? 'array'
+    : typeof value === 'number' && Number.isInteger(value)
+    ? 'integer'
+    : typeof value
+
+const formats: Record<string, RegExp> = {
+  uuid: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
+  email: /^[^@\s]+@[^@\s]+$/,
+  uri: /^[a-z][a-z\d+.-]*:/i,
+}
+
+/**
+ * What a value has that its schema does not allow; empty where it conforms. Sixty lines rather than a validator from npm: our generator
+ * writes a dozen keywords, lengths are code points, and a keyword that is new fails here instead of being passed over.
+ */
+export const faults = (given: Schema, value: unknown, at = 'body'): string[] => {
+  const schema = resolved(given)
+  for (const key of Object.keys(schema)) if (!known.has(key)) throw new Error(`No check for ${key} of JSON Schema`)
+  if (schema.anyOf) {
+    const each = schema.anyOf.map((choice) => faults(choice, value, at))
+    return each.some((found) => found.length === 0) ? [] : each[0]!
+  }
+  const type = typeOf(value)
+  const types = [schema.type ?? []].flat()
+  if (types.length > 0 && !types.includes(type) && !(type === 'integer' && types.includes('number'))) {
+    return [`${at} is of type ${type}, not ${types.join(' or ')}`]
+  }
+  const found: string[] = []
+  const expect = (holds: boolean, fault: string) => void (holds || found.push(`${at} ${fault}`))
+  if ('const' in schema) expect(value === schema.const, `is not ${JSON.stringify(schema.const)}`)
+  if (schema.enum) expect(schema.enum.includes(value), `is none of ${JSON.stringify(schema.enum)}`)
+  if (typeof value === 'number') {
+    expect(value >= (schema.minimum ?? -Infinity), `is below ${schema.minimum}`)
+    expect(value > (schema.exclusiveMinimum ?? -Infinity), `is not above ${schema.exclusiveMinimum}`)
+    expect(value <= (schema.maximum ?? Infinity), `is above ${schema.maximum}`)
+  }
+  if (typeof value === 'string') {
+    const length = [...value].length
+    expect(length >= (schema.minLength ?? 0), `is shorter than ${schema.minLength}`)
+    expect(length <= (schema.maxLength ?? Infinity), `is longer than ${schema.maxLength}`)
+    expect(value.isWellFormed() && !value.includes('\0'), 'holds NUL or half of a character')
+    if (schema.pattern) expect(new RegExp(schema.pattern, 'u').test(value), `does not match ${schema.pattern}`)
+    const format = formats[schema.format ?? '']
+    if (format) expect(format.test(value), `is no ${schema.format}`)
+  }
+  if (Array.isArray(value)) {
+    expect(value.length >= (schema.minItems ?? 0), `has fewer than ${schema.minItems} items`)
+    expect(value.length <= (schema.maxItems ?? Infinity), `has more than ${schema.maxItems} items`)
+    if (schema.items) value.forEach((item, place) => found.push(...faults(schema.items!, item, `${at}[${place}]`)))
+  } else if (type === 'object') {
+    for (const name of schema.required ?? []) expect(Object.hasOwn(value as object, name), `lacks ${name}`)
+    for (const [name, field] of Object.entries(value as object)) {
+      const property = Object.hasOwn(schema.properties ?? {}, name) ? schema.properties![name] : undefined
+      if (property) found.push(...faults(property, field, `${at}.${name}`))
+      else expect(schema.additionalProperties !== false, `has ${name}, which is not documented`)
+    }
+  }
+  return found
+}
