@@ -163,7 +163,7 @@ select is(
         else ''
       end
       || coalesce(' as ' || (
-        select string_agg(roleid::regrole::text, ', ' order by roleid::regrole::text) from pg_auth_members where member = pg_roles.oid
+        select string_agg(distinct roleid::regrole::text, ', ') from pg_auth_members where member = pg_roles.oid
       ), '')
     ) collate "C"
     from pg_roles
