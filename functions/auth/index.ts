@@ -97,6 +97,8 @@ auth.post(
   says('End the session of the token', { 204: 'Logged out' }),
   knownCaller,
   async (c) => {
+    // Who is gone or deactivated is told so, as everywhere; Auth would only fail.
+    await c.var.db`get_account()`
     const { error } = await authClient().admin.signOut(c.var.token, 'local')
     // A session that is gone already has ended, which is all that was asked for.
     if (error && error.name !== 'AuthSessionMissingError' && error.code !== 'session_not_found') refusedByAuth(error)

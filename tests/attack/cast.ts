@@ -1,5 +1,4 @@
 import { type Answer, asAdmin, call, converse, type Person, say, seededInterests, signUp } from '../tools/people.ts'
-import { operations } from '../tools/openapi.ts'
 
 export const roles = ['voyager', 'local', 'outsider', 'anonymous', 'deactivated', 'erased'] as const
 export type Role = typeof roles[number]
@@ -23,12 +22,9 @@ export interface Cast {
   marks: Mark[]
 }
 
-/** By the route for it where there is one, else with what deleting the Auth account writes; the local stack's Auth deletes none. */
 const erase = async (person: Person): Promise<void> => {
-  if (operations.some(({ name }) => name === 'DELETE /users/me')) {
-    const { status } = await person.call('DELETE', '/users/me')
-    if (status !== 204) throw new Error(`erasing answered ${status}`)
-  } else await asAdmin('PATCH', `users?id=eq.${person.id}`, { auth_id: null, is_active: false, email: '' })
+  const { status } = await person.call('DELETE', '/users/me')
+  if (status !== 204) throw new Error(`erasing answered ${status}`)
 }
 
 /** Everybody the attacks need: who talks to whom, what each keeps to themselves, and then two of them go. */

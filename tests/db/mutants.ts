@@ -21,15 +21,16 @@ const usable = files.filter((file) => !/^(commit|rollback)/m.test(read(file)))
 const order = usable.toSorted((one, other) => Number(isAboutRights(other)) - Number(isAboutRights(one)))
 const lately = new Map<string, string>()
 
-const notices = async (file: string): Promise<boolean> => {
+const complaints = async (file: string): Promise<string[]> => {
   const said = await hear(database, 'savepoint before_file', file)
   await database.run('rollback to savepoint before_file')
-  return said.some((line) => line.startsWith('not ok'))
+  return said.some((line) => line.startsWith('not ok')) ? said.filter((line) => !line.startsWith('ok')) : []
 }
 
 await database.run('begin')
 for (const file of order) {
-  if (await notices(file)) throw new Error(`${file} fails without any mutant, so it would notice none`)
+  const said = await complaints(file)
+  if (said.length > 0) throw new Error(`${file} fails without any mutant, so it would notice none: ${said.join('\n')}`)
 }
 await database.run('rollback')
 
@@ -44,7 +45,7 @@ for (const mutant of mutants) {
     let noticed: string | undefined
     const successful = order.toSorted((one, other) => (noticedBy[other] ?? 0) - (noticedBy[one] ?? 0))
     for (const file of new Set([favourite, ...successful])) {
-      if (!await notices(file)) continue
+      if ((await complaints(file)).length === 0) continue
       noticed = file
       break
     }

@@ -107,13 +107,16 @@ select is(
     'authenticated: iso',
     'authenticated: me_with_profile',
     'authenticated: message_body',
+    'authenticated: my_blocks',
     'authenticated: my_conversations',
     'authenticated: my_id',
+    'authenticated: my_open_conversations',
     'authenticated: my_partners',
     'authenticated: my_profile_id',
     'authenticated: participants',
     'authenticated: replace_interests',
     'authenticated: require_participation',
+    'authenticated: reservations_of',
     'authenticated: tell_door',
     'authenticated: topic_conversation',
     'edge_functions: act_as',
@@ -123,6 +126,8 @@ select is(
     'edge_functions: fail_embeddings',
     'edge_functions: save_embeddings',
     'edge_functions: standing',
+    'edge_functions: take_turn',
+    'edge_functions: take_turn_to_send',
     'service_role: is_attachment'
   ],
   'these are the grants on functions that are no verbs'
@@ -158,7 +163,7 @@ select is(
         else ''
       end
       || coalesce(' as ' || (
-        select string_agg(roleid::regrole::text, ', ' order by roleid::regrole::text) from pg_auth_members where member = pg_roles.oid
+        select string_agg(distinct roleid::regrole::text, ', ') from pg_auth_members where member = pg_roles.oid
       ), '')
     ) collate "C"
     from pg_roles
