@@ -38,6 +38,7 @@ const jsonSchema = (schema: z.ZodType, io: 'input' | 'output') => {
         Object.assign(jsonSchema, stands)
       }
       delete (jsonSchema as Record<string, unknown>).standsFor
+      delete (jsonSchema as Record<string, unknown>).mediaType
       delete jsonSchema.id
     },
   })
@@ -54,13 +55,16 @@ const parameters = (place: 'path' | 'query' | 'header', schema?: z.ZodObject) =>
 
 const retryAfter = { 'Retry-After': { description: 'Seconds to wait', schema: { type: 'integer', minimum: 1 } } }
 
+const mediaTypeOf = (schema: z.ZodType): string =>
+  (z.globalRegistry.get(schema) as { mediaType?: string } | undefined)?.mediaType ?? 'application/json'
+
 const answer = (status: string, response: z.ZodType | string) => {
   const described = typeof response === 'string' ? response : status < '300' ? 'Success' : 'Error'
   const schema = typeof response === 'string' ? (status >= '400' ? errorBody : undefined) : response
   return {
     description: described,
     ...(['429', '503'].includes(status) && { headers: retryAfter }),
-    ...(schema && { content: { 'application/json': { schema: jsonSchema(schema, 'output') } } }),
+    ...(schema && { content: { [mediaTypeOf(schema)]: { schema: jsonSchema(schema, 'output') } } }),
   }
 }
 

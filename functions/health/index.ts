@@ -50,7 +50,7 @@ const seconds = z.string().regex(/^\d{1,6}$/, 'must be a number of seconds').tra
 health.get(
   '/metrics',
   says('What to watch, as Prometheus reads it; with the secret key, in `apikey` or as a bearer', {
-    200: 'Prometheus text format 0.0.4',
+    200: z.string().meta({ mediaType: 'text/plain', description: 'Prometheus text format 0.0.4' }),
   }),
   secretKeyHolder,
   input({

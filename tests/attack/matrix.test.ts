@@ -160,6 +160,8 @@ const matrix: Record<string, Row> = {
     up_to_message_id: conversationOf(role, whose).received,
   })),
   'GET /health': open(200),
+  // The secret key's alone: whose token somebody has makes no difference.
+  'GET /health/metrics': { ...open(401), but: { deactivated: { own: 401, "another's": 401, unknown: 401 } } },
   'POST /embed': open(403),
 }
 

@@ -24,9 +24,10 @@ export const offences = (
 
   const schema = operation.answers[status]
   if (schema) {
-    expect(headers['content-type']?.includes('application/json') ?? false, `type ${headers['content-type']}`)
+    const type = operation.types[status]!
+    expect(headers['content-type']?.includes(type) ?? false, `type ${headers['content-type']}`)
     try {
-      found.push(...faults(schema, JSON.parse(text)))
+      found.push(...faults(schema, type === 'application/json' ? JSON.parse(text) : text))
     } catch {
       found.push(`${status} with a body that is no JSON: ${text.slice(0, 300)}`)
     }

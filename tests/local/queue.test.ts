@@ -13,7 +13,7 @@ test.each([
   const { stdout } = await promisify(execFile)(
     'node_modules/.bin/deno',
     ['run', '-A', 'tests/local/full_queue.ts', String(most + 4)],
-    { env: { ...process.env, ...settings } },
+    { env: { ...process.env, ACCESS_LOG: 'off', ...settings } },
   )
   expect(JSON.parse(stdout)).toEqual({
     first: [...times(most, 200), ...times(4, 503, '1')],

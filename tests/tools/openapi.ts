@@ -39,10 +39,12 @@ export interface Operation {
   body?: Schema
   /** What may be answered, by status; undefined where there is no body. */
   answers: Record<string, Schema | undefined>
+  /** In which type it is answered, by status. */
+  types: Record<string, string | undefined>
   token: 'needed' | 'optional' | 'ignored'
 }
 
-type Content = { content?: { 'application/json': { schema: Schema } } }
+type Content = { content?: Record<string, { schema: Schema }> }
 type Written = {
   security?: object[]
   parameters: Parameter[]
@@ -64,9 +66,12 @@ export const operations: Operation[] = Object.entries(document.paths).flatMap(([
     method: method.toUpperCase(),
     path,
     parameters,
-    body: requestBody?.content?.['application/json'].schema,
+    body: requestBody?.content?.['application/json']?.schema,
     answers: Object.fromEntries(
-      Object.entries(responses).map(([status, { content }]) => [status, content?.['application/json'].schema]),
+      Object.entries(responses).map(([status, { content = {} }]) => [status, Object.values(content)[0]?.schema]),
+    ),
+    types: Object.fromEntries(
+      Object.entries(responses).map(([status, { content = {} }]) => [status, Object.keys(content)[0]]),
     ),
     token: tokenOf(security),
   }))
