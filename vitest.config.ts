@@ -3,10 +3,23 @@ import { defineConfig } from 'vitest/config'
 // What only a Postgres server can show; tests/postgres/run.sh starts one.
 const hasServer = Boolean(process.env.PLATFORM_URL)
 
+// Not twice what takes long and is one or the other's: each policy's mutants are quicker on a server, which takes those of the grants, too;
+// and what starts a stack of its own on PGlite, or none, is no different beside a server.
+const onServer = ['tests/postgres/**', 'tests/crash/postgres.test.ts', 'tests/attack/mutants.test.ts']
+const onPglite = [
+  'tests/demo/**',
+  'tests/local/{gate,lifecycle,readme}.test.ts',
+  'tests/clients/!(live).test.ts',
+  'tests/search/embedder.test.ts',
+  'tests/fuzz/planted.test.ts',
+  // The long run (npm run test:crash) takes both.
+  ...(process.env.CRASH_SENDS ? [] : ['tests/crash/pglite.test.ts']),
+]
+
 export default defineConfig({
   test: {
     include: ['tests/**/*.test.ts'],
-    exclude: hasServer ? [] : ['tests/postgres/**', 'tests/crash/postgres.test.ts'],
+    exclude: hasServer ? onPglite : onServer,
     globalSetup: [...(hasServer ? ['tests/postgres/build.ts'] : []), 'tests/tools/stack.ts'],
     // Every file shares the one stack that the run starts; people that a test needs, it makes.
     testTimeout: 60_000,
