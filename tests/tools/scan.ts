@@ -24,9 +24,9 @@ const found = []
 for (const { table, column, text } of columns) {
   const rows = await database.query(
     // No table has a column of that name, which would be meant instead.
-    `select sought_word as word from unnest($1::text[]) as sought_word
+    `select sought_word as word from jsonb_array_elements_text(($1::text)::jsonb) as sought_word
     where exists (select from ${table} where ${text} ilike '%' || sought_word || '%')`,
-    [Deno.args],
+    [JSON.stringify(Deno.args)],
   )
   for (const { word } of rows) found.push({ table, column, word })
 }

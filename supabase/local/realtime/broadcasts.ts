@@ -7,7 +7,7 @@ import { settled } from './settled.ts'
 export interface Broadcasts {
   /** Sees to it that the database says what it broadcasts, from now on; for whoever is on the hub already. */
   attend: () => Promise<void>
-  /** No longer relies on that: nobody listens, or the database may have forgotten. */
+  /** No longer relies on that: the database may have forgotten. */
   rest: () => void
   /** Word that the database has committed a broadcast. */
   notice: (id: string, topic: string) => void
@@ -41,7 +41,6 @@ export const openBroadcasts = (database: Database, hub: Hub, lost: () => void): 
 
   const rest = (): void => {
     attending = null
-    database.query(`delete from local_realtime.followed where table_schema = 'realtime'`, []).catch(() => {})
   }
   let atWork = false
 
@@ -80,7 +79,7 @@ export const openBroadcasts = (database: Database, hub: Hub, lost: () => void): 
       }),
     rest,
     notice: (id, topic) => {
-      if (hub.isEmpty()) return rest()
+      if (hub.isEmpty()) return
       // A topic of 500 characters may have been cut, so it is read to be sure.
       if (topic.length < 500 && hub.on(topic).size === 0) return
       noticed.push(id)

@@ -106,17 +106,9 @@ export const openChanges = (database: Database, lost: () => void): Changes => {
   const deliver = async (ids: string[]): Promise<void> => {
     const found = await read(ids)
     for (const changes of Map.groupBy(found, (one) => `${one.table_schema}.${one.table_name}`).values()) {
-      const { table_schema, table_name } = changes[0]!
+      const { table_name } = changes[0]!
       const followers = followersOf(changes[0]!)
-      if (followers.length === 0) {
-        // Whoever is about to follow may have told the database already.
-        if ([...followed].some(({ tables }) => tables.size === 0)) continue
-        await database.query('delete from local_realtime.followed where table_schema = $1 and table_name = $2', [
-          table_schema,
-          table_name,
-        ])
-        continue
-      }
+      if (followers.length === 0) continue
       const audience = await audienceOf(changes, followers)
       // In the order of the notifications, which is that of the commits.
       changes.sort((one, other) => ids.indexOf(`${one.id}`) - ids.indexOf(`${other.id}`))
@@ -131,9 +123,8 @@ export const openChanges = (database: Database, lost: () => void): Changes => {
         }
       }
     }
-    await database.query('delete from local_realtime.changes where id = any (($1::text)::bigint[])', [
-      `{${ids.join()}}`,
-    ])
+    // Other servers on this database have had time to read them, too.
+    await database.query(`delete from local_realtime.changes where changed_at < now() - interval '1 minute'`, [])
   }
 
   const work = async (): Promise<void> => {

@@ -2,8 +2,8 @@
 -- each start, so that it is always what this release wants. No migration knows of it.
 create schema if not exists local_realtime;
 
--- Tables that somebody follows. What nobody follows costs a look at this one, and no notification: Postgres lets one transaction with a
--- notification commit at a time.
+-- Tables that somebody has followed. What nobody ever did costs a look at this one, and no notification: Postgres lets one transaction with
+-- a notification commit at a time.
 create table if not exists local_realtime.followed (
   table_schema text,
   table_name text,
@@ -39,8 +39,8 @@ create table if not exists local_realtime.changes (
   old_record jsonb,
   changed_at timestamptz not null default now()
 );
--- Nobody follows anything yet.
-truncate local_realtime.followed, local_realtime.changes;
+-- What somebody followed stays noted: another server on this database may serve them.
+delete from local_realtime.changes where changed_at < now() - interval '1 minute';
 
 create or replace function local_realtime.capture()
 returns trigger
