@@ -6,25 +6,31 @@ create extension if not exists vector with schema extensions;
 
 create function private.fold(value text)
 returns text
-language sql immutable parallel safe set search_path = ''
+language plpgsql immutable parallel safe set search_path = ''
 as $$
-  select lower(extensions.unaccent('extensions.unaccent', normalize(value, nfkc)))
+begin
+  return lower(extensions.unaccent('extensions.unaccent', normalize(value, nfkc)));
+end
 $$;
 comment on function private.fold(text) is
   'Text without case, accents and compatibility forms. Immutable as long as the dictionary unaccent is not edited.';
 
 create function private.words_of(value text)
 returns text[]
-language sql immutable parallel safe set search_path = ''
+language plpgsql immutable parallel safe set search_path = ''
 as $$
-  select coalesce(array_agg(left(found.word[1], 60) order by found.position), '{}')
-  from regexp_matches(
-    regexp_replace(
-      private.fold(value),
-      '([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])', ' \1 ', 'g'
-    ),
-    '[^[:space:][:punct:][:cntrl:]]+', 'g'
-  ) with ordinality as found (word, position)
+begin
+  return (
+    select coalesce(array_agg(left(found.word[1], 60) order by found.position), '{}')
+    from regexp_matches(
+      regexp_replace(
+        private.fold(value),
+        '([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])', ' \1 ', 'g'
+      ),
+      '[^[:space:][:punct:][:cntrl:]]+', 'g'
+    ) with ordinality as found (word, position)
+  );
+end
 $$;
 comment on function private.words_of(text) is
   'The words of a text, folded, in order. In scripts without spaces (Han, kana, Thai, Lao, Khmer, Burmese) every character is one.';

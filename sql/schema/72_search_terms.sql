@@ -1,8 +1,9 @@
--- What a query looks for: its words, and the words of the index that they may stand for.
+-- What a query looks for: its words, and the words of the index that they may stand for. In plpgsql what every search asks, because its plans
+-- are kept; in SQL without a search_path what is to be inlined.
 
 create function private.typo_budget(word text)
 returns integer
-language sql immutable parallel safe set search_path = ''
+language sql immutable parallel safe
 as $$
   select case when char_length(word) < 5 then 0 when char_length(word) < 9 then 1 else 2 end
 $$;
@@ -10,43 +11,50 @@ comment on function private.typo_budget(text) is 'How many errors a word of this
 
 create function private.swaps_of(word text)
 returns text[]
-language sql immutable parallel safe set search_path = ''
+language plpgsql immutable parallel safe set search_path = ''
 as $$
-  select array_agg(distinct overlay(word placing substr(word, place + 1, 1) || substr(word, place, 1) from place for 2))
-  from generate_series(1, char_length(word) - 1) as place
+begin
+  return (
+    select array_agg(distinct overlay(word placing substr(word, place + 1, 1) || substr(word, place, 1) from place for 2))
+    from generate_series(1, char_length(word) - 1) as place
+  );
+end
 $$;
 comment on function private.swaps_of(text) is 'The word with two neighbours changed about, in every place.';
 
 create function private.typos(typed text, meant text, budget integer)
 returns integer
-language sql immutable parallel safe set search_path = ''
+language plpgsql immutable parallel safe set search_path = ''
 as $$
-  select case
-    when typed = meant then 0
-    -- A swap of neighbours is one error, and two to Levenshtein; so this many mistakes of his cannot be within the budget.
-    when extensions.levenshtein_less_equal(typed, meant, 2 * budget) > 2 * budget then null
-    else (
-      select nullif(least(budget + 1, min(distance)), budget + 1)
-      from (
-        select extensions.levenshtein_less_equal(typed, meant, budget) as distance
-        union all
-        select 1 + case
-          when swapped = meant then 0
-          when budget < 2 then budget
-          when meant = any (private.swaps_of(swapped)) then 1
-          else extensions.levenshtein_less_equal(swapped, meant, budget - 1)
-        end
-        from unnest(private.swaps_of(typed)) as swapped
-      ) as ways
-    )
-  end
+begin
+  return (
+    select case
+      when typed = meant then 0
+      -- A swap of neighbours is one error, and two to Levenshtein; so this many mistakes of his cannot be within the budget.
+      when extensions.levenshtein_less_equal(typed, meant, 2 * budget) > 2 * budget then null
+      else (
+        select nullif(least(budget + 1, min(distance)), budget + 1)
+        from (
+          select extensions.levenshtein_less_equal(typed, meant, budget) as distance
+          union all
+          select 1 + case distance
+            when 2 then case when meant = any (private.swaps_of(swapped)) then 1 else 2 end
+            else distance
+          end
+          from unnest(private.swaps_of(typed)) as swapped
+          cross join lateral (select extensions.levenshtein_less_equal(swapped, meant, 2) as distance) as measured
+        ) as ways
+      )
+    end
+  );
+end
 $$;
 comment on function private.typos(text, text, integer) is
   'How many errors (a letter wrong, missing or too many, or two neighbours swapped) make one word of the other; null above the budget.';
 
 create function private.expand_word(typed text, unfinished boolean)
 returns table (word text, typos integer, exact boolean, entries integer)
-language plpgsql stable security definer set search_path = ''
+language plpgsql stable security invoker set search_path = ''
 as $$
 declare
   budget integer := private.typo_budget(typed);
@@ -92,6 +100,10 @@ begin
         where budget > 0
           and left(lexicon.word, 1) = left(typed, 1) collate "C"
           and char_length(lexicon.word) between size - budget and case when unfinished then 60 else size + budget end
+          -- Leaves few for the lateral, which takes ten times as long: its forms of a word are within one letter of this.
+          and extensions.levenshtein_less_equal(
+            typed, case when unfinished then left(lexicon.word, size) else lexicon.word end, 2 * budget + 1
+          ) <= 2 * budget + 1
           and cost.typos > 0
         order by cost.typos, lexicon.entries desc, lexicon.word
         limit 100
@@ -117,7 +129,7 @@ begin
 end
 $$;
 comment on function private.expand_word(text, boolean) is
-  'The words of the index that a typed word may stand for, with their errors. Definer, because callers do not read the lexicon.';
+  'The words of the index that a typed word may stand for, with their errors.';
 
 create type private.query_word as (unit integer, place integer, word text, quoted boolean, excluded boolean, unfinished boolean);
 comment on type private.query_word is
@@ -125,50 +137,53 @@ comment on type private.query_word is
 
 create function private.parse_query(query text)
 returns setof private.query_word
-language sql immutable parallel safe set search_path = ''
+language plpgsql immutable parallel safe set search_path = ''
 as $$
-  with pieces as (
+begin
+  return query
+    with pieces as (
+      select
+        ordinality as piece,
+        coalesce(nullif(part[2], '') is not null, false) or part[1] is not null as is_quoted,
+        coalesce(part[1], part[4]) = '-' as is_excluded,
+        private.words_of(coalesce(part[2], part[5])) as words,
+        max(ordinality) over () = ordinality and query !~ '[[:space:]"]$' as is_last
+      from regexp_matches(query, '(-?)"([^"]*)("|$)|(-?)([^[:space:]"]+)', 'g') with ordinality as found (part, ordinality)
+    ),
+    listed as (
+      select
+        piece, is_quoted, is_excluded, position, word,
+        is_last and position = cardinality(words) and not is_quoted and not is_excluded as is_unfinished,
+        word ~ '^[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]' as is_letter
+      from pieces
+      cross join lateral unnest(words) with ordinality as numbered (word, position)
+    ),
+    -- A phrase is one unit, and so is a run of letters of a script without spaces; every other word is one by itself.
+    started as (
+      select *,
+        case
+          when position = 1 then 1
+          when is_quoted or is_excluded then 0
+          when is_letter and lag(is_letter) over (partition by piece order by position) then 0
+          else 1
+        end as starts
+      from listed
+    ),
+    united as (
+      select *, sum(starts) over (order by piece, position) as number
+      from started
+    ),
+    kept as (
+      select *, dense_rank() over (partition by is_excluded order by number) as rank
+      from united
+    )
     select
-      ordinality as piece,
-      coalesce(nullif(part[2], '') is not null, false) or part[1] is not null as is_quoted,
-      coalesce(part[1], part[4]) = '-' as is_excluded,
-      private.words_of(coalesce(part[2], part[5])) as words,
-      max(ordinality) over () = ordinality and query !~ '[[:space:]"]$' as is_last
-    from regexp_matches(query, '(-?)"([^"]*)("|$)|(-?)([^[:space:]"]+)', 'g') with ordinality as found (part, ordinality)
-  ),
-  listed as (
-    select
-      piece, is_quoted, is_excluded, position, word,
-      is_last and position = cardinality(words) and not is_quoted and not is_excluded as is_unfinished,
-      word ~ '^[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]' as is_letter
-    from pieces
-    cross join lateral unnest(words) with ordinality as numbered (word, position)
-  ),
-  -- A phrase is one unit, and so is a run of letters of a script without spaces; every other word is one by itself.
-  started as (
-    select *,
-      case
-        when position = 1 then 1
-        when is_quoted or is_excluded then 0
-        when is_letter and lag(is_letter) over (partition by piece order by position) then 0
-        else 1
-      end as starts
-    from listed
-  ),
-  united as (
-    select *, sum(starts) over (order by piece, position) as number
-    from started
-  ),
-  kept as (
-    select *, dense_rank() over (partition by is_excluded order by number) as rank
-    from united
-  )
-  select
-    number::integer,
-    (row_number() over (partition by is_excluded order by piece, position))::integer,
-    kept.word, is_quoted, is_excluded, is_unfinished and not is_letter
-  from kept
-  where rank <= 10
+      number::integer,
+      (row_number() over (partition by is_excluded order by piece, position))::integer,
+      kept.word, is_quoted, is_excluded, is_unfinished and not is_letter
+    from kept
+    where rank <= 10;
+end
 $$;
 comment on function private.parse_query(text) is
   'The words of a query: the first 10 units count, a unit being a word, a "phrase", or a run of letters of a script without spaces;

@@ -16,37 +16,41 @@ quotes, and the phrase it must stand in, if any.';
 
 create function private.terms_of(words private.query_word[])
 returns private.search_term[]
-language sql stable security definer set search_path = ''
+language plpgsql stable security invoker set search_path = ''
 as $$
-  with parsed as (
-    select *, count(*) over (partition by unit) > 1 as together
-    from unnest(words)
-    where not excluded
-  ),
-  phrases as (
-    select unit, string_agg(quote_literal(word), ' <-> ' order by place)::tsquery as phrase
+begin
+  return (
+    with parsed as (
+      select *, count(*) over (partition by unit) > 1 as together
+      from unnest(words)
+      where not excluded
+    ),
+    phrases as (
+      select unit, string_agg(quote_literal(word), ' <-> ' order by place)::tsquery as phrase
+      from parsed
+      where together
+      group by unit
+    )
+    select array_agg(
+      row(
+        parsed.place, parsed.unit, meant.word, meant.typos, meant.exact, meant.entries, parsed.quoted, phrases.phrase
+      )::private.search_term
+    )
     from parsed
-    where together
-    group by unit
-  )
-  select array_agg(
-    row(
-      parsed.place, parsed.unit, meant.word, meant.typos, meant.exact, meant.entries, parsed.quoted, phrases.phrase
-    )::private.search_term
-  )
-  from parsed
-  left join phrases using (unit)
-  cross join lateral (
-    select lexicon.word, 0 as typos, true as exact, lexicon.entries
-    from private.search_lexicon as lexicon
-    where (parsed.together or parsed.quoted) and lexicon.word = parsed.word
-    union all
-    select expanded.word, expanded.typos, expanded.exact, expanded.entries
-    from private.expand_word(parsed.word, parsed.unfinished) as expanded
-    where not (parsed.together or parsed.quoted)
-  ) as meant
+    left join phrases using (unit)
+    cross join lateral (
+      select lexicon.word, 0 as typos, true as exact, lexicon.entries
+      from private.search_lexicon as lexicon
+      where (parsed.together or parsed.quoted) and lexicon.word = parsed.word
+      union all
+      select expanded.word, expanded.typos, expanded.exact, expanded.entries
+      from private.expand_word(parsed.word, parsed.unfinished) as expanded
+      where not (parsed.together or parsed.quoted)
+    ) as meant
+  );
+end
 $$;
-comment on function private.terms_of(private.query_word[]) is 'What a query looks for in the index. Definer, because callers do not read the lexicon.';
+comment on function private.terms_of(private.query_word[]) is 'What a query looks for in the index.';
 
 create function private.position_cost(distance integer)
 returns integer
@@ -68,6 +72,115 @@ $$;
 comment on function private.position_cost(integer) is
   'How much a word''s distance from where the query has it counts, 0 to 10; the buckets are Meilisearch''s. Without a search_path, to be inlined.';
 
+create function private.postings_of(terms private.search_term[], ids bigint[])
+returns table (profile_id bigint, place integer, typos integer, exact boolean, spots integer[])
+language sql stable security invoker
+as $$
+  select posting.profile_id, posting.place, posting.typos, posting.exact, posting.spots
+  from (
+    -- The words of few entries are read as they are; of the others, only what the candidates have. The offset keeps Postgres from reading
+    -- all postings there are.
+    select listed.*, term.place, term.typos, term.exact, term.phrase
+    from unnest(terms) as term
+    cross join lateral (
+      select search_postings.profile_id, search_postings.spots
+      from private.search_postings
+      where search_postings.word = term.word
+      offset 0
+    ) as listed
+    join unnest(ids) as candidate (id) on candidate.id = listed.profile_id
+    where term.entries <= cardinality(ids)
+    union all
+    select listed.*, term.place, term.typos, term.exact, term.phrase
+    from unnest(terms) as term
+    cross join lateral (
+      select search_postings.profile_id, search_postings.spots
+      from private.search_postings
+      where search_postings.word = term.word and search_postings.profile_id = any (ids)
+      offset 0
+    ) as listed
+    where term.entries > cardinality(ids)
+  ) as posting
+  where posting.phrase is null
+    or exists (
+      select
+      from private.search_entries as entry
+      where entry.profile_id = posting.profile_id and entry.words @@ posting.phrase
+    )
+$$;
+comment on function private.postings_of(private.search_term[], bigint[]) is
+  'Which of these entries hold which of the terms, and where. Without a search_path, to be inlined.';
+
+create function private.keyword_score(
+  asked integer,
+  kept integer,
+  typos integer,
+  typo_max integer,
+  apart integer,
+  attributes integer,
+  attribute_max integer,
+  positions integer,
+  inexact double precision
+)
+returns double precision
+language sql immutable parallel safe
+as $$
+  -- Horner: each rule's part is divided by the ranks of all rules before it.
+  select 1 - (
+    asked - kept + (
+      typos + (apart + (attributes + (positions + inexact / 3) / (10 * kept + 1)) / attribute_max) / (3 * (kept - 1) + 1)
+    ) / typo_max
+  ) / asked
+$$;
+comment on function private.keyword_score(integer, integer, integer, integer, integer, integer, integer, integer, double precision) is
+  'Meilisearch''s keyword score, 0 to 1, of what the rules count: 1 - sum over its rules i of (max_i - rank_i) / product of max_j for
+j <= i, the closed form of its nested ranks. Without a search_path, to be inlined.';
+
+create function private.keyword_bounds(ids bigint[], terms private.search_term[], asked integer, allowed integer[])
+returns table (profile_id bigint, at_least double precision, at_most double precision, named boolean)
+language plpgsql stable security invoker
+set search_path = ''
+-- As in keyword_scores.
+set plan_cache_mode = 'force_generic_plan'
+set enable_nestloop = off
+as $$
+begin
+  return query
+    with matched as (
+      select
+        posting.profile_id,
+        posting.place,
+        -- The first spot is in the best attribute.
+        min(posting.typos * 10 + posting.spots[1] / 1000000) as standing,
+        bool_or(posting.typos = 0 and posting.spots[1] < 1000000) as in_name
+      from private.postings_of(terms, ids) as posting
+      group by posting.profile_id, posting.place
+    ),
+    tallies as (
+      select
+        matched.profile_id,
+        count(*)::integer as kept,
+        sum(matched.standing / 10)::integer as typos,
+        greatest(sum(allowed[matched.place]), case when count(*) > 1 then count(*) else 0 end)::integer + 1 as typo_max,
+        sum(matched.standing % 10)::integer as attributes,
+        count(*) filter (where matched.in_name) = asked as named
+      from matched
+      group by matched.profile_id
+    )
+    select
+      tallies.profile_id,
+      private.keyword_score(
+        asked, kept, typos, typo_max, 3 * (kept - 1), attributes, 5 * kept + 1, 10 * kept, 2 + kept / (kept + 1)::double precision
+      ),
+      private.keyword_score(asked, kept, typos, typo_max, 0, attributes, 5 * kept + 1, 0, 0),
+      tallies.named
+    from tallies;
+end
+$$;
+comment on function private.keyword_bounds(bigint[], private.search_term[], integer, integer[]) is
+  'Between what the keyword scores of entries lie, by which words they hold in which attributes, at a third of what the scores themselves
+take. Arguments and `named` as in keyword_scores.';
+
 create function private.keyword_scores(
   ids bigint[],
   terms private.search_term[],
@@ -76,7 +189,7 @@ create function private.keyword_scores(
   weights integer[] default '{0, 1, 2, 3, 4, 5}'
 )
 returns table (profile_id bigint, score double precision, named boolean, ranks integer[])
-language plpgsql stable security definer
+language plpgsql stable security invoker
 set search_path = ''
 -- Planning this anew for each call would take longer than doing it; and Postgres, who takes what these expressions yield for few rows, would
 -- join them by nested loops, which for 1,000 candidates took minutes.
@@ -87,40 +200,10 @@ declare
   heaviest constant integer := (select max(weight) from unnest(weights) as weight);
 begin
   return query
-    with postings as (
-      -- The words of few entries are read as they are; of the others, only what the candidates have. The offset keeps Postgres from reading
-      -- all postings there are.
-      select posting.*, term.place, term.typos, term.exact, term.phrase
-      from unnest(terms) as term
-      cross join lateral (
-        select listed.profile_id, listed.spots
-        from private.search_postings as listed
-        where listed.word = term.word
-        offset 0
-      ) as posting
-      join unnest(ids) as candidate (id) on candidate.id = posting.profile_id
-      where term.entries <= cardinality(ids)
-      union all
-      select posting.*, term.place, term.typos, term.exact, term.phrase
-      from unnest(terms) as term
-      cross join lateral (
-        select listed.profile_id, listed.spots
-        from private.search_postings as listed
-        where listed.word = term.word and listed.profile_id = any (ids)
-        offset 0
-      ) as posting
-      where term.entries > cardinality(ids)
-    ),
-    found as materialized (
-      select postings.profile_id, postings.place, postings.typos, postings.exact, spot
-      from postings
-      cross join lateral unnest(postings.spots) as spot
-      where postings.phrase is null
-        or exists (
-          select
-          from private.search_entries as entry
-          where entry.profile_id = postings.profile_id and entry.words @@ postings.phrase
-        )
+    with found as materialized (
+      select posting.profile_id, posting.place, posting.typos, posting.exact, spot
+      from private.postings_of(terms, ids) as posting
+      cross join lateral unnest(posting.spots) as spot
     ),
     matched as materialized (
       select
@@ -210,20 +293,10 @@ begin
     )
     select
       placed.profile_id,
-      -- Horner: each rule's part is divided by the ranks of all rules before it.
-      1 - (
-        asked - kept + (
-          placed.typos + (
-            apart + (
-              attributes + (
-                positions + (
-                  3 - exactness + case when exactness = 1 then (kept - exacts) / (kept + 1)::double precision else 0 end
-                ) / 3
-              ) / position_max
-            ) / attribute_max
-          ) / proximity_max
-        ) / typo_max
-      ) / asked,
+      private.keyword_score(
+        asked, kept, placed.typos, typo_max, apart, attributes, attribute_max, positions,
+        3 - exactness + case when exactness = 1 then (kept - exacts) / (kept + 1)::double precision else 0 end
+      ),
       placed.named,
       array[
         kept, asked, placed.typos, typo_max, apart, proximity_max, attributes, attribute_max, positions, position_max, exactness, exacts
@@ -232,10 +305,9 @@ begin
 end
 $$;
 comment on function private.keyword_scores(bigint[], private.search_term[], integer, integer[], integer[]) is
-  'Meilisearch''s keyword score, 0 to 1, of entries that hold some of the terms: 1 - sum over its rules i of (max_i - rank_i) / product of
-max_j for j <= i, the closed form of its nested ranks. `asked` is how many words the query has, `allowed` how many errors each may
-hold, `weights` the order of the attributes name, interests, city, country, biography, first and last name. `ranks` is what keyword_details
-reads. Definer, because callers do not read the index.';
+  'The keyword scores of entries that hold some of the terms. `asked` is how many words the query has, `allowed` how many errors each may
+hold, `weights` the order of the attributes name, interests, city, country, biography, first and last name. `named`: whether all the words
+stand in the name as typed. `ranks` is what keyword_details reads.';
 
 create function private.keyword_details(ranks integer[])
 returns json

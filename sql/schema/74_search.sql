@@ -1,44 +1,8 @@
--- The search itself: who is found by words or by meaning, and in what order.
-create function private.as_keys(list jsonb)
-returns text[]
-language sql immutable parallel safe set search_path = ''
-as $$
-  select coalesce(array_agg(distinct private.fold(trim(value))), '{}')
-  from jsonb_array_elements_text(coalesce(list, '[]')) as value
-$$;
-comment on function private.as_keys(jsonb) is 'The values of a filter as facet keys: folded and trimmed.';
-
-create type private.search_filter as (
-  interests text[],
-  cities text[],
-  countries text[],
-  must tsquery,
-  must_not tsquery,
-  caller bigint,
-  hidden bigint[]
-);
-comment on type private.search_filter is
-  'What a profile must have to be found at all: facet keys, phrases, no excluded words, and another owner than the caller or, where there
-are blocks, those hidden from the caller.';
-
--- Without `set search_path`, so that it is inlined and the indexes of what it asks for are used.
-create function private.is_sought(entry private.search_entries, sought private.search_filter)
-returns boolean
-language sql immutable security invoker
-as $$
-  select (sought.interests = '{}' or entry.interest_keys && sought.interests)
-    and (sought.cities = '{}' or entry.city_key = any (sought.cities))
-    and (sought.countries = '{}' or entry.country_key = any (sought.countries))
-    and (sought.must is null or entry.words @@ sought.must)
-    and (sought.must_not is null or not entry.words @@ sought.must_not)
-    and (sought.caller is null or entry.user_id <> sought.caller)
-    and (sought.hidden is null or entry.user_id <> all (sought.hidden))
-$$;
-comment on function private.is_sought(private.search_entries, private.search_filter) is 'Whether a profile passes the filters of a search.';
-
+-- The search itself: whom words or meaning found, in what order, and the page that is asked for.
+-- Without `set search_path`, so that it is inlined: called, twenty of them take a millisecond.
 create function private.hit_body(entry private.search_entries, score double precision)
 returns json
-language sql stable set search_path = ''
+language sql stable security invoker
 as $$
   select json_build_object(
     'id', entry.profile_id,
@@ -54,124 +18,15 @@ as $$
 $$;
 comment on function private.hit_body(private.search_entries, double precision) is 'A search hit, as printed.';
 
-create function private.bearing_terms(terms private.search_term[])
-returns private.search_term[]
-language sql stable security definer set search_path = ''
+create function private.hybrid_score(ratio double precision, keyword double precision, semantic double precision, named boolean)
+returns double precision
+language sql immutable parallel safe
 as $$
-  with units as (
-    -- A word that every fourth profile has tells nothing of any one: it counts where it stands, and brings nobody up by itself. With 25
-    -- profiles or fewer no word is common.
-    select
-      unit,
-      max(entries) > greatest(25, (select max(entries) / 4 from private.search_lexicon)) and not bool_or(quoted) as is_common
-    from unnest(terms)
-    group by unit
-  )
-  select array_agg(term order by term.entries, term.word)
-  from unnest(terms) as term
-  join units using (unit)
-  where not is_common or (select bool_and(is_common) from units)
+  select greatest((1 - ratio) * keyword + ratio * semantic, case when named then keyword end)
 $$;
-comment on function private.bearing_terms(private.search_term[]) is
-  'The terms that bring somebody into the hits, rarest first; without those of common words, unless there are no others. Definer, because
-callers do not read the lexicon.';
-
-create function private.holders_of(
-  terms private.search_term[],
-  sought private.search_filter,
-  within bigint[],
-  most integer
-)
-returns bigint[]
-language plpgsql stable security definer
-set search_path = ''
-set plan_cache_mode = 'force_generic_plan'
-as $$
-declare
-  anybody constant boolean := sought.interests || sought.cities || sought.countries = '{}'
-    and coalesce(sought.must, sought.must_not) is null
-    and sought.caller is null;
-begin
-  return array(
-    select profile_id
-    from (
-      select profile_id, unit
-      from (
-        select posting.profile_id, term.unit
-        from unnest(terms) as term
-        cross join lateral (
-          -- The offsets keep Postgres to its index.
-          (
-            select listed.profile_id
-            from private.search_postings as listed
-            where within is null and listed.word = term.word
-            offset 0
-          )
-          union all
-          (
-            select listed.profile_id
-            from private.search_postings as listed
-            where within is not null and listed.word = term.word and listed.profile_id = any (within)
-            offset 0
-          )
-        ) as posting
-        where (anybody and term.phrase is null)
-          or exists (
-            select
-            from private.search_entries as entry
-            where entry.profile_id = posting.profile_id
-              and (term.phrase is null or entry.words @@ term.phrase)
-              and private.is_sought(entry, sought)
-          )
-        -- One profile may hold every term.
-        limit most * cardinality(terms)
-      ) as held
-      group by profile_id, unit
-    ) as units
-    group by profile_id
-    order by count(*) desc, profile_id
-    limit most
-  );
-end
-$$;
-comment on function private.holders_of(private.search_term[], private.search_filter, bigint[], integer) is
-  'Who holds any of the terms and passes the filters, those first who hold the most of the query, at most so many. Definer, because callers
-do not read the index.';
-
-create function private.nearest_profiles(
-  meaning extensions.halfvec,
-  meaning_model text,
-  sought private.search_filter,
-  reach integer,
-  furthest double precision
-)
-returns bigint[]
-language plpgsql stable security definer
-set search_path = 'extensions'
-set hnsw.iterative_scan = 'strict_order'
-set hnsw.ef_search = 100
--- The one plan that there is to be: a walk along the index.
-set plan_cache_mode = 'force_generic_plan'
-set enable_seqscan = off
-set enable_sort = off
-as $$
-begin
-  return array(
-    select profile_id
-    from (
-      select profile_id, embedding <=> meaning as distance
-      from private.search_entries as entry
-      where model = meaning_model
-        and private.is_sought(entry, sought)
-      order by embedding <=> meaning
-      limit reach
-    ) as nearest
-    where distance <= furthest
-  );
-end
-$$;
-comment on function private.nearest_profiles(extensions.halfvec, text, private.search_filter, integer, double precision) is
-  'The profiles nearest to a vector by cosine distance, at most so many and so far away, along the index. Definer, because callers do not read it.';
+comment on function private.hybrid_score(double precision, double precision, double precision, boolean) is
+  'Both parts of a score by their weights, and never less than that of the words where all of them stand in the name. Without a
+search_path, to be inlined.';
 
 create function private.find_profiles(
   query text,
@@ -185,7 +40,7 @@ create function private.find_profiles(
   explain boolean
 )
 returns json
-language plpgsql stable security definer
+language plpgsql stable security invoker
 set search_path = 'extensions'
 -- Planning its statements anew would take longer than most of them.
 set plan_cache_mode = 'force_generic_plan'
@@ -199,12 +54,12 @@ declare
   words constant private.query_word[] := array(select part from private.parse_query(query) as part);
   asked constant integer := coalesce((select max(place) from unnest(words) where not excluded), 0);
   allowed constant integer[] := array(select private.typo_budget(word) from unnest(words) where not excluded order by place);
-  -- As many neighbours as one walk of the index yields; who asks with no words gets them all, near or not.
-  reach constant integer := case when asked > 0 then 100 else most end;
+  -- Who asks with no words gets everybody, near or not.
   furthest double precision := 2;
   terms private.search_term[];
   sought private.search_filter;
   filtered boolean;
+  reach integer;
   within bigint[];
   by_words bigint[] := array[]::bigint[];
   by_meaning bigint[] := array[]::bigint[];
@@ -257,54 +112,79 @@ begin
     );
   end if;
 
+  -- Those besides whom the words brought, as many as the total still counts, and no fewer than make the first pages.
+  reach := greatest(100, most - cardinality(by_words));
   if meaning is not null and within is not null then
     by_meaning := array(
       select profile_id
       from private.search_entries
       where profile_id = any (within)
+        and profile_id not in (select unnest(by_words))
         and search_entries.model = meaning_model
         and embedding <=> meaning <= furthest
       order by embedding <=> meaning, profile_id
       limit reach
     );
   elsif meaning is not null then
-    by_meaning := private.nearest_profiles(meaning, meaning_model, sought, reach, furthest);
+    by_meaning := private.nearest_profiles(meaning, meaning_model, sought, by_words, reach, furthest);
   end if;
 
-  with keyword as (
-    select * from private.keyword_scores(by_words, terms, asked, allowed)
-  ),
-  measured as materialized (
+  with measured as materialized (
     select profile_id, entry.model = meaning_model and meaning is not null as has_meaning, 1 - (embedding <=> meaning) as cosine
     from private.search_entries as entry
     where profile_id = any (by_words || by_meaning)
   ),
-  scored as (
+  bounds as (
+    select * from private.keyword_bounds(by_words, terms, asked, allowed)
+  ),
+  weighed as (
     select
       measured.profile_id,
-      case when asked = 0 and meaning is null then 1 else coalesce(keyword.score, 0) end as keyword,
-      keyword.named,
-      keyword.ranks,
+      case when asked = 0 and meaning is null then 1 else coalesce(bounds.at_least, 0) end as at_least,
+      case when asked = 0 and meaning is null then 1 else coalesce(bounds.at_most, 0) end as at_most,
+      bounds.named,
       case when has_meaning then cosine end as cosine,
+      case
+        when has_meaning then least(1, greatest(0, (cosine - model.nothing_alike) / (model.much_alike - model.nothing_alike)))
+        else 0
+      end as semantic,
       -- A leg that is missing, for the whole query or for one entry, leaves all the weight to the other.
       case when not coalesce(has_meaning, false) then 0 when cardinality(by_words) = 0 then 1 else ratio end as ratio
     from measured
-    left join keyword on keyword.profile_id = measured.profile_id
+    left join bounds on bounds.profile_id = measured.profile_id
   ),
-  calibrated as (
+  candidates as materialized (
     select
       *,
-      coalesce(least(1, greatest(0, (cosine - model.nothing_alike) / (model.much_alike - model.nothing_alike))), 0) as semantic
-    from scored
+      private.hybrid_score(weighed.ratio, at_least, semantic, named) as lowest,
+      private.hybrid_score(weighed.ratio, at_most, semantic, named) as highest
+    from weighed
   ),
-  ranked as materialized (
+  contenders as materialized (
+    -- Who cannot come onto the page, however well they hold the words, need not be scored. Less a little, for what rounding does.
+    select *
+    from candidates
+    where highest >= coalesce(
+      (select lowest from candidates order by lowest desc offset least(page_offset, most) + page_limit - 1 limit 1) - 1e-9,
+      0
+    )
+  ),
+  keyword as (
+    select *
+    from private.keyword_scores(array(select profile_id from contenders where named is not null), terms, asked, allowed)
+  ),
+  ranked as (
     select
-      *,
-      greatest(
-        (1 - calibrated.ratio) * keyword + calibrated.ratio * semantic,
-        case when named then keyword end
-      ) as score
-    from calibrated
+      contenders.profile_id,
+      coalesce(keyword.score, contenders.at_least) as keyword,
+      contenders.named,
+      keyword.ranks,
+      contenders.cosine,
+      contenders.semantic,
+      contenders.ratio,
+      private.hybrid_score(contenders.ratio, coalesce(keyword.score, contenders.at_least), semantic, contenders.named) as score
+    from contenders
+    left join keyword on keyword.profile_id = contenders.profile_id
   ),
   page as (
     select *
@@ -336,7 +216,7 @@ begin
       '[]'
     ),
     'query', query,
-    'estimatedTotalHits', least(most, (select count(*) from ranked)),
+    'estimatedTotalHits', least(most, (select count(*) from candidates)),
     'limit', page_limit,
     'offset', page_offset
   )
@@ -348,5 +228,4 @@ end
 $$;
 comment on function private.find_profiles(text, extensions.halfvec, text, double precision, jsonb, bigint, integer, bigint, boolean) is
   'The search: profiles that hold the words of a query or are near it in meaning, filtered, best first, with their exact number up to
-1,000. score = (1 - ratio) * keyword + ratio * semantic, both reckoned for every profile that either leg found, and never less than the
-keyword score where all the words stand in the name. Definer, because callers do not read the index.';
+1,000. Of everybody whom either leg found it reckons both parts of the score, that of the words as closely as the page needs.';

@@ -1,6 +1,6 @@
 -- Keyword scores are Meilisearch's, worked out by hand: 1 - sum of what each rule lacks / product of the maxima up to it, in the order
 -- words, errors, neighbours, attribute, position, whole attribute, exact words. A query that ends in a space has no unfinished word.
-select plan(60);
+select plan(62);
 
 create temp table people (nick text primary key, id bigint);
 create function pg_temp.make(nick text, fields jsonb, likes text[] default '{}')
@@ -174,6 +174,29 @@ select is_empty(
   $$,
   'every score is what its details make'
 );
+
+-- Bounds
+create temp view bounded as
+  select nick, query, at_least, at_most, scores.score, bounds.named as guessed, scores.named
+  from (values ('batman '), ('badman the dark knight returns 1'), ('captain marvel '), ('gwen hiking '), ('gwenn fairhaven'), ('food str'))
+    as queries (query)
+  cross join people
+  cross join lateral pg_temp.look_up(nick, query) as scores
+  cross join lateral private.keyword_bounds(
+    array[people.id],
+    private.terms_of(array(select part from private.parse_query(query) as part)),
+    (select max(place) from private.parse_query(query)),
+    (select array_agg(private.typo_budget(word) order by place) from private.parse_query(query))
+  ) as bounds;
+select is_empty(
+  'select * from bounded where score not between at_least - 1e-12 and at_most + 1e-12 or named <> guessed',
+  'every score lies within its bounds'
+);
+select ok(
+  count(*) > 15 and bool_or(at_most - at_least < .1) and bool_or(score - at_least < .01) and bool_or(at_most - score < .01),
+  'which are close, and touched from both sides'
+)
+from bounded;
 
 -- The name
 select is(

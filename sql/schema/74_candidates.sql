@@ -1,0 +1,175 @@
+-- Who may be found at all, who holds words of the query, and who is near it in meaning. Nothing of the search asks as its owner but the
+-- verb, search_profiles: what it calls, nobody else may call.
+create function private.as_keys(list jsonb)
+returns text[]
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+begin
+  return (
+    select coalesce(array_agg(distinct private.fold(trim(value))), '{}')
+    from jsonb_array_elements_text(coalesce(list, '[]')) as value
+  );
+end
+$$;
+comment on function private.as_keys(jsonb) is 'The values of a filter as facet keys: folded and trimmed.';
+
+create type private.search_filter as (
+  interests text[],
+  cities text[],
+  countries text[],
+  must tsquery,
+  must_not tsquery,
+  caller bigint,
+  hidden bigint[]
+);
+comment on type private.search_filter is
+  'What a profile must have to be found at all: facet keys, phrases, no excluded words, and another owner than the caller or, where there
+are blocks, those hidden from the caller.';
+
+-- Without `set search_path`, so that it is inlined and the indexes of what it asks for are used.
+create function private.is_sought(entry private.search_entries, sought private.search_filter)
+returns boolean
+language sql immutable security invoker
+as $$
+  select (sought.interests = '{}' or entry.interest_keys && sought.interests)
+    and (sought.cities = '{}' or entry.city_key = any (sought.cities))
+    and (sought.countries = '{}' or entry.country_key = any (sought.countries))
+    and (sought.must is null or entry.words @@ sought.must)
+    and (sought.must_not is null or not entry.words @@ sought.must_not)
+    and (sought.caller is null or entry.user_id <> sought.caller)
+    and (sought.hidden is null or entry.user_id <> all (sought.hidden))
+$$;
+comment on function private.is_sought(private.search_entries, private.search_filter) is 'Whether a profile passes the filters of a search.';
+
+create function private.bearing_terms(terms private.search_term[])
+returns private.search_term[]
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return (
+    with units as (
+      -- A word that every fourth profile has tells nothing of any one: it counts where it stands, and brings nobody up by itself. With 25
+      -- profiles or fewer no word is common.
+      select
+        unit,
+        max(entries) > greatest(25, (select max(entries) / 4 from private.search_lexicon)) and not bool_or(quoted) as is_common
+      from unnest(terms)
+      group by unit
+    )
+    select array_agg(term order by term.entries, term.word)
+    from unnest(terms) as term
+    join units using (unit)
+    where not is_common or (select bool_and(is_common) from units)
+  );
+end
+$$;
+comment on function private.bearing_terms(private.search_term[]) is
+  'The terms that bring somebody into the hits, rarest first; without those of common words, unless there are no others.';
+
+create function private.holders_of(
+  terms private.search_term[],
+  sought private.search_filter,
+  within bigint[],
+  most integer
+)
+returns bigint[]
+language plpgsql stable security invoker
+set search_path = ''
+set plan_cache_mode = 'force_generic_plan'
+as $$
+declare
+  anybody constant boolean := sought.interests || sought.cities || sought.countries = '{}'
+    and coalesce(sought.must, sought.must_not) is null
+    and sought.caller is null;
+begin
+  return array(
+    select profile_id
+    from (
+      select profile_id, unit
+      from (
+        select posting.profile_id, term.unit
+        from unnest(terms) as term
+        cross join lateral (
+          -- The offsets keep Postgres to its index.
+          (
+            select listed.profile_id
+            from private.search_postings as listed
+            where within is null and listed.word = term.word
+            offset 0
+          )
+          union all
+          (
+            select listed.profile_id
+            from private.search_postings as listed
+            where within is not null and listed.word = term.word and listed.profile_id = any (within)
+            offset 0
+          )
+        ) as posting
+        where (anybody and term.phrase is null)
+          or exists (
+            select
+            from private.search_entries as entry
+            where entry.profile_id = posting.profile_id
+              and (term.phrase is null or entry.words @@ term.phrase)
+              and private.is_sought(entry, sought)
+          )
+        -- One profile may hold every term.
+        limit most * cardinality(terms)
+      ) as held
+      group by profile_id, unit
+    ) as units
+    group by profile_id
+    order by count(*) desc, profile_id
+    limit most
+  );
+end
+$$;
+comment on function private.holders_of(private.search_term[], private.search_filter, bigint[], integer) is
+  'Who holds any of the terms and passes the filters, those first who hold the most of the query, at most so many.';
+
+create function private.nearest_profiles(
+  meaning extensions.halfvec,
+  meaning_model text,
+  sought private.search_filter,
+  besides bigint[],
+  reach integer,
+  furthest double precision
+)
+returns bigint[]
+language plpgsql stable security invoker
+set search_path = 'extensions'
+-- About in the order of the distances: to have them exactly in order costs half as much again, and who ranks them measures them anyway.
+set hnsw.iterative_scan = 'relaxed_order'
+set hnsw.ef_search = 100
+-- The one plan that there is to be: a walk along the index.
+set plan_cache_mode = 'force_generic_plan'
+set enable_seqscan = off
+set enable_sort = off
+as $$
+declare
+  nearest bigint[] := array[]::bigint[];
+  neighbour record;
+  strangers integer := 0;
+begin
+  for neighbour in
+    select profile_id, embedding <=> meaning as distance
+    from private.search_entries as entry
+    where model = meaning_model
+      and private.is_sought(entry, sought)
+      and profile_id not in (select unnest(besides))
+    order by embedding <=> meaning
+  loop
+    if neighbour.distance <= furthest then
+      nearest := nearest || neighbour.profile_id;
+      strangers := 0;
+    else
+      strangers := strangers + 1;
+    end if;
+    -- As many as come at a time: when all of them are too far away, so are those that would come after them.
+    exit when strangers = 100 or cardinality(nearest) >= reach;
+  end loop;
+  return nearest;
+end
+$$;
+comment on function private.nearest_profiles(extensions.halfvec, text, private.search_filter, bigint[], integer, double precision) is
+  'The profiles nearest to a vector by cosine distance besides some that are known, at most so many and so far away, along the index.';
