@@ -61,7 +61,12 @@ const start = async (): Promise<void> => {
   // The port comes first: one that is in use is known before minutes are spent, and port 0 becomes a real one.
   let answer: Deno.ServeHandler<Deno.NetAddr> = () =>
     Response.json({ error: 'The service is starting' }, { status: 503, headers: { 'Retry-After': '1' } })
-  const server = listen(settings, (request, info) => answer(request, info))
+  const underWay = new Set<Promise<Response>>()
+  const server = listen(settings, (request, info) => {
+    const answering = Promise.resolve(answer(request, info))
+    underWay.add(answering)
+    return answering.finally(() => underWay.delete(answering))
+  })
   settings.port = server.addr.port
 
   const database = settings.databaseUrl ? await openPostgres(settings.databaseUrl) : await openPglite(settings.dataDir)
@@ -93,8 +98,15 @@ const start = async (): Promise<void> => {
     stopping = true
     clearInterval(schedule)
     realtime.close()
-    // What is under way gets three seconds; the database closes clean in the next.
-    await Promise.race([server.shutdown(), new Promise((resolve) => setTimeout(resolve, 3000))])
+    answer = () =>
+      Response.json({ error: 'The service is stopping' }, {
+        status: 503,
+        headers: { 'Retry-After': '1', Connection: 'close' },
+      })
+    // What is under way gets three seconds; the database closes clean in the next. Only then the server, because Deno cuts off bodies that
+    // are still on their way to it: good requests were told that their body ended too soon.
+    const finished = Promise.allSettled(underWay).then(() => server.shutdown())
+    await Promise.race([finished, new Promise((resolve) => setTimeout(resolve, 3000))])
     await Promise.race([database.close(), new Promise((resolve) => setTimeout(resolve, 1000))])
     Deno.exit(0)
   }
