@@ -1,6 +1,7 @@
 import { expect, inject, test } from 'vitest'
 import { asAdmin, converse, type Person, say, signUp } from '../tools/people.ts'
-import { aWhile, connect, eventually, join, listen } from '../tools/realtime.ts'
+import { connect, join, listen } from '../tools/realtime.ts'
+import { aWhile, eventually } from '../tools/wait.ts'
 
 const stack = inject('stack')
 
