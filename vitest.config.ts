@@ -10,7 +10,6 @@ const onPglite = [
   'tests/demo/**',
   'tests/local/{gate,lifecycle,readme}.test.ts',
   'tests/clients/!(live).test.ts',
-  'tests/search/embedder.test.ts',
   'tests/fuzz/planted.test.ts',
   // The long run (npm run test:crash) takes both.
   ...(process.env.CRASH_SENDS ? [] : ['tests/crash/pglite.test.ts']),

@@ -7,8 +7,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import postgres from 'postgres'
 import { expect, onTestFinished, test } from 'vitest'
+import { freePort } from '../tools/ports.ts'
 import { pause } from '../tools/wait.ts'
-import { type Crash, freePort, killServer, sends, storm, timeout } from './storm.ts'
+import { type Crash, killServer, sends, storm, timeout } from './storm.ts'
 
 const run = promisify(execFile)
 

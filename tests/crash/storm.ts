@@ -1,19 +1,10 @@
 import { once } from 'node:events'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { freePort } from '../tools/ports.ts'
 import { startStack, stopStack } from '../tools/stack.ts'
 import { pause } from '../tools/wait.ts'
 import { openLoad } from './load.ts'
 import { openProxy } from './proxy.ts'
 import { verify } from './verify.ts'
-
-export const freePort = async (): Promise<number> => {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  return port
-}
 
 type Stack = Awaited<ReturnType<typeof startStack>>
 
