@@ -21,6 +21,8 @@ export default defineConfig({
     exclude: hasServer ? onPglite : onServer,
     globalSetup: [...(hasServer ? ['tests/postgres/build.ts'] : []), 'tests/tools/stack.ts'],
     // Every file shares the one stack that the run starts; people that a test needs, it makes.
+    // A test that asserts nothing is one that cannot fail.
+    expect: { requireAssertions: true },
     testTimeout: 60_000,
     hookTimeout: 60_000,
     maxWorkers: 3,
