@@ -40,12 +40,15 @@ test('nobody joins what is not theirs, what is nothing, or what is not private',
   })
 })
 
-test('who was deactivated joins nothing and hears nothing more where they had joined', async () => {
+test.each([
+  ['deactivated', ({ id }: Person) => asAdmin('PATCH', `users?id=eq.${id}`, { is_active: false })],
+  ['erased', (person: Person) => person.call('DELETE', '/users/me')],
+])('who was %s joins nothing and hears nothing more where they had joined', async (_, remove) => {
   const { ana, ben, conversation } = await pair()
   const client = await connect(ana.token)
   const before = [await listen(client, `user:${ana.id}`), await listen(client, `conversation:${conversation}`)]
   const partner = await listen(await connect(ben.token), `user:${ben.id}`)
-  await asAdmin('PATCH', `users?id=eq.${ana.id}`, { is_active: false })
+  expect((await remove(ana)).status).toBeLessThan(300)
   const topic = `conversation:${conversation}`
   expect(await listen(await connect(ana.token), topic)).toMatchObject(refusal(topic))
   await say(ben, conversation, 'Are you there?')
@@ -118,6 +121,26 @@ test('participants see each other type and be there, and outsiders neither', asy
   await eventually(() => bens.presenceState().ana === undefined)
   expect(bens.presenceState()).toEqual({})
   expect(sent).toHaveLength(1)
+})
+
+test('who asks for it hears themselves, and others do not', async () => {
+  const { ana, ben, conversation } = await pair()
+  const topic = `typing:${conversation}`
+  const [anas, bens] = await Promise.all([connect(ana.token), connect(ben.token)])
+  const self = await listen(anas, topic, { self: true })
+  const partner = await listen(bens, topic)
+  for (const { channel } of [self, partner]) {
+    await channel.send({
+      type: 'broadcast',
+      event: 'typing',
+      payload: { by: channel === self.channel ? 'ana' : 'ben' },
+    })
+    await eventually(() => self.heard.length + partner.heard.length >= 2)
+  }
+  await eventually(() => self.heard.length >= 2)
+  await aWhile()
+  expect(self.heard.map(({ payload }) => payload.by)).toEqual(['ana', 'ben'])
+  expect(partner.heard.map(({ payload }) => payload.by)).toEqual(['ana'])
 })
 
 test('who loses their connection is seen to leave', async () => {
