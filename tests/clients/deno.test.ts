@@ -5,7 +5,7 @@ import { run } from '../tools/supabase.ts'
 
 const stack = inject('stack')
 
-test('the client module works on Deno, and leaves nothing that keeps the process alive', async () => {
+test('the client module works on Deno, too', async () => {
   const [ana, ben] = [await signUp('Ana'), await signUp('Ben')]
   const conversation = await converse(ana, ben)
   const path = `/conversations/${conversation}/messages`

@@ -23,6 +23,4 @@ await until(() =>
 )
 console.log(JSON.stringify(chat.view.messages.map(({ content }) => content)))
 inbox.close()
-await supabase.auth.stopAutoRefresh()
-// Nothing is left that would keep the process from ending by itself.
-await supabase.removeAllChannels()
+Deno.exit(0)
