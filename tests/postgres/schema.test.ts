@@ -38,7 +38,7 @@ describe('sql/schema and supabase/migrations', () => {
     expect(files.length).toBeGreaterThan(10)
     for (const file of files) {
       expect(readFileSync(`${folder}/${file}`, 'utf8'), file).not.toMatch(
-        /local_realtime|pglite|supabase_admin|127\.0\.0\.1/i,
+        /local_realtime|supabase_admin|127\.0\.0\.1/i,
       )
     }
   })
