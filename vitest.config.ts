@@ -10,7 +10,6 @@ const onPglite = [
   'tests/demo/**',
   'tests/local/{gate,lifecycle,readme}.test.ts',
   'tests/clients/!(live).test.ts',
-  'tests/search/embedder.test.ts',
   'tests/fuzz/planted.test.ts',
   // The long run (npm run test:crash) takes both.
   ...(process.env.CRASH_SENDS ? [] : ['tests/crash/pglite.test.ts']),
@@ -22,6 +21,8 @@ export default defineConfig({
     exclude: hasServer ? onPglite : onServer,
     globalSetup: [...(hasServer ? ['tests/postgres/build.ts'] : []), 'tests/tools/stack.ts'],
     // Every file shares the one stack that the run starts; people that a test needs, it makes.
+    // A test that asserts nothing is one that cannot fail.
+    expect: { requireAssertions: true },
     testTimeout: 60_000,
     hookTimeout: 60_000,
     maxWorkers: 3,

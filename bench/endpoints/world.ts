@@ -1,10 +1,10 @@
 /** A Postgres of the bench's own, with the data of world.sql. */
-import { createServer } from 'node:net'
 import { SignJWT } from 'jose'
 import postgres from 'postgres'
 import { openPostgres } from '../../supabase/local/database.ts'
 import { openPlatform } from '../../supabase/local/platform.ts'
 import { readSettings } from '../../supabase/local/settings.ts'
+import { freePort } from '../../tests/tools/ports.ts'
 
 export interface Size {
   users: number
@@ -30,14 +30,6 @@ const run = async (command: string, args: string[], env: Record<string, string> 
   const { success } = await new Deno.Command(command, { args, env, cwd: root, stdout: 'null' }).output()
   if (!success) throw new Error(`${command} ${args.join(' ')} failed`)
 }
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as { port: number }
-      probe.close(() => resolve(port))
-    })
-  })
 
 // As a server has it that may not lose anything, but for memory that fits the machine.
 const conf = `

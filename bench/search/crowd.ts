@@ -1,6 +1,7 @@
 /** An invented crowd for speed.ts: profiles and queries that are the same each time, their vectors in topics as a real model's are. */
 import { offline } from '../../functions/_shared/embeddings/offline.ts'
 import { readDataFile } from '../../functions/_shared/embeddings/wordnet/data_file.ts'
+import { numbersFrom } from '../../tests/tools/random.ts'
 
 export const model = offline().model
 const dimensions = 384
@@ -24,13 +25,7 @@ export interface Query {
   filters: { interests: string[]; cities: string[]; countries: string[] }
 }
 
-// mulberry32
-const random = ((state: number) => () => {
-  state = state + 0x6d2b79f5 | 0
-  let t = Math.imul(state ^ state >>> 15, 1 | state)
-  t = t + Math.imul(t ^ t >>> 7, 61 | t) ^ t
-  return ((t ^ t >>> 14) >>> 0) / 4294967296
-})(7)
+const random = numbersFrom(7)
 const below = (count: number): number => Math.floor(random() * count)
 const pick = <Item>(items: Item[]): Item => items[below(items.length)]!
 const normal = (): number => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())

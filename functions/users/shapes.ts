@@ -86,7 +86,7 @@ export const profileChanges = z.object({
   interest_ids: interestIds.optional(),
 })
 
-export const searchHit = z.strictObject({
+const searchHit = z.strictObject({
   id: z.int(),
   user_id: z.int(),
   name: z.string(),

@@ -61,7 +61,12 @@ const start = async (): Promise<void> => {
   // The port comes first: one that is in use is known before minutes are spent, and port 0 becomes a real one.
   let answer: Deno.ServeHandler<Deno.NetAddr> = () =>
     Response.json({ error: 'The service is starting' }, { status: 503, headers: { 'Retry-After': '1' } })
-  const server = listen(settings, (request, info) => answer(request, info))
+  const underWay = new Set<Promise<Response>>()
+  const server = listen(settings, (request, info) => {
+    const answering = Promise.resolve(answer(request, info))
+    underWay.add(answering)
+    return answering.finally(() => underWay.delete(answering))
+  })
   settings.port = server.addr.port
 
   const database = settings.databaseUrl ? await openPostgres(settings.databaseUrl) : await openPglite(settings.dataDir)
@@ -93,9 +98,18 @@ const start = async (): Promise<void> => {
     stopping = true
     clearInterval(schedule)
     realtime.close()
-    // What is under way gets three seconds; the database closes clean in the next.
-    await Promise.race([server.shutdown(), new Promise((resolve) => setTimeout(resolve, 3000))])
-    await Promise.race([database.close(), new Promise((resolve) => setTimeout(resolve, 1000))])
+    answer = () =>
+      Response.json({ error: 'The service is stopping' }, {
+        status: 503,
+        headers: { 'Retry-After': '1', Connection: 'close' },
+      })
+    const atMost = (milliseconds: number, work: Promise<void>) =>
+      Promise.race([work, new Promise((resolve) => setTimeout(resolve, milliseconds))])
+    // What is under way gets four of the five seconds, and the server shuts down after it: Deno's shutdown cuts off bodies that are still on
+    // their way, and good requests were told that theirs ended too soon.
+    await atMost(4000, Promise.allSettled(underWay).then(() => server.shutdown()))
+    // It need not close clean; then the next start repeats what its log holds.
+    await atMost(500, database.close())
     Deno.exit(0)
   }
   Deno.addSignalListener('SIGINT', stop)

@@ -222,8 +222,10 @@ describe.each(operations.filter(({ name }) => name in matrix))('$name', (operati
     }
   })
 
-  test('answers the others with what is theirs', async () => {
-    for (const cell of cells.filter(({ status }) => status < 400)) await check(cell)
+  // Some refuse all, as the schedule of embeddings does.
+  const answered = cells.filter(({ status }) => status < 400)
+  test.skipIf(answered.length === 0)('answers the others with what is theirs', async () => {
+    for (const cell of answered) await check(cell)
   })
 })
 

@@ -1,14 +1,9 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { openInbox } from '../../clients/inbox.ts'
+import { onFakeTime, pass } from './at_rest.ts'
 import { openWorld } from './world.ts'
 
-beforeEach(() => void vi.useFakeTimers())
-afterEach(() => {
-  vi.useRealTimers()
-  vi.unstubAllGlobals()
-})
-
-const pass = (milliseconds: number) => vi.advanceTimersByTimeAsync(milliseconds)
+onFakeTime()
 
 /** Ana with a conversation open, and no poll that would come to the help of what is tested. */
 const listening = async () => {

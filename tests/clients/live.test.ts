@@ -1,10 +1,10 @@
 import { createClient } from '@supabase/supabase-js'
 import { decodeJwt, SignJWT } from 'jose'
-import { setTimeout as wait } from 'node:timers/promises'
 import { expect, inject, test } from 'vitest'
 import ws from 'ws'
 import { type Conversation, type Message, openInbox } from '../../clients/inbox.ts'
 import { converse, type Person, signUp } from '../tools/people.ts'
+import { eventually, pause } from '../tools/wait.ts'
 
 const stack = inject('stack')
 // PGlite is one session for everybody: the whole of it takes a while there, and CHAOS=full is for who wants to wait.
@@ -12,7 +12,7 @@ const full = process.env.CHAOS === 'full' || process.env.TEST_DATABASE_URL !== u
 const [messages, cuts] = full ? [5000, 200] : [1000, 40]
 
 const until = async (isSo: () => boolean, seconds: number) => {
-  for (const end = Date.now() + seconds * 1000; !isSo() && Date.now() < end;) await wait(10)
+  await eventually(isSo, seconds)
   expect(isSo()).toBe(true)
 }
 
@@ -158,10 +158,10 @@ test(`with the sockets cut ${cuts} times while ${messages} messages flow, both e
     }
   }))
   for (let cut = 0; cut < cuts; cut++) {
-    while (sent < (cut / cuts) * messages) await wait(5)
-    await wait(Math.random() * 50)
+    while (sent < (cut / cuts) * messages) await pause(5)
+    await pause(Math.random() * 50)
     const side = sides[Math.floor(Math.random() * 2)]!
-    while (!side.cut()) await wait(5)
+    while (!side.cut()) await pause(5)
   }
   await flow
   const sentAfter = took()

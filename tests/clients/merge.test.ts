@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { beforeUnread, lastId, markedUpTo, merge, placeOf, unconfirmed } from '../../clients/merge.ts'
 import type { Outgoing } from '../../clients/outbox.ts'
 import type { Message } from '../../clients/shapes.ts'
-import { dice } from './world.ts'
+import { numbersFrom } from '../tools/random.ts'
 
 const ana = 1
 const bob = 2
@@ -58,7 +58,7 @@ describe('merging a page', () => {
 
   test('pages of any sizes, repeated and overlapping, end as the table', () => {
     for (let seed = 0; seed < 200; seed++) {
-      const random = dice(seed)
+      const random = numbersFrom(seed)
       const table = messages(...Array.from({ length: 40 }, (_, index) => index * 3 + 1))
       let view: readonly Message[] = []
       while (view.length < table.length) {

@@ -1,10 +1,10 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { type Conversation, type Inbox, openInbox } from '../../clients/inbox.ts'
 import type { Message } from '../../clients/shapes.ts'
+import { onFakeTime } from './at_rest.ts'
 import { calm, openWorld, storm } from './world.ts'
 
-beforeEach(() => void vi.useFakeTimers())
-afterEach(() => void vi.useRealTimers())
+onFakeTime()
 
 const idsOf = (messages: readonly Message[]) => messages.map(({ id }) => id)
 

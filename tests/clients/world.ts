@@ -1,14 +1,7 @@
 import { createClient } from '@supabase/supabase-js'
 import ws from 'ws'
 import type { Client, Draft, Hint, Message } from '../../clients/shapes.ts'
-
-/** A generator of numbers from 0 to 1 that begins the same for the same seed. */
-export const dice = (seed: number) => () => {
-  seed = seed + 0x6d2b79f5 | 0
-  let t = Math.imul(seed ^ seed >>> 15, 1 | seed)
-  t = t + Math.imul(t ^ t >>> 7, 61 | t) ^ t
-  return ((t ^ t >>> 14) >>> 0) / 2 ** 32
-}
+import { numbersFrom } from '../tools/random.ts'
 
 /** How badly the network behaves, as shares of 1. */
 export interface Weather {
@@ -49,7 +42,7 @@ interface FakeChannel {
 
 /** The service and its network in memory: one conversation of Ana, 1, and Bob, 2, and as many clients as are wanted. */
 export const openWorld = (seed = 1) => {
-  const random = dice(seed)
+  const random = numbersFrom(seed)
   const people = [{ id: 1, name: 'Ana' }, { id: 2, name: 'Bob' }]
   const conversation = 7
   const table: Message[] = []

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Agent, type IncomingHttpHeaders, request } from 'node:http'
+import { pause } from '../tools/wait.ts'
 
 // A start of PGlite keeps its process busy for seconds, on a busy machine for ten; what hangs would hang for ever.
 const silence = 30_000
@@ -75,7 +76,6 @@ const asking = (base: string): Ask => {
     })
 }
 
-const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 const pick = <Value>(values: Value[]): Value => values[Math.floor(Math.random() * values.length)]!
 
 /** Asks until there is an answer that is none of a server in trouble. */

@@ -7,10 +7,11 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import postgres from 'postgres'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Crash, freePort, killServer, sends, storm, timeout } from './storm.ts'
+import { freePort } from '../tools/ports.ts'
+import { pause } from '../tools/wait.ts'
+import { type Crash, killServer, sends, storm, timeout } from './storm.ts'
 
 const run = promisify(execFile)
-const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
 const startPostgres = async () => {
   const folder = mkdtempSync(join(tmpdir(), 'postgres-'))

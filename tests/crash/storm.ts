@@ -1,18 +1,10 @@
 import { once } from 'node:events'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { freePort } from '../tools/ports.ts'
 import { startStack, stopStack } from '../tools/stack.ts'
+import { pause } from '../tools/wait.ts'
 import { openLoad } from './load.ts'
 import { openProxy } from './proxy.ts'
 import { verify } from './verify.ts'
-
-export const freePort = async (): Promise<number> => {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  return port
-}
 
 type Stack = Awaited<ReturnType<typeof startStack>>
 
@@ -61,9 +53,9 @@ export const storm = async (
         while (books.acknowledged.length < (sends * (index + 0.5)) / crashes.length || !load.recovered()) {
           if (isOver) throw new Error('The messages ended before the crashes')
           if (stack.process.exitCode !== null) throw new Error('The stack ended by itself')
-          await new Promise((resolve) => setTimeout(resolve, 5))
+          await pause(5)
         }
-        await new Promise((resolve) => setTimeout(resolve, Math.random() * 50))
+        await pause(Math.random() * 50)
         await crash(server, load.crashed)
       }
     }

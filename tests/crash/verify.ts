@@ -1,5 +1,6 @@
 import { testKeys } from '../tools/stack.ts'
 import type { Load } from './load.ts'
+import { pause } from '../tools/wait.ts'
 
 const read = async (base: string, path: string, token: string): Promise<string> => {
   const response = await fetch(`${base}${path}`, { headers: { Authorization: `Bearer ${token}` } })
@@ -81,7 +82,7 @@ export const verify = async (base: string, { books, lookUp }: Load): Promise<str
   // What a worker had claimed when it was killed is due again after half a minute.
   const end = Date.now() + 90_000
   while (now.get('embedding_queue_waiting') !== 0 && Date.now() < end) {
-    await new Promise((resolve) => setTimeout(resolve, 500))
+    await pause(500)
     now = await gauges(base)
   }
   for (const [name, value] of now) {

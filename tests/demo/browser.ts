@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs'
 import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, expect } from 'vitest'
+import { startStack, stopStack } from '../tools/stack.ts'
 
 const place = process.env.CHROMIUM || '/usr/bin/chromium'
 export const hasBrowser = existsSync(place)
@@ -9,7 +11,7 @@ if (!hasBrowser) {
   console.warn(`The demo page is not tested. ${missing}`)
 }
 
-export const openBrowser = (): Promise<Browser> =>
+const openBrowser = (): Promise<Browser> =>
   chromium.launch({
     executablePath: place,
     args: [
@@ -24,7 +26,7 @@ export const openBrowser = (): Promise<Browser> =>
   })
 
 /** The page, and what went wrong on it or left for elsewhere. */
-export interface Visit {
+interface Visit {
   page: Page
   faults: string[]
   /** Requests and sockets to other origins. */
@@ -32,7 +34,7 @@ export interface Visit {
 }
 
 /** A fresh visitor. `refusals` are answers of the service that the browser writes into its console by itself. */
-export const visit = async (
+const visit = async (
   browser: Browser,
   url: string,
   options: BrowserContextOptions = {},
@@ -79,4 +81,40 @@ export const say = async (side: Locator, words: string): Promise<void> => {
 export const saidSince = async (side: Locator, first: string): Promise<string[]> => {
   const all = await side.locator('.message .content').allTextContents()
   return all.slice(all.indexOf(first))
+}
+
+/** A demo world and a browser for the tests of a file; after each, nothing may have gone wrong on its pages. */
+export const openDemo = () => {
+  let stack: Awaited<ReturnType<typeof startStack>>
+  let browser: Browser
+  const visits: Visit[] = []
+  beforeAll(async () => {
+    stack = await startStack({ SEED: 'demo' })
+    browser = await openBrowser()
+  }, 120_000)
+  afterEach(async () => {
+    for (const { page, faults, strays } of visits.splice(0)) {
+      expect(faults, 'errors in the console').toEqual([])
+      expect(strays, 'requests to other origins').toEqual([])
+      await page.context().close()
+    }
+  })
+  afterAll(async () => {
+    await browser.close()
+    await stopStack(stack.process)
+  })
+
+  const open = async (path = '/demo', options: BrowserContextOptions = {}, refusals: number[] = []) => {
+    const visited = await visit(browser, new URL(path, stack.base).href, options, refusals)
+    visits.push(visited)
+    return { page: visited.page, ines: pane(visited.page, 'First'), tomas: pane(visited.page, 'Second') }
+  }
+  const openBoth = async (refusals: number[] = []) => {
+    const { page, ines, tomas } = await open('/demo', {}, refusals)
+    // There is one mouse.
+    await logIn(ines)
+    await logIn(tomas)
+    return { page, ines, tomas }
+  }
+  return { open, openBoth, base: () => stack.base }
 }

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type Answer, asAdmin, call, converse, type Person, say, signUp } from '../tools/people.ts'
-import { madeUpCity, namesOf, searchIn } from '../tools/search.ts'
+import { madeUpCity, namesOf, searchIn, until } from '../tools/search.ts'
 
 const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 const told = ({ status, body }: Answer) => ({ status, body })
@@ -134,8 +134,14 @@ describe('between two of whom one blocked the other', () => {
     const find = searchIn(city)
     const seen = async (who?: Person, parameters = {}) => namesOf(await find(parameters, who?.token)).toSorted()
     expect(await seen(ana)).toEqual(['Benoît', 'Cleo'])
+    const ways: Record<string, string>[] = [{}, { q: 'climb mountains' }, { q: 'hiking' }]
+    for (const parameters of ways) {
+      // By meaning once there are vectors.
+      const all = await until(() => find(parameters), ({ body }) => body.hits.length === 3)
+      expect(namesOf(all).toSorted()).toEqual(['Anouk', 'Benoît', 'Cleo'])
+    }
     await block(ana, ben.id)
-    for (const parameters of [{}, { q: 'climb mountains' }, { q: 'hiking' }]) {
+    for (const parameters of ways) {
       expect(await seen(ana, parameters)).not.toContain('Benoît')
       expect(await seen(ben, parameters)).not.toContain('Anouk')
     }

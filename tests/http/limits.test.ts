@@ -4,6 +4,7 @@ import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Answer, call, freshEmail } from '../tools/people.ts'
 import { startStack, stopStack, testKeys } from '../tools/stack.ts'
+import { pause } from '../tools/wait.ts'
 
 const databaseUrl = process.env.TEST_DATABASE_URL
 const password = 'correct horse'
@@ -124,7 +125,7 @@ test('whoever waits as long as they were told is let in again', async () => {
   const wait = Math.max(...answers.map(({ headers }) => Number(headers.get('Retry-After'))))
   expect(wait).toBeGreaterThanOrEqual(1)
   expect(wait).toBeLessThanOrEqual(2)
-  await new Promise((resolve) => setTimeout(resolve, wait * 1000))
+  await pause(wait * 1000)
   expect(statuses(await times(5, () => search({ token: ana.token })))).toEqual([200, ...several(4, 429)])
 })
 

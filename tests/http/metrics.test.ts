@@ -70,7 +70,7 @@ test('nothing that anybody made up becomes a label', async () => {
 
 test('the queue and the audit of the index are told, and the audit as fresh as asked for', async () => {
   const text = await scrape('?oldest_audit=0')
-  for (const finding of ['missing', 'surplus', 'stale', 'misworded', 'miscounted']) {
+  for (const finding of ['missing', 'surplus', 'stale', 'misworded', 'miscounted', 'forgotten']) {
     expect(valueOf(text, `search_audit_findings{finding="${finding}"}`), finding).toBe(0)
   }
   expect(valueOf(text, 'search_audit_age_seconds')).toBeLessThan(5)

@@ -25,7 +25,7 @@ beforeAll(async () => {
       lines.push(...parts)
     })
   }
-  base = await vi.waitUntil(() => lines.find((line) => line.startsWith('ready '))?.slice(6), { timeout: 30_000 })
+  base = await vi.waitUntil(() => lines.find((line) => line.startsWith('ready '))?.slice(6), { timeout: 55_000 })
 })
 afterAll(async () => {
   process_.kill('SIGTERM')

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import postgres from 'postgres'
 import type { TestProject } from 'vitest/node'
+import { connected } from '../tools/postgres.ts'
 import { type Outcome, platform, supabase } from '../tools/supabase.ts'
 
 declare module 'vitest' {
@@ -25,14 +25,10 @@ const leaking = `
   $$
 `
 
-const execute = async (url: string, ...scripts: string[]): Promise<void> => {
-  const sql = postgres(url, { max: 1, onnotice: () => {} })
-  try {
+const execute = (url: string, ...scripts: string[]): Promise<void> =>
+  connected(url, async (sql) => {
     for (const script of scripts) await sql.unsafe(script)
-  } finally {
-    await sql.end()
-  }
-}
+  })
 
 /**
  * Before the stack and every test, one after the other, because the databases share their roles, and these belong to who makes them first:

@@ -1,13 +1,13 @@
 // A pooler that gives each transaction whatever connection is free must not mix callers up.
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { freePort } from '../tools/ports.ts'
+import { connected } from '../tools/postgres.ts'
 import { platform, run } from '../tools/supabase.ts'
 
 const ana = '00000000-0000-4000-8000-00000000000a'
@@ -33,21 +33,9 @@ const telling = `
   grant execute on function private.my_id(), api.tell_who_i_am(jsonb) to edge_functions;
 `
 
-const connected = async <Result>(url: string, work: (sql: postgres.Sql) => Promise<Result>): Promise<Result> => {
-  const sql = postgres(url, { max: 1, onnotice: () => {} })
-  try {
-    return await work(sql)
-  } finally {
-    await sql.end()
-  }
-}
-
 /** PgBouncer in front of a database, with so many connections to it and no memory for prepared statements; answers with its port. */
 const pool = async (database: string, size: number): Promise<number> => {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
+  const port = await freePort()
   const folder = mkdtempSync(join(tmpdir(), 'pooler-'))
   // It does not run as root, and whoever it runs as reads these.
   chmodSync(folder, 0o755)

@@ -5,25 +5,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import postgres from 'postgres'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { call } from '../tools/people.ts'
+import { connected, makeDatabase } from '../tools/postgres.ts'
 import { startStack, stopStack, testKeys } from '../tools/stack.ts'
-
-const admin = process.env.TEST_DATABASE_URL ?? 'postgresql://none'
-const connected = async <Result>(url: string, work: (sql: postgres.Sql) => Promise<Result>): Promise<Result> => {
-  const sql = postgres(url, { max: 1, onnotice: () => {} })
-  try {
-    return await work(sql)
-  } finally {
-    await sql.end()
-  }
-}
-
-const makeDatabase = async (name: string): Promise<string> => {
-  const database = `${name}_${randomUUID().slice(0, 8)}`
-  await connected(admin, (sql) => sql.unsafe(`create database ${database}`))
-  return new URL(`/${database}`, admin).href
-}
 
 /** How many rows each table has, and what each sequence gives next. */
 const contents = (url: string): Promise<Record<string, string>> =>
@@ -44,12 +29,10 @@ const contents = (url: string): Promise<Record<string, string>> =>
   })
 
 const ask = async (base: string, path: string, token?: string, body?: unknown): Promise<[number, string]> => {
-  const response = await fetch(`${base}${path}`, {
-    method: body === undefined ? 'GET' : 'POST',
-    headers: { 'Content-Type': 'application/json', ...(token && { Authorization: `Bearer ${token}` }) },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
+  const { status, text } = await call(body === undefined ? 'GET' : 'POST', base + path, body, {
+    ...(token && { token }),
   })
-  return [response.status, await response.text()]
+  return [status, text]
 }
 
 const paths = [

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import postgres from 'postgres'
 import { afterAll, describe, expect, inject, test } from 'vitest'
 import { platform, supabase } from '../tools/supabase.ts'
@@ -33,6 +33,16 @@ describe('supabase db push', () => {
 })
 
 describe('sql/schema and supabase/migrations', () => {
+  test.each(['sql/schema', 'supabase/migrations'])('in %s nothing is about this machine alone', (folder) => {
+    const files = readdirSync(folder)
+    expect(files.length).toBeGreaterThan(10)
+    for (const file of files) {
+      expect(readFileSync(`${folder}/${file}`, 'utf8'), file).not.toMatch(
+        /local_realtime|supabase_admin|127\.0\.0\.1/i,
+      )
+    }
+  })
+
   const difference = async (from: string, to: string): Promise<string> => {
     const { code, stdout, stderr } = await supabase(['db', 'diff', '--from', platform(from), '--to', platform(to)])
     expect(code, stderr).toBe(0)

@@ -1,6 +1,7 @@
 import { expect, inject, test } from 'vitest'
 import { asAdmin, call, converse, type Person, say, signUp } from '../tools/people.ts'
-import { aWhile, connect, eventually, listen, pause } from '../tools/realtime.ts'
+import { connect, listen } from '../tools/realtime.ts'
+import { aWhile, eventually, pause } from '../tools/wait.ts'
 
 const stack = inject('stack')
 

@@ -1,8 +1,11 @@
+import type { SupabaseClient } from '@supabase/supabase-js'
 import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { call, freshEmail, signUp } from '../tools/people.ts'
-import { connect, eventually, listen } from '../tools/realtime.ts'
+import { converse, signUp } from '../tools/people.ts'
+import { makeDatabase } from '../tools/postgres.ts'
+import { connect, join, listen } from '../tools/realtime.ts'
 import { startStack, stopStack } from '../tools/stack.ts'
+import { eventually } from '../tools/wait.ts'
 
 const url = process.env.TEST_DATABASE_URL
 
@@ -15,41 +18,26 @@ const openSession = (address = url!) => {
 
 describe.skipIf(!url)('on a Postgres server', () => {
   describe('that others do not share', () => {
-    const name = `realtime_${process.pid}`
-    const own = new URL(url ?? 'postgresql://nowhere')
-    own.pathname = name
+    let address: string
     let stack: Awaited<ReturnType<typeof startStack>>
     beforeAll(async () => {
-      const sql = postgres(url!)
-      await sql.unsafe(`create database ${name}`)
-      await sql.end()
-      stack = await startStack({ DATABASE_URL: own.href })
+      address = await makeDatabase('realtime')
+      stack = await startStack({ DATABASE_URL: address })
     })
-    afterAll(async () => {
-      await stopStack(stack.process)
-      const sql = postgres(url!)
-      await sql.unsafe(`drop database ${name} with (force)`)
-      await sql.end()
-    })
-
-    const post = (path: string, body: unknown, token?: string) =>
-      call('POST', `${stack.base}${path}`, body, { ...(token && { token }) })
+    afterAll(() => stopStack(stack.process))
 
     const pair = async () => {
-      const [ana, ben] = await Promise.all(['Ana', 'Ben'].map(async (name) => {
-        const { body } = await post('/auth/signup', { email: freshEmail(), password: 'correct horse', name })
-        return { id: body.user.id as number, token: body.access_token as string }
-      }))
-      const conversation: number = (await post('/conversations', { other_user_id: ben!.id }, ana!.token)).body.id
-      const say = (content: string) => post(`/conversations/${conversation}/messages`, { content }, ana!.token)
-      const client = await connect(ben!.token, { origin: new URL(stack.base).origin })
-      return { topic: `user:${ben!.id}`, say, client }
+      const [ana, ben] = [await signUp('Ana', {}, stack.base), await signUp('Ben', {}, stack.base)]
+      const conversation = await converse(ana, ben)
+      const say = (content: string) => ana.call('POST', `/conversations/${conversation}/messages`, { content })
+      const clientOf = ({ base }: { base: string }) => connect(ben.token, { origin: new URL(base).origin })
+      return { topic: `user:${ben.id}`, say, clientOf, client: await clientOf(stack) }
     }
 
     test('a message is sent at once while Realtime changes its tables, and the next is heard again', async () => {
       const { topic, say, client } = await pair()
       const { heard } = await listen(client, topic)
-      const sql = openSession(own.href)
+      const sql = openSession(address)
       let first = 0
       await sql.begin(async (locked) => {
         await locked`lock table realtime.messages in access exclusive mode`
@@ -73,7 +61,7 @@ describe.skipIf(!url)('on a Postgres server', () => {
         .on('broadcast', { event: '*' }, ({ payload }) => heard.push(payload.id))
         .subscribe((status) => statuses.push(status))
       await eventually(() => statuses.includes('SUBSCRIBED'))
-      const cut = await openSession(own.href)`
+      const cut = await openSession(address)`
         select pg_terminate_backend(pid)
         from pg_stat_activity
         where datname = current_database() and query ilike 'listen%' and pid <> pg_backend_pid()`
@@ -84,6 +72,43 @@ describe.skipIf(!url)('on a Postgres server', () => {
       const { body } = await say('Again')
       await eventually(() => heard.length > 0)
       expect(heard).toEqual([body.id])
+    })
+
+    // A start once emptied local_realtime.followed, which left those deaf who had joined the first.
+    test('a second stack on the same database leaves the first its hearing, and hears itself', async () => {
+      const { topic, say, clientOf, client } = await pair()
+      const listenOn = async (client: SupabaseClient) => {
+        const { heard } = await listen(client, topic)
+        const rows: unknown[] = []
+        const channel = client.channel('rows')
+          .on(
+            'postgres_changes',
+            { event: 'INSERT', schema: 'public', table: 'messages' },
+            (row) => rows.push(row.new.id),
+          )
+        const following = new Promise((resolve) => channel.on('system', {}, ({ status }) => resolve(status)))
+        expect((await join(channel)).status).toBe('SUBSCRIBED')
+        expect(await following).toBe('ok')
+        return { ids: () => heard.map(({ payload }) => payload.id), rows }
+      }
+      const first = await listenOn(client)
+      const second = await startStack({ DATABASE_URL: address })
+      onTestFinished(() => stopStack(second.process))
+      const { body: before } = await say('Before anybody joined the second')
+      await eventually(() => first.ids().length > 0 && first.rows.length > 0)
+      expect([first.ids(), first.rows]).toEqual([[before.id], [before.id]])
+
+      const other = await listenOn(await clientOf(second))
+      const { body: after } = await say('After')
+      await eventually(() => [first.ids(), first.rows, other.ids(), other.rows].every((ids) => ids.includes(after.id)))
+      expect([first.ids(), first.rows]).toEqual([[before.id, after.id], [before.id, after.id]])
+      expect([other.ids(), other.rows]).toEqual([[after.id], [after.id]])
+
+      // Nor does the second's end end it.
+      await stopStack(second.process)
+      const { body: last } = await say('Alone again')
+      await eventually(() => first.ids().length > 2 && first.rows.length > 2)
+      expect([first.ids().at(-1), first.rows.at(-1)]).toEqual([last.id, last.id])
     })
   })
 

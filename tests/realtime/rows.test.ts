@@ -5,7 +5,8 @@ import {
 } from '@supabase/supabase-js'
 import { expect, inject, test } from 'vitest'
 import { asAdmin, converse, type Person, say, signUp } from '../tools/people.ts'
-import { aWhile, connect, eventually, join } from '../tools/realtime.ts'
+import { connect, join } from '../tools/realtime.ts'
+import { aWhile, eventually } from '../tools/wait.ts'
 
 const stack = inject('stack')
 

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import ws from 'ws'
 import { call, signUp } from '../tools/people.ts'
-import { eventually, pause } from '../tools/realtime.ts'
 import { startStack, stopStack } from '../tools/stack.ts'
+import { eventually, pause } from '../tools/wait.ts'
 
 const stack = inject('stack')
 

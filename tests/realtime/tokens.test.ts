@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { converse, say, signUp } from '../tools/people.ts'
-import { aWhile, connect, eventually, join, listen, resign } from '../tools/realtime.ts'
+import { connect, join, listen, resign } from '../tools/realtime.ts'
+import { aWhile, eventually } from '../tools/wait.ts'
 
 const inSeconds = (seconds: number): number => Math.floor(Date.now() / 1000) + seconds
 

@@ -1,6 +1,7 @@
 import { expect, inject, test } from 'vitest'
 import { asAdmin, converse, type Person, say, signUp } from '../tools/people.ts'
-import { aWhile, connect, eventually, join, listen } from '../tools/realtime.ts'
+import { connect, join, listen } from '../tools/realtime.ts'
+import { aWhile, eventually } from '../tools/wait.ts'
 
 const stack = inject('stack')
 
@@ -39,12 +40,15 @@ test('nobody joins what is not theirs, what is nothing, or what is not private',
   })
 })
 
-test('who was deactivated joins nothing and hears nothing more where they had joined', async () => {
+test.each([
+  ['deactivated', ({ id }: Person) => asAdmin('PATCH', `users?id=eq.${id}`, { is_active: false })],
+  ['erased', (person: Person) => person.call('DELETE', '/users/me')],
+])('who was %s joins nothing and hears nothing more where they had joined', async (_, remove) => {
   const { ana, ben, conversation } = await pair()
   const client = await connect(ana.token)
   const before = [await listen(client, `user:${ana.id}`), await listen(client, `conversation:${conversation}`)]
   const partner = await listen(await connect(ben.token), `user:${ben.id}`)
-  await asAdmin('PATCH', `users?id=eq.${ana.id}`, { is_active: false })
+  expect((await remove(ana)).status).toBeLessThan(300)
   const topic = `conversation:${conversation}`
   expect(await listen(await connect(ana.token), topic)).toMatchObject(refusal(topic))
   await say(ben, conversation, 'Are you there?')
@@ -60,12 +64,16 @@ test('nobody forges what the database says, not even with a receipt or over HTTP
   for (const topic of [`conversation:${conversation}`, `user:${ana.id}`]) {
     const theirs = topic.startsWith('user') ? ana : ben
     const hearer = await listen(await connect(theirs.token), topic)
-    const { channel, heard } = await listen(forger, topic, { ack: true, self: true })
+    const self = await listen(forger, topic, { ack: true, self: true })
     const forged = { type: 'broadcast' as const, event: 'message.created', payload: { id: 1 } }
-    expect(await channel.send(forged, { timeout: 500 })).toBe('timed out')
-    await expect(channel.httpSend('message.created', { id: 1 })).rejects.toThrow('You do not have permissions to write')
+    expect(await self.channel.send(forged, { timeout: 500 })).toBe('timed out')
+    await expect(self.channel.httpSend('message.created', { id: 1 }))
+      .rejects.toThrow('You do not have permissions to write')
     expect(await forger.channel(`user:${ben.id}`, { config: { private: true } }).send(forged)).toBe('error')
-    expect([...hearer.heard, ...heard]).toEqual([])
+    // What the database says comes after all that, and alone.
+    const { id } = await say(ben, conversation, 'True')
+    await eventually(() => hearer.heard.length > 0 && self.heard.length > 0)
+    for (const { heard } of [hearer, self]) expect(heard.map(({ payload }) => payload.id)).toEqual([id])
   }
 })
 
@@ -113,6 +121,26 @@ test('participants see each other type and be there, and outsiders neither', asy
   await eventually(() => bens.presenceState().ana === undefined)
   expect(bens.presenceState()).toEqual({})
   expect(sent).toHaveLength(1)
+})
+
+test('who asks for it hears themselves, and others do not', async () => {
+  const { ana, ben, conversation } = await pair()
+  const topic = `typing:${conversation}`
+  const [anas, bens] = await Promise.all([connect(ana.token), connect(ben.token)])
+  const self = await listen(anas, topic, { self: true })
+  const partner = await listen(bens, topic)
+  for (const { channel } of [self, partner]) {
+    await channel.send({
+      type: 'broadcast',
+      event: 'typing',
+      payload: { by: channel === self.channel ? 'ana' : 'ben' },
+    })
+    await eventually(() => self.heard.length + partner.heard.length >= 2)
+  }
+  await eventually(() => self.heard.length >= 2)
+  await aWhile()
+  expect(self.heard.map(({ payload }) => payload.by)).toEqual(['ana', 'ben'])
+  expect(partner.heard.map(({ payload }) => payload.by)).toEqual(['ana'])
 })
 
 test('who loses their connection is seen to leave', async () => {

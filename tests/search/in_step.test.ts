@@ -1,20 +1,10 @@
 import { expect, test } from 'vitest'
 import { asAdmin, freshEmail, type Person, signUp } from '../tools/people.ts'
+import { numbersFrom } from '../tools/random.ts'
 import { madeUpCity, searchIn } from '../tools/search.ts'
 
 const steps = 150
 const seed = Number(process.env.SEED_OF_STEPS ?? 20_261_121)
-
-/** Numbers from 0 to 1 that are the same for the same seed (mulberry32). */
-const numbersFrom = (start: number) => {
-  let state = start
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
 
 interface Hit {
   id: number

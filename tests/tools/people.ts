@@ -45,14 +45,18 @@ let count = 0
 /** An address nobody used before. */
 export const freshEmail = (): string => `p${process.pid}.${Date.now()}.${count++}@example.com`
 
-/** Signs somebody up. Fields are any of PATCH /users/profile. */
-export const signUp = async (name: string, fields: Record<string, unknown> = {}): Promise<Person> => {
+/** Signs somebody up. Fields are any of PATCH /users/profile; `base` is another stack than that of the run. */
+export const signUp = async (
+  name: string,
+  fields: Record<string, unknown> = {},
+  base = stack.base,
+): Promise<Person> => {
   const email = freshEmail()
   const password = 'correct horse'
-  const { status, body, text } = await call('POST', '/auth/signup', { email, password, name, ...fields })
+  const { status, body, text } = await call('POST', `${base}/auth/signup`, { email, password, name, ...fields })
   if (status !== 201) throw new Error(`sign-up answered ${status} ${text}`)
   const token: string = body.access_token
-  const me = await call('GET', '/users/me', undefined, { token })
+  const me = await call('GET', `${base}/users/me`, undefined, { token })
   return {
     id: body.user.id,
     profileId: me.body.Profile.id,
@@ -60,7 +64,8 @@ export const signUp = async (name: string, fields: Record<string, unknown> = {})
     email,
     password,
     token,
-    call: (method, path, content, options = {}) => call(method, path, content, { token, ...options }),
+    call: (method, path, content, options = {}) =>
+      call(method, path.startsWith('/') ? base + path : path, content, { token, ...options }),
   }
 }
 

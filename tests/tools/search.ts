@@ -1,4 +1,5 @@
 import { type Answer, asAdmin, call, freshEmail } from './people.ts'
+import { pause } from './wait.ts'
 
 /** One parameter, or the same one several times. */
 type Parameters = Record<string, string | number | string[]>
@@ -51,6 +52,6 @@ export const until = async (
   while (true) {
     const answer = await ask()
     if (hopedFor(answer) || Date.now() > end) return answer
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    await pause(200)
   }
 }

@@ -3,7 +3,7 @@
 create schema if not exists local_realtime;
 
 -- Tables that somebody has followed. What nobody ever did costs a look at this one, and no notification: Postgres lets one transaction with
--- a notification commit at a time.
+-- a notification commit at a time. No server takes anything out of it, because another on this database may serve those who follow.
 create table if not exists local_realtime.followed (
   table_schema text,
   table_name text,
@@ -29,7 +29,7 @@ create or replace trigger local_realtime_announce
   when (new.extension = 'broadcast' and new.event is not null)
   execute function local_realtime.announce();
 
--- Rows as they change, kept until they are delivered.
+-- Rows as they change, kept for a minute: each server on this database delivers them to its own followers.
 create table if not exists local_realtime.changes (
   id bigint generated always as identity primary key,
   table_schema text not null,
@@ -39,8 +39,6 @@ create table if not exists local_realtime.changes (
   old_record jsonb,
   changed_at timestamptz not null default now()
 );
--- What somebody followed stays noted: another server on this database may serve them.
-delete from local_realtime.changes where changed_at < now() - interval '1 minute';
 
 create or replace function local_realtime.capture()
 returns trigger

@@ -1,0 +1,112 @@
+/// <reference lib="dom" />
+import { describe, expect, test, vi } from 'vitest'
+import { call } from '../tools/people.ts'
+import { hasBrowser, openDemo, openWith, saidSince, say } from './browser.ts'
+
+const eventually = { timeout: 20_000, interval: 50 }
+
+describe.skipIf(!hasBrowser)('a conversation in a browser', () => {
+  const { openBoth, base } = openDemo()
+
+  test('a message is live on the other side: counted, then read, with typing and ticks', async () => {
+    const { page, ines, tomas } = await openBoth()
+    await openWith(ines, 'Tomáš Novák')
+    const entry = tomas.locator('.entry', { hasText: 'Inês Carvalho' })
+    await entry.waitFor()
+    const unread = async () => parseInt(await entry.locator('.badge').textContent().catch(() => '') || '0')
+    const before = await entry.locator('.badge').count() ? await unread() : 0
+    await say(ines, 'The terrace is free.')
+    const sent = ines.locator('.message', { hasText: 'The terrace' })
+    await sent.getByTitle('Sent').waitFor()
+    await vi.waitFor(async () => expect(await unread()).toBe(before + 1), eventually)
+
+    await openWith(tomas, 'Inês Carvalho')
+    await tomas.locator('.message', { hasText: 'The terrace is free.' }).waitFor()
+    await sent.getByTitle('Read').waitFor()
+    await tomas.getByRole('textbox').pressSequentially('Then I')
+    await ines.getByText('Tomáš Novák is writing').waitFor()
+    await say(tomas, 'Then I come on Thursday!')
+    await ines.locator('.message.others', { hasText: 'Then I come on Thursday!' }).waitFor()
+    expect(await ines.locator('[aria-live=polite]').textContent()).toBe('Tomáš Novák: Then I come on Thursday!')
+    expect(await ines.getByText('Tomáš Novák is writing').isVisible()).toBe(false)
+    expect(await ines.locator('.day').last().textContent()).toBe('Today')
+    await entry.locator('.badge').waitFor({ state: 'detached' })
+
+    if (process.env.SCREENSHOT) {
+      await tomas.getByRole('button', { name: 'Back' }).click()
+      await tomas.getByRole('tab', { name: 'People' }).click()
+      await tomas.getByRole('searchbox').fill('jazz')
+      await tomas.getByRole('button', { name: 'Write to Inês Carvalho' }).waitFor()
+      await page.screenshot({ path: process.env.SCREENSHOT })
+    }
+  })
+
+  test('a cut connection loses nothing: what is said meanwhile comes once and in order', async () => {
+    const { ines, tomas } = await openBoth()
+    await openWith(ines, 'Tomáš Novák')
+    await openWith(tomas, 'Inês Carvalho')
+    await say(ines, 'before the cut')
+    await tomas.locator('.message', { hasText: 'before the cut' }).waitFor()
+    await ines.getByRole('button', { name: 'Cut the connection' }).click()
+    await ines.locator('.status', { hasText: 'offline' }).waitFor()
+    const others = ['one', 'two', 'three'].map((number) => `${number} from Tomáš`)
+    for (const words of others) await say(tomas, words)
+    await say(ines, 'own, first')
+    await say(ines, 'own, second')
+    await ines.locator('.outgoing.waiting', { hasText: 'Not sent yet' }).first().waitFor()
+    await tomas.locator('.message:not(.outgoing)', { hasText: others[2]! }).waitFor()
+    expect(await saidSince(tomas, 'before the cut')).toEqual(['before the cut', ...others])
+    expect(await saidSince(ines, 'before the cut')).toEqual(['before the cut', 'own, first', 'own, second'])
+
+    const all = ['before the cut', ...others, 'own, first', 'own, second']
+    await ines.locator('.status', { hasText: 'live' }).waitFor({ timeout: 30_000 })
+    await vi.waitFor(async () => {
+      expect(await saidSince(ines, 'before the cut')).toEqual(all)
+      expect(await saidSince(tomas, 'before the cut')).toEqual(all)
+      expect(await ines.locator('.outgoing').count()).toBe(0)
+    }, eventually)
+  })
+
+  test('a refused message says why, and can be tried again or discarded', async () => {
+    const { ines } = await openBoth([400])
+    await openWith(ines, 'Stavroula Mantzari')
+    await say(ines, 'x'.repeat(20_001))
+    const refused = ines.locator('.refused')
+    await refused.getByRole('button', { name: 'Try again' }).click()
+    expect(await refused.getByRole('alert').textContent()).toMatch(/^content: must have/)
+    await refused.getByRole('button', { name: 'Discard' }).click()
+    await refused.waitFor({ state: 'detached' })
+  })
+
+  test('older messages come in above when one scrolls up, and nothing moves under the eyes', async () => {
+    const account = { email: 'ines.carvalho@example.com', password: 'voyage-2026' }
+    const { access_token: token } = (await call('POST', `${base()}/auth/login`, account)).body
+    const { id } = (await call('POST', `${base()}/conversations`, { other_user_id: 1 }, { token })).body
+    const numbers = Array.from({ length: 70 }, (_, index) => `number ${index + 1}`)
+    for (const content of numbers) await call('POST', `${base()}/conversations/${id}/messages`, { content }, { token })
+
+    const { page, ines } = await openBoth()
+    await openWith(ines, 'number 70')
+    const messages = ines.locator('.message .content')
+    expect(await messages.count()).toBe(50)
+    await ines.locator('.message', { hasText: 'number 70' }).waitFor()
+    const scroller = ines.getByRole('region', { name: 'Messages' })
+    expect(await scroller.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight)).toBeLessThan(2)
+
+    const moved = await scroller.evaluate(async (box) => {
+      const topOf = (words: string) =>
+        [...box.querySelectorAll('.message')].find((message) =>
+          message.querySelector('.content')!.textContent === words
+        )
+          ?.getBoundingClientRect().top
+      box.scrollTop = 10
+      const before = topOf('number 21')!
+      while (topOf('number 1') === undefined) await new Promise(requestAnimationFrame)
+      return topOf('number 21')! - before
+    })
+    expect(Math.abs(moved)).toBeLessThan(2)
+    expect(await messages.allTextContents()).toEqual(numbers)
+    await page.waitForTimeout(100)
+    expect(await ines.getByRole('button', { name: 'Older messages' }).isVisible()).toBe(false)
+  })
+})

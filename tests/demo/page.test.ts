@@ -1,0 +1,182 @@
+/// <reference lib="dom" />
+import { describe, expect, inject, test, vi } from 'vitest'
+import { hasBrowser, logIn, openDemo, openWith, pane, say } from './browser.ts'
+
+const eventually = { timeout: 20_000, interval: 50 }
+
+describe.skipIf(!hasBrowser)('the page in a browser', () => {
+  const { open, openBoth } = openDemo()
+
+  test('two people log in side by side, each as themselves, and still are after a reload', async () => {
+    const { page, ines, tomas } = await openBoth()
+    await ines.getByRole('heading', { name: 'Inês Carvalho', level: 2 }).waitFor()
+    await tomas.getByRole('heading', { name: 'Tomáš Novák', level: 2 }).waitFor()
+    await page.reload()
+    await ines.getByRole('heading', { name: 'Inês Carvalho', level: 2 }).waitFor()
+    await tomas.getByRole('button', { name: 'Log out' }).click()
+    await tomas.getByRole('button', { name: 'Log in', exact: true }).waitFor()
+    expect(await ines.getByRole('heading', { level: 2 }).textContent()).toBe('Inês Carvalho')
+  })
+
+  test('a wrong password is answered in the words of the server', async () => {
+    const { ines } = await open('/demo', {}, [400])
+    await ines.getByLabel('Password').fill('not this one')
+    await ines.getByRole('button', { name: 'Log in', exact: true }).click()
+    expect(await ines.getByRole('alert').filter({ visible: true }).textContent()).toBe('Invalid login credentials')
+    await vi.waitFor(async () => {
+      expect(await ines.getByLabel('Password').evaluate((input) => input === document.activeElement)).toBe(true)
+    }, eventually)
+  })
+
+  test('a search finds as one types, drops stale answers, and narrows by chips', async () => {
+    const { page, ines } = await openBoth()
+    await ines.getByRole('tab', { name: 'People' }).click()
+    const hits = ines.locator('.hit')
+    await hits.first().waitFor()
+    // The answer to the first letters comes long after the one to all of them.
+    let held = 0
+    await page.route(/users\/search.*[?&]q=ti(&|$)/, async (route) => {
+      held++
+      await new Promise((resolve) => setTimeout(resolve, 1000))
+      await route.continue().catch(() => {})
+    })
+    const box = ines.getByRole('searchbox', { name: 'Search people' })
+    await box.pressSequentially('ti')
+    await vi.waitUntil(() => held === 1, eventually)
+    await box.pressSequentially('led stoves')
+    const names = () => hits.getByRole('heading').allTextContents()
+    const before = await names()
+    await vi.waitUntil(async () => `${await names()}` !== `${before}`, eventually)
+    const found = await names()
+    await page.waitForTimeout(1100)
+    expect(await names()).toEqual(found)
+
+    await box.fill('')
+    await ines.getByRole('button', { name: 'Jazz', exact: true }).click()
+    await vi.waitFor(async () => {
+      const tags = await hits.evaluateAll((all) => all.map((hit) => hit.querySelector('.tags')?.textContent ?? ''))
+      expect(tags.length).toBeGreaterThan(0)
+      expect(tags.every((tag) => tag.includes('Jazz'))).toBe(true)
+    }, eventually)
+    await ines.getByRole('button', { name: 'Jazz', exact: true, pressed: true }).click()
+    const city = ines.getByRole('group', { name: 'Cities' }).getByRole('button').first()
+    const chosen = (await city.textContent())!
+    await city.click()
+    await vi.waitFor(async () => {
+      const where = await hits.locator('.where').allTextContents()
+      expect(where.length).toBeGreaterThan(0)
+      expect(where.every((place) => place.startsWith(chosen))).toBe(true)
+    }, eventually)
+    expect(await hits.first().locator('.score').textContent()).toMatch(/^\d+ %$/)
+  })
+
+  test('a hit opens the conversation that is there, or a new one', async () => {
+    const { ines } = await openBoth([409])
+    await ines.getByRole('tab', { name: 'People' }).click()
+    await ines.getByRole('searchbox').fill('Tomáš Novák')
+    await ines.getByRole('button', { name: 'Write to Tomáš Novák' }).click()
+    await ines.locator('.message', { hasText: 'Shall I keep you a chair?' }).waitFor()
+    await ines.getByText('2 reservations').click()
+    await ines.getByText("Jazz evening at Rui's").waitFor()
+
+    await ines.getByRole('button', { name: 'Back' }).click()
+    await ines.getByRole('searchbox').fill('Levon Sahakyan')
+    await ines.getByRole('button', { name: 'Write to Levon Sahakyan' }).click()
+    await ines.getByText('Say hello to Levon Sahakyan.').waitFor()
+    await say(ines, 'Good morning, <b>Levon</b>!')
+    await ines.locator('.message:not(.outgoing)', { hasText: 'Good morning, <b>Levon</b>!' }).waitFor()
+    await ines.locator('.said', { hasText: 'You: Good morning, <b>Levon</b>!' }).waitFor({ state: 'attached' })
+  })
+
+  test('the keyboard alone leads from the log-in to a message and back', async () => {
+    const { page, tomas, ines } = await open('/demo')
+    await logIn(ines)
+    const { keyboard } = page
+    const focused = () => page.evaluate(() => document.activeElement?.textContent ?? '')
+    const tabTo = async (words: string) => {
+      for (let presses = 0; presses < 40; presses++) {
+        await keyboard.press('Tab')
+        if ((await focused()).startsWith(words)) return
+      }
+      throw new Error(`Nothing with the focus says ${words}`)
+    }
+    await tomas.getByLabel('E-mail').waitFor()
+    await tabTo('Log in')
+    await keyboard.press('Enter')
+    await tomas.locator('.entry').first().waitFor()
+    expect(await focused()).toMatch(/^Conversations/)
+    await keyboard.press('ArrowRight')
+    expect(await focused()).toBe('People')
+    await tomas.locator('.hit').first().waitFor()
+    await keyboard.press('ArrowLeft')
+    await tabTo('DM')
+    await keyboard.press('Enter')
+    await tomas.locator('.message', { hasText: 'Do you eat everything?' }).waitFor()
+    await keyboard.type('Everything.')
+    await keyboard.press('Shift+Enter')
+    await keyboard.type('Almost.')
+    await keyboard.press('Enter')
+    await tomas.locator('.message:not(.outgoing)', { hasText: 'Everything.\nAlmost.' }).waitFor()
+    await keyboard.press('Escape')
+    expect(await focused()).toContain('Daisuke Morimoto')
+    const outline = await page.evaluate(() => getComputedStyle(document.activeElement!).outlineStyle)
+    expect(outline).toBe('solid')
+  })
+
+  test('everything that can be used has a name, ids are unique, and the page has a language and a title', async () => {
+    const { page, ines, tomas } = await openBoth()
+    await openWith(ines, 'Tomáš Novák')
+    await tomas.getByRole('tab', { name: 'People' }).click()
+    await tomas.getByRole('group', { name: 'Cities' }).waitFor()
+    expect(await page.title()).toBe('Voyagers and locals')
+    const { nameless, doubled, language } = await page.evaluate(() => {
+      const nameOf = (control: HTMLElement & Partial<HTMLInputElement>) =>
+        control.getAttribute('aria-label') || control.labels?.[0]?.textContent || control.textContent
+      const controls = [...document.querySelectorAll<HTMLElement>('button, a, input, select, textarea, [tabindex]')]
+      const ids = [...document.querySelectorAll('[id]')].map(({ id }) => id)
+      return {
+        nameless: controls.filter((control) => control.checkVisibility() && !nameOf(control)?.trim()).map((
+          { outerHTML },
+        ) => outerHTML),
+        doubled: ids.filter((id, index) => ids.indexOf(id) !== index),
+        language: document.documentElement.lang,
+      }
+    })
+    expect({ nameless, doubled, language }).toEqual({ nameless: [], doubled: [], language: 'en' })
+    for (const tab of await page.getByRole('tab').all()) {
+      const panel = await tab.getAttribute('aria-controls')
+      expect(await page.locator(`#${panel}[role=tabpanel]`).count()).toBe(1)
+    }
+  })
+
+  test('a phone shows one person at a time, and nothing wider than itself', async () => {
+    const { page, ines, tomas } = await open('/demo', { viewport: { width: 360, height: 700 }, colorScheme: 'dark' })
+    await logIn(ines)
+    expect(await tomas.isVisible()).toBe(false)
+    const fits = () => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)
+    expect(await fits()).toBe(true)
+    await openWith(ines, 'Tomáš Novák')
+    expect(await fits()).toBe(true)
+    await page.getByRole('button', { name: 'Second person' }).click()
+    await logIn(tomas)
+    expect(await ines.isVisible()).toBe(false)
+    await page.getByRole('button', { name: /^Tomáš Novák/, pressed: true }).waitFor()
+    await tomas.getByRole('tab', { name: 'People' }).click()
+    await tomas.locator('.hit').first().waitFor()
+    expect(await fits()).toBe(true)
+  })
+
+  test('where there is no demo world somebody new signs up, alone in a window', async () => {
+    const { page } = await open(`${inject('stack').origin}/demo?one`)
+    const side = pane(page, 'Only')
+    await side.getByLabel('E-mail').waitFor()
+    expect(await page.getByRole('combobox').count()).toBe(0)
+    await side.getByRole('button', { name: 'Sign up as somebody new' }).click()
+    await side.getByLabel('Name').fill('Nadia Benali')
+    await side.getByLabel('E-mail').fill(`nadia.${Date.now()}@example.com`)
+    await side.getByLabel('Password').fill('correct horse')
+    await side.getByRole('button', { name: 'Sign up', exact: true }).click()
+    await side.getByRole('heading', { name: 'Nadia Benali', level: 2 }).waitFor()
+    await side.getByText('Nothing yet: find somebody under People.').waitFor()
+  })
+})

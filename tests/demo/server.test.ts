@@ -1,0 +1,59 @@
+import { expect, inject, test, vi } from 'vitest'
+import { demo } from '../../supabase/local/demo.ts'
+import { readSettings } from '../../supabase/local/settings.ts'
+import { testKeys } from '../tools/stack.ts'
+
+const { origin } = inject('stack')
+
+test('the page may load and reach nothing but its own server', async () => {
+  const { status, headers } = await fetch(`${origin}/demo`)
+  expect(status).toBe(200)
+  expect(headers.get('X-Content-Type-Options')).toBe('nosniff')
+  const policy = headers.get('Content-Security-Policy')!.split('; ')
+  expect(policy).toContain("default-src 'none'")
+  expect(policy).toContain("script-src 'self'")
+  expect(policy).toContain(`connect-src 'self' ws://${new URL(origin).host} wss://${new URL(origin).host}`)
+  for (const file of ['main.js', 'style.css', 'icon.svg', 'config.json']) {
+    const { status, headers } = await fetch(`${origin}/demo/${file}`)
+    expect([file, status, headers.get('X-Content-Type-Options')]).toEqual([file, 200, 'nosniff'])
+    expect(headers.get('Access-Control-Allow-Origin')).toBeNull()
+  }
+  expect((await fetch(`${origin}/demo/pane.ts`)).status).toBe(404)
+  expect((await fetch(`${origin}/demo/`, { redirect: 'manual' })).headers.get('Location')).toBe('/demo')
+})
+
+test('the page learns the publishable key and never the secret one', async () => {
+  const config = await (await fetch(`${origin}/demo/config.json`)).text()
+  expect(config).toContain(testKeys.publishableKey)
+  for (const path of ['', '/config.json', '/main.js']) {
+    const text = await (await fetch(`${origin}/demo${path}`)).text()
+    for (const secret of [testKeys.secretKey, testKeys.jwtSecret]) expect(text).not.toContain(secret)
+  }
+})
+
+test('where the page cannot be built, that is what it says, until it can', async () => {
+  let broken = true
+  const make = () => broken ? Promise.reject(new Error('no bundler here')) : Promise.resolve('run()')
+  const page = demo(readSettings({}), testKeys, make)
+  const said = vi.spyOn(console, 'error').mockImplementation(() => {})
+  const refused = await page.request('/')
+  expect([refused.status, await refused.text()]).toEqual([
+    500,
+    'The demo page could not be built, everything else works: no bundler here\n',
+  ])
+  expect(said).toHaveBeenCalledOnce()
+  said.mockRestore()
+  broken = false
+  expect((await page.request('/')).status).toBe(200)
+  expect(await (await page.request('/main.js')).text()).toBe('run()')
+})
+
+test('passwords are told of the demo world alone, and only on this machine', async () => {
+  const logIns = async (env: Record<string, string>) =>
+    (await (await demo(readSettings(env), testKeys).request('/config.json')).json()).logIns
+  expect(await logIns({ SEED: 'demo' })).toHaveLength(2)
+  expect(await logIns({ SEED: 'demo', HOST: '127.0.0.1' })).toHaveLength(2)
+  expect(await logIns({ SEED: 'demo', HOST: '0.0.0.0' })).toEqual([])
+  expect(await logIns({ SEED: 'none' })).toEqual([])
+  expect((await (await fetch(`${origin}/demo/config.json`)).json()).logIns).toEqual([])
+})
