@@ -114,10 +114,17 @@ const compare = async (): Promise<void> => {
     const [doors, half, statement, asOwner, sqlOfOwner, lite, lazy, lazyOwner, openDoors, openStatement] = all
     for (let round = 0; round < rounds; round++) {
       if (some.before) await world.sql.unsafe(some.before)
-      doors!.push(await overHttp(world, door, file, effort))
-      if (!some.before) openDoors!.push(await overHttp(world, open, file, effort))
-      if (some.verb) statement!.push(await asStatement(world, some, effort))
-      if (some.verb) openStatement!.push(await asStatement(world, some, effort, openUrl))
+      // In turns, for whoever comes second finds the processor warm.
+      const withAndWithout = [[door, world.url, doors!, statement!], [
+        open,
+        openUrl,
+        openDoors!,
+        openStatement!,
+      ]] as const
+      for (const [server, url, asked, sql] of round % 2 ? withAndWithout.toReversed() : withAndWithout) {
+        if (server === door || !some.before) asked.push(await overHttp(world, server, file, effort))
+        if (some.verb) sql.push(await asStatement(world, some, effort, url))
+      }
       if (some.bare) asOwner!.push(await overHttp(world, bare, file, effort))
       if (some.bare) sqlOfOwner!.push(await asBare(world, some, effort))
       if (peerFile) lite!.push(await overHttp(world, peer, peerFile, effort))
