@@ -13,6 +13,8 @@ export interface Case {
   method: string
   /** Some thousand requests to draw from. */
   asks: Ask[]
+  /** SQL before each run, so that there is as much left to do as there was. */
+  before?: string
   /** The verb as the door calls it, in pgbench's words: who calls is `:user`, the conversation `:conversation`. */
   verb?: string
   /** What pgbench draws. */
@@ -51,6 +53,16 @@ export const casesOf = async ({ sql, users, conversations }: World): Promise<Cas
   ]
   const constant = `\\set conversation ${longest!.id}\n\\set user ${openerOf(longest!.id)}`
   const message = JSON.stringify({ content: 'Hello there, it is me.', client_id: 'NEWKEY' })
+  const unread = await sql`
+    select messages.id::integer, conversation_id::integer as conversation,
+      (voyager_id + local_id - messages.user_id)::integer as reader
+    from public.messages join public.conversations on conversations.id = conversation_id
+    where not read order by random() limit 5000`
+  const unreadAgain = `update public.messages set read = false where read and id = any ('{${
+    unread.map(({ id }) => id)
+  }}')`
+  const change = { bio: 'I walk a lot, and know where to stop.', location: 'By the river' }
+  const saying = (body: unknown): Pick<Ask, 'body'> => ({ body: JSON.stringify(body) })
 
   return [
     {
@@ -127,6 +139,26 @@ export const casesOf = async ({ sql, users, conversations }: World): Promise<Cas
       bare: bare.send_message,
     },
     {
+      name: 'PATCH …/messages/:id/read',
+      method: 'PATCH',
+      asks: unread.map(({ id, conversation, reader }) => ({
+        user: reader,
+        path: `/conversations/${conversation}/messages/${id}/read`,
+      })),
+      before: unreadAgain,
+    },
+    {
+      name: 'POST /conversations/:id/read',
+      method: 'POST',
+      asks: unread.map(({ id, conversation, reader }) => ({
+        user: reader,
+        path: `/conversations/${conversation}/read`,
+        ...saying({ up_to_message_id: id }),
+      })),
+      before: unreadAgain,
+    },
+    {
+      // Not by pgbench, which ends where two draw the same pair: the second is refused.
       name: 'POST /conversations',
       method: 'POST',
       asks: drawn(20_000, () => {
@@ -159,6 +191,28 @@ export const casesOf = async ({ sql, users, conversations }: World): Promise<Cas
       verb: 'list_interests()',
       draw: anybody,
       peer: () => '/rest/v1/interests?select=id,name&order=name',
+    },
+    {
+      name: 'PATCH /users/profile',
+      method: 'PATCH',
+      asks: asPerson('/users/profile').map((ask) => ({ ...ask, ...saying(change) })),
+      verb: `update_profile('${JSON.stringify(change)}')`,
+      draw: anybody,
+    },
+    {
+      name: 'PUT /users/profile/interests',
+      method: 'PUT',
+      asks: asPerson('/users/profile/interests').map((ask) => ({ ...ask, ...saying({ interest_ids: [1, 2, 3] }) })),
+      verb: `set_interests('{"ids": [1, 2, 3]}')`,
+      draw: anybody,
+    },
+    {
+      // Last, for it hides people.
+      name: 'PATCH /users/searchable',
+      method: 'PATCH',
+      asks: asPerson('/users/searchable').map((ask) => ({ ...ask, ...saying({ is_searchable: upTo(2) === 1 }) })),
+      verb: 'set_searchable(:wanted = 1)',
+      draw: `${anybody}\n\\set wanted random(0, 1)`,
     },
   ]
 }

@@ -1,9 +1,10 @@
 /**
- * Every endpoint next to pgbench with the same statement and next to @supabase/lite's Data API on the same data: `npm run bench`, in 9 minutes.
+ * Every endpoint next to pgbench with the same statement and next to @supabase/lite's Data API on the same data: `npm run bench`.
  * Starts a Postgres 17 of its own (durable: fsync and synchronous_commit on), loads 10,000 people, 20,000 conversations of very different
  * length and 1,000,000 messages, and starts the doors, in one Deno process without the gateway, on it. wrk asks, 16 connections. Rounds
  * alternate between whom is asked; ratios are taken within a round, and their median is shown, since only ratios mean anything on a
- * machine that does other things, too.
+ * machine that does other things, too. What row level security takes is seen on a copy of the data without it: the same requests and
+ * statements, where only the policies are missing, but not the caller nor the verb ("RLS off"). "Bare" leaves those out as well (bare.ts).
  *   --users=10000 --conversations=20000 --messages=1000000
  *   --rounds=3 --seconds=2 --connections=16
  *   --only=TEXT      endpoints whose name has it
@@ -40,15 +41,18 @@ const world = await openWorld({
   conversations: Number(values.conversations),
   messages: Number(values.messages),
 })
+const openUrl = values.pages ? '' : await world.withoutPolicies()
 const servers: Server[] = []
 const serve = async (script: string, args: string[], env: Record<string, string>): Promise<Server> => {
   const server = await start(script, args, env)
   servers.push(server)
   return server
 }
-const edge = new URL(world.url)
-edge.username = 'edge_functions'
-const doors = (pool = '3') => serve('serve_doors.ts', [], { EDGE_DATABASE_URL: edge.href, DATABASE_POOL: pool })
+const doors = (pool = '3', at = world.url) => {
+  const edge = new URL(at)
+  edge.username = 'edge_functions'
+  return serve('serve_doors.ts', [], { EDGE_DATABASE_URL: edge.href, DATABASE_POOL: pool })
+}
 
 const since = () => `${((performance.now() - began) / 1000).toFixed(0)} s`
 const tokens = new Map<number, string>()
@@ -83,8 +87,9 @@ const sweep = async (sizes: string[]): Promise<void> => {
 }
 
 const compare = async (): Promise<void> => {
-  const [door, bare, peer] = [
+  const [door, open, bare, peer] = [
     await doors(),
+    await doors('3', openUrl),
     await serve('serve_doors.ts', ['--bare'], { EDGE_DATABASE_URL: world.url }),
     await serve('serve_lite.ts', [], { DATABASE_URL: world.url }),
   ]
@@ -93,8 +98,8 @@ const compare = async (): Promise<void> => {
   )
   console.log(
     row('', [
-      ...['/s', 'p50 ms', 'p99 ms', 'half load', 'µs of Pg', 'µs of door', 'failed'],
-      ...['of pgbench', 'of bare', 'SQL of bare', 'x lite'],
+      ...['/s', 'p50 ms', 'p99 ms', 'half load', 'p99/p50', 'µs of Pg', 'µs of door', 'failed'],
+      ...['of pgbench', 'of RLS off', 'SQL so', 'of bare', 'SQL of bare', 'x lite'],
     ]),
   )
   const notDurable = '-c synchronous_commit=off'
@@ -103,37 +108,55 @@ const compare = async (): Promise<void> => {
     const peerFile = some.peer && await writeRequests(world, some, some.peer, tokens)
     // Servers warm up, and find their plans.
     const short = { ...effort, seconds: 1 }
-    for (const server of some.bare ? [door, bare] : [door]) await overHttp(world, server, file, short)
-    const all: Measured[][] = Array.from({ length: 8 }, () => [])
-    const [doors, half, statement, asOwner, sqlOfOwner, lite, lazy, lazyOwner] = all
+    for (const server of some.bare ? [door, open, bare] : [door, open]) await overHttp(world, server, file, short)
+    if (peerFile) await overHttp(world, peer, peerFile, short)
+    const all: Measured[][] = Array.from({ length: 10 }, () => [])
+    const [doors, half, statement, asOwner, sqlOfOwner, lite, lazy, lazyOwner, openDoors, openStatement] = all
     for (let round = 0; round < rounds; round++) {
-      doors!.push(await overHttp(world, door, file, effort))
-      if (some.verb) statement!.push(await asStatement(world, some, effort))
+      if (some.before) await world.sql.unsafe(some.before)
+      // In turns, for whoever comes second finds the processor warm.
+      const withAndWithout = [[door, world.url, doors!, statement!], [
+        open,
+        openUrl,
+        openDoors!,
+        openStatement!,
+      ]] as const
+      for (const [server, url, asked, sql] of round % 2 ? withAndWithout.toReversed() : withAndWithout) {
+        if (server === door || !some.before) asked.push(await overHttp(world, server, file, effort))
+        if (some.verb) sql.push(await asStatement(world, some, effort, url))
+      }
       if (some.bare) asOwner!.push(await overHttp(world, bare, file, effort))
       if (some.bare) sqlOfOwner!.push(await asBare(world, some, effort))
       if (peerFile) lite!.push(await overHttp(world, peer, peerFile, effort))
       if (some.method === 'POST' && some.bare) {
-        lazy!.push(await asStatement(world, some, effort, notDurable))
+        lazy!.push(await asStatement(world, some, effort, world.url, notDurable))
         lazyOwner!.push(await asBare(world, some, effort, notDurable))
       }
-      // So many connections that half the rate comes about with pauses, and never all of them ask at once.
-      half!.push(await overHttp(world, door, file, { ...effort, connections: 64 }, 64_000 / (doors!.at(-1)!.rate / 2)))
+      // An open loop but for a few in a thousand: of so many connections nearly all wait for their next turn, which comes at random, and
+      // so requests come as they do from people, also while others are not answered yet.
+      if (some.before) await world.sql.unsafe(some.before)
+      half!.push(
+        await overHttp(world, door, file, { ...effort, connections: 256 }, 256_000 / (doors!.at(-1)!.rate / 2)),
+      )
     }
     console.log(row(some.name, [
       whole(middle(doors!, 'rate')),
       fine(middle(doors!, 'p50')),
       fine(middle(doors!, 'p99')),
       `${fine(middle(half!, 'p50'))} ${fine(middle(half!, 'p99'))}`,
+      fine(median(half!.map(({ p50, p99 }) => p99 / p50))),
       whole(middle(doors!, 'database')),
       whole(middle(doors!, 'server')),
-      whole(failures(doors!, half!, asOwner!, lite!)),
+      whole(failures(doors!, half!, openDoors!, asOwner!, lite!)),
       ratios(doors!, statement!),
+      ratios(doors!, openDoors!),
+      ratios(statement!, openStatement!),
       ratios(doors!, asOwner!),
       some.bare ? ratios(statement!, sqlOfOwner!) : '',
       ratios(doors!, lite!, 1),
     ]))
     if (lazy!.length > 0) {
-      console.log(row('… synchronous_commit off', [...Array(9).fill(''), ratios(lazy!, lazyOwner!)]))
+      console.log(row('… synchronous_commit off', [...Array(12).fill(''), ratios(lazy!, lazyOwner!)]))
     }
     for (const name of [file, peerFile]) if (name) await Deno.remove(name)
   }

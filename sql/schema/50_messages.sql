@@ -90,8 +90,11 @@ declare
   bodies json[];
   ids bigint[];
 begin
-  perform private.require_participation(conversation);
+  -- It finds the two for participants alone, so only who is about to be refused is looked at twice.
   select * into people from private.people_in(array[conversation]);
+  if not found then
+    perform private.require_participation(conversation);
+  end if;
 
   -- One row more than the page tells whether there is a next one.
   if oldest_first then
