@@ -11,6 +11,7 @@ import { takeTurn, takeTurnToSignUp } from '../_shared/limits.ts'
 import { says } from '../_shared/openapi.ts'
 import { isSecretKey } from '../_shared/secret_key.ts'
 import { drainSoon } from '../embed/drain.ts'
+import { removeAvatars } from './avatars.ts'
 import * as shape from './shapes.ts'
 
 const users = door('users')
@@ -84,6 +85,8 @@ users.delete(
   }),
   knownCaller,
   async (c) => {
+    // Before the account goes: should this process end in between, the person can ask again.
+    await removeAvatars(c.var.db, c.var.token)
     await c.var.db`erase_me()`
     return c.body(null, 204)
   },

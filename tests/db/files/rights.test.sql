@@ -1,5 +1,5 @@
 -- Who may do what with files: the people of a conversation with its attachments, everybody with their own avatar, nobody with the rest.
-select plan(33);
+select plan(37);
 select tests.make_person('ana');
 select tests.make_person('ben');
 select tests.make_person('cat');
@@ -111,6 +111,16 @@ select is_empty(
   'neither takes every type, or one that a browser would run'
 );
 
+select is(tests.ask('ana', 'list_avatars()'), jsonb_build_array(pg_temp.path('{ana}/new.png')), 'ana is told of her avatar, to take it along');
+select tests.become_owner();
+select is(tests.ask('ben', 'list_avatars()'), '[]', 'ben is told of none but his own');
+select tests.become_owner();
+insert into storage.objects (bucket_id, name, owner_id)
+select 'avatars', pg_temp.path(format('{ben}/%s.png', number)), pg_temp.account_of('ben')
+from generate_series(1, 1001) as number;
+select is(jsonb_array_length(tests.ask('ben', 'list_avatars()')), 1000, 'and not of more than Storage removes at a time');
+select tests.become_owner();
+
 update public.users
 set is_active = false
 where id = tests.id_of('ana');
@@ -130,3 +140,4 @@ select is(
   'cannot',
   'nor put an avatar'
 );
+select throws_ok($$ select tests.ask('ana', 'list_avatars()') $$, 'PT403', null, 'nor list them through the door');
