@@ -55,7 +55,10 @@ const fromDatabase = (error: DatabaseError): Problem | undefined => {
     return {
       status: Number(raised[1]) as ContentfulStatusCode,
       body: { error: error.message, ...JSON.parse(error.detail || '{}') },
-      headers: raised[1] === '401' ? { 'WWW-Authenticate': 'Bearer error="invalid_token"' } : {},
+      headers: {
+        ...(raised[1] === '401' && { 'WWW-Authenticate': 'Bearer error="invalid_token"' }),
+        ...(raised[1] === '503' && { 'Retry-After': '1' }),
+      },
     }
   }
   switch (error.code) {

@@ -20,8 +20,8 @@ export const settings = {
   get url() {
     return read('SUPABASE_PUBLIC_URL') ?? read('SUPABASE_URL') ?? 'http://127.0.0.1:54321'
   },
-  /** Where Auth answers from inside the platform. */
-  get authUrl() {
+  /** Where Auth and Storage answer from inside the platform. */
+  get platformUrl() {
     return read('SUPABASE_URL') ?? this.url
   },
   get publishableKey() {

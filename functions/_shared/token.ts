@@ -11,7 +11,7 @@ const asymmetric = ['ES256', 'RS256', 'EdDSA']
 
 let publishedKeys: ReturnType<typeof createRemoteJWKSet> | undefined
 const fetchPublishedKeys = () =>
-  createRemoteJWKSet(new URL(`${settings.authUrl}/auth/v1/.well-known/jwks.json`), {
+  createRemoteJWKSet(new URL(`${settings.platformUrl}/auth/v1/.well-known/jwks.json`), {
     [customFetch]: async (url, init) => {
       const response = await fetch(url, init).catch(() => null)
       if (!response?.ok) throw new KeysUnreachable('Auth does not publish its keys')

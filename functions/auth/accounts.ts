@@ -4,23 +4,17 @@ import { actAs } from '../_shared/database.ts'
 import type { Database } from '../_shared/database.types.ts'
 import { text } from '../_shared/input.ts'
 import { refuse } from '../_shared/problem.ts'
+import { reach } from '../_shared/reach.ts'
 import { isSecretKey } from '../_shared/secret_key.ts'
 import { settings } from '../_shared/settings.ts'
 import type { Claims } from '../_shared/token.ts'
 import { drainSoon } from '../embed/drain.ts'
 import { profileChanges } from '../users/shapes.ts'
 
-let reach: typeof fetch = fetch
-
-/** Lets a stack of one process reach its Auth without the network, so also while it no longer listens. */
-export const provideFetch = (provided: typeof fetch): void => {
-  reach = provided
-}
-
 const connect = (key: string) =>
-  createClient<Database>(settings.authUrl, key, {
+  createClient<Database>(settings.platformUrl, key, {
     auth: { persistSession: false, autoRefreshToken: false },
-    global: { fetch: (input, init) => reach(input, init) },
+    global: { fetch: reach },
   })
 
 /** Supabase Auth, as anybody may call it. */
@@ -28,7 +22,7 @@ export const authClient = () => connect(settings.publishableKey).auth
 
 /** A new session for a refresh token; null where the token is not valid. Without the client, which would try for half a minute. */
 export const refreshSession = async (refreshToken: string): Promise<Session | null> => {
-  const response = await reach(`${settings.authUrl}/auth/v1/token?grant_type=refresh_token`, {
+  const response = await reach(`${settings.platformUrl}/auth/v1/token?grant_type=refresh_token`, {
     method: 'POST',
     headers: { apikey: settings.publishableKey, 'Content-Type': 'application/json' },
     body: JSON.stringify({ refresh_token: refreshToken }),

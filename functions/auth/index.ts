@@ -5,7 +5,7 @@ import { actAs } from '../_shared/database.ts'
 import { knownCaller } from '../_shared/caller.ts'
 import { door } from '../_shared/door.ts'
 import { input, text } from '../_shared/input.ts'
-import { takeTurnToSignUp } from '../_shared/limits.ts'
+import { takeTurn, takeTurnToSignUp } from '../_shared/limits.ts'
 import { says } from '../_shared/openapi.ts'
 import { refuse } from '../_shared/problem.ts'
 import {
@@ -75,6 +75,7 @@ auth.post(
   }),
   input({ json: z.object({ email: text(1, 254), password: secret }) }),
   async (c) => {
+    await takeTurn('RATE_LIMIT_LOGIN', addressOf(c.req.raw.headers))
     // bcrypt would not see where a longer one differs.
     if (new TextEncoder().encode(c.var.json.password).length > 72) refuse(401, wrongLogin)
     const { data, error } = await authClient().signInWithPassword(c.var.json)
@@ -113,6 +114,7 @@ auth.post(
   }),
   input({ json: z.object({ email }) }),
   async (c) => {
+    await takeTurn('RATE_LIMIT_RECOVER', addressOf(c.req.raw.headers))
     const { error } = await authClient().resetPasswordForEmail(c.var.json.email)
     // Auth may refuse to mail an address twice within a minute, which would tell that it is known.
     if (error && error.status !== 429) refusedByAuth(error)

@@ -6,11 +6,13 @@ import { takeTurn, takeTurnToSend } from '../_shared/limits.ts'
 import { says } from '../_shared/openapi.ts'
 import { refuse } from '../_shared/problem.ts'
 import { settings } from '../_shared/settings.ts'
+import { hasItsType } from './attachments.ts'
 import * as shape from './shapes.ts'
 
 const conversations = door('conversations')
 const notYours = 'No such conversation, or none of yours'
 const notWithThem = 'The account is deactivated, or one of the two blocked the other'
+const notToThem = `${notWithThem}, or the other erased themselves`
 
 conversations.get(
   '/',
@@ -81,7 +83,7 @@ conversations.post(
   '/:id/messages',
   says('Send a message; with a key, exactly once', {
     201: shape.message,
-    403: notWithThem,
+    403: notToThem,
     404: notYours,
     422: 'The key was used otherwise',
   }),
@@ -92,8 +94,11 @@ conversations.post(
     const { client_id = key, ...draft } = c.var.json
     if (key && client_id && key !== client_id) refuse(400, 'client_id: differs from the Idempotency-Key header')
     const name = client_id ?? key ?? null
+    const { id } = c.var.params
     await takeTurnToSend(c.var.claims.sub, name)
-    const sent = await c.var.db`send_message(${c.var.params.id}, ${{ ...draft, client_id: name }})`
+    // Whatever the file turns out to be, the database says what is answered: the first answer again, where this was sent before.
+    const type_is_true = draft.attachment ? await hasItsType(draft.attachment, id, c.var.token) : null
+    const sent = await c.var.db`send_message(${id}, ${{ ...draft, client_id: name, type_is_true }})`
     if (sent.aside.replayed) c.header('Idempotency-Replayed', 'true')
     return answer(c, sent, 201)
   },

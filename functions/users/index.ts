@@ -11,6 +11,7 @@ import { takeTurn, takeTurnToSignUp } from '../_shared/limits.ts'
 import { says } from '../_shared/openapi.ts'
 import { isSecretKey } from '../_shared/secret_key.ts'
 import { drainSoon } from '../embed/drain.ts'
+import { removeAvatars } from './avatars.ts'
 import * as shape from './shapes.ts'
 
 const users = door('users')
@@ -59,6 +60,7 @@ users.get(
   says('Everything the caller gave and did here, and what they were written', { 200: shape.exported }),
   knownCaller,
   async (c) => {
+    await takeTurn('RATE_LIMIT_EXPORT', c.var.claims.sub)
     // The first piece comes before the status, so that whoever may not have it is told so.
     const first = await c.var.db`export_me(${null})`
     const pieces = async function* (): AsyncGenerator<string> {
@@ -84,6 +86,8 @@ users.delete(
   }),
   knownCaller,
   async (c) => {
+    // Before the account goes: should this process end in between, the person can ask again.
+    await removeAvatars(c.var.db, c.var.token)
     await c.var.db`erase_me()`
     return c.body(null, 204)
   },
@@ -105,6 +109,7 @@ users.put(
   knownCaller,
   input({ params: shape.blockParam }),
   async (c) => {
+    await takeTurn('RATE_LIMIT_BLOCK', c.var.claims.sub)
     await c.var.db`block_person(${c.var.params.user_id})`
     return c.body(null, 204)
   },
@@ -116,6 +121,7 @@ users.delete(
   knownCaller,
   input({ params: shape.blockParam }),
   async (c) => {
+    await takeTurn('RATE_LIMIT_BLOCK', c.var.claims.sub)
     await c.var.db`unblock_person(${c.var.params.user_id})`
     return c.body(null, 204)
   },
@@ -127,7 +133,10 @@ users.patch(
   knownCaller,
   thenEmbed,
   input({ json: shape.profileChanges }),
-  async (c) => answer(c, await c.var.db`update_profile(${c.var.json})`),
+  async (c) => {
+    await takeTurn('RATE_LIMIT_PROFILE', c.var.claims.sub)
+    return answer(c, await c.var.db`update_profile(${c.var.json})`)
+  },
 )
 
 users.put(
@@ -136,7 +145,10 @@ users.put(
   knownCaller,
   thenEmbed,
   input({ json: shape.interestSet }),
-  async (c) => answer(c, await c.var.db`set_interests(${{ ids: c.var.json.interest_ids }})`),
+  async (c) => {
+    await takeTurn('RATE_LIMIT_PROFILE', c.var.claims.sub)
+    return answer(c, await c.var.db`set_interests(${{ ids: c.var.json.interest_ids }})`)
+  },
 )
 
 users.patch(
@@ -145,7 +157,11 @@ users.patch(
   knownCaller,
   thenEmbed,
   input({ json: shape.visibility }),
-  async (c) => answer(c, await c.var.db`set_searchable(${c.var.json.is_searchable})`),
+  async (c) => {
+    // Nobody is ever told to wait before they may hide.
+    if (c.var.json.is_searchable) await takeTurn('RATE_LIMIT_PROFILE', c.var.claims.sub)
+    return answer(c, await c.var.db`set_searchable(${c.var.json.is_searchable})`)
+  },
 )
 
 users.get(

@@ -51,9 +51,11 @@ as $$
   where (voyager_id = (select private.my_id()) or local_id = (select private.my_id()))
     and voyager_id <> all (coalesce((select private.kept_from((select private.my_id()))), '{}'))
     and local_id <> all (coalesce((select private.kept_from((select private.my_id()))), '{}'))
+    and not exists (select from public.users where users.id in (voyager_id, local_id) and erased_at is not null)
 $$;
 comment on function private.my_open_conversations() is
-  'Those of my_conversations in which neither has blocked the other, for policies on speaking. Definer, as my_conversations.';
+  'Those of my_conversations in which neither has blocked the other and both are still there, for policies on speaking. Definer, as
+my_conversations.';
 grant execute on function private.my_open_conversations() to authenticated;
 
 create policy "participants read conversations" on public.conversations

@@ -171,6 +171,7 @@ begin
   insert into public.messages (conversation_id, user_id, content, attachment, client_id)
   select conversation, me, draft ->> 'content', nullif(draft -> 'attachment', 'null'), key
   where not private.are_apart(me, partner)
+    and exists (select from public.users where id = partner and erased_at is null)
   on conflict (user_id, client_id) where client_id is not null do nothing
   returning * into sent;
 
@@ -186,16 +187,20 @@ begin
     perform private.tell_door('{"replayed": true}');
     sent.read := false;
     select coalesce(min(sender_name), my_name) into my_name from private.receipts where message_id = sent.id;
-  elsif key is not null then
-    insert into private.receipts (message_id, sender_name) values (sent.id, my_name);
+  else
+    perform private.require_true_type(sent.attachment, (draft ->> 'type_is_true')::boolean);
+    if key is not null then
+      insert into private.receipts (message_id, sender_name) values (sent.id, my_name);
+    end if;
   end if;
 
   return private.message_body(sent, my_name);
 end
 $$;
 comment on function api.send_message(bigint, jsonb) is
-  'Sends {content, attachment, client_id} as the caller; a client_id seen before answers the first answer again and tells the door
-so. 403 says that one of the two blocked the other, and not who. Definer, because nobody holds a grant to insert messages: they are written here alone.';
+  'Sends {content, attachment, client_id, type_is_true} as the caller; a client_id seen before answers the first answer again and tells
+the door so. 403 says that one of the two blocked the other or that the other erased themselves, and not which. Definer, because nobody holds
+a grant to insert messages: they are written here alone.';
 grant execute on function api.send_message(bigint, jsonb) to edge_functions;
 
 create function api.mark_read(conversation bigint, message bigint, and_before boolean)

@@ -1,6 +1,6 @@
-import { provideFetch } from '../../functions/auth/accounts.ts'
 import { provideQuery } from '../../functions/_shared/database.ts'
 import { isCut } from '../../functions/_shared/problem.ts'
+import { provideFetch } from '../../functions/_shared/reach.ts'
 import { announce } from './banner.ts'
 import { openDataDir } from './data_dir.ts'
 import { type Database, openPglite, openPostgres } from './database.ts'

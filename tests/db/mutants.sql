@@ -28,7 +28,7 @@ routines as (
 policies as (
   select format('%I on %I.%I', policyname, schemaname, tablename) as name, qual, with_check, cmd, roles
   from pg_catalog.pg_policies
-  where schemaname in ('public', 'private', 'realtime')
+  where schemaname in ('public', 'private', 'realtime', 'storage')
 ),
 mutants (kind, what, statement) as (
   -- A policy is gone, lets nobody through, lets everything through, or speaks to anonymous callers too.

@@ -10,6 +10,9 @@ export interface World {
   messages: number[]
   interests: number[]
   keys: string[]
+  secretKey: string
+  /** Bodies that a route takes and no schema leads to, by its name. */
+  bodies: Record<string, unknown[]>
   /** Somebody for the routes that leave nobody behind. */
   doomed: string
 }
@@ -52,7 +55,9 @@ const named = (name: string, world: World): Arbitrary<unknown> | undefined => {
     case 'after_id':
       return ids(world.messages)
     case 'id':
-      return ids([...world.conversations, ...world.profiles])
+      return ids(world.conversations)
+    case 'profile_id':
+      return ids(world.profiles)
     case 'apikey':
       return fc.constantFrom(...world.keys)
     case 'role':

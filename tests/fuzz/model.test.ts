@@ -18,7 +18,7 @@ interface Model {
     id?: number
     messages: { id: number; by: number; content: string; read: boolean }[]
   }[]
-  people: { searchable: boolean; active: boolean; blocked: Set<number>; keys: Map<string, number> }[]
+  people: { searchable: boolean; active: boolean; erased: boolean; blocked: Set<number>; keys: Map<string, number> }[]
 }
 interface Real {
   people: Person[]
@@ -37,6 +37,11 @@ const step = (name: string, run: (model: Model, real: Real) => Promise<void>): S
   run,
   toString: () => name,
 })
+/** Who has no account is told so, who is deactivated otherwise; null for everybody else. */
+const refusal = (model: Model, who: number): number | null => {
+  const { erased, active } = model.people[who]!
+  return erased ? 401 : active ? null : 403
+}
 const status = (answer: Answer, expected: number): void => {
   expect({ status: answer.status, text: answer.text }).toEqual({ status: expected, text: expect.any(String) })
 }
@@ -44,7 +49,8 @@ const status = (answer: Answer, expected: number): void => {
 const open = (who: number, whom: number): Step =>
   step(`${who} opens with ${whom}`, async (model, { people }) => {
     const answer = await people[who]!.call('POST', '/conversations', { other_user_id: people[whom]!.id })
-    if (!model.people[who]!.active) return status(answer, 403)
+    const refused = refusal(model, who)
+    if (refused) return status(answer, refused)
     if (who === whom) return status(answer, 400)
     const known = model.conversations.find(isPair(who, whom))
     if (!model.people[whom]!.active) return status(answer, 404)
@@ -67,20 +73,21 @@ const sendIt = (who: number, which: number, content: string, key: string | null)
       content,
       ...(key && { client_id: key }),
     })
-    if (!me.active) return status(answer, 403)
+    const refused = refusal(model, who)
+    if (refused) return status(answer, refused)
     if (talk.voyager !== who && talk.local !== who) return status(answer, 404)
     const before = key ? me.keys.get(key) : undefined
     const partner = talk.voyager === who ? talk.local : talk.voyager
     if (before !== undefined) {
       const same = talk.messages.find(({ id }) => id === before)
       // Whether a repeat of what was said before a block is answered again is not the model's matter.
-      if (apart(model, who, partner)) return
+      if (apart(model, who, partner) || model.people[partner]!.erased) return
       if (same?.content !== content) return status(answer, 422)
       status(answer, 201)
       expect(answer.headers.get('Idempotency-Replayed')).toBe('true')
       return expect(answer.body.id).toBe(before)
     }
-    if (apart(model, who, partner)) return status(answer, 403)
+    if (apart(model, who, partner) || model.people[partner]!.erased) return status(answer, 403)
     status(answer, 201)
     expect(answer.body).toMatchObject({ user_id: people[who]!.id, conversation_id: talk.id, content, read: false })
     expect(answer.body.id).toBeGreaterThan(Math.max(0, ...talk.messages.map(({ id }) => id)))
@@ -96,7 +103,8 @@ const read = (who: number, which: number, place: number, andBefore: boolean): St
     const answer = andBefore
       ? await people[who]!.call('POST', `/conversations/${talk.id}/read`, { up_to_message_id: message.id })
       : await people[who]!.call('PATCH', `/conversations/${talk.id}/messages/${message.id}/read`)
-    if (!model.people[who]!.active) return status(answer, 403)
+    const refused = refusal(model, who)
+    if (refused) return status(answer, refused)
     if (talk.voyager !== who && talk.local !== who) return status(answer, 404)
     status(answer, 200)
     for (const one of talk.messages) {
@@ -108,21 +116,36 @@ const show = (who: number, searchable: boolean, byProfile: boolean): Step =>
   step(`${who} ${searchable ? 'shows' : 'hides'}`, async (model, { people }) => {
     const path = byProfile ? '/users/profile' : '/users/searchable'
     const answer = await people[who]!.call('PATCH', path, { is_searchable: searchable })
-    if (!model.people[who]!.active) return status(answer, 403)
+    const refused = refusal(model, who)
+    if (refused) return status(answer, refused)
     status(answer, 200)
     model.people[who]!.searchable = searchable
   })
 
 const activate = (who: number, active: boolean): Step =>
   step(`an admin ${active ? '' : 'de'}activates ${who}`, async (model, { people }) => {
+    // A constraint keeps who is gone from coming back.
+    if (model.people[who]!.erased) return
     await asAdmin('PATCH', `users?id=eq.${people[who]!.id}`, { is_active: active })
     model.people[who]!.active = active
+  })
+
+const erase = (who: number): Step =>
+  step(`${who} erases themselves`, async (model, { people }) => {
+    const answer = await people[who]!.call('DELETE', '/users/me')
+    const refused = refusal(model, who)
+    if (refused) return status(answer, refused)
+    status(answer, 204)
+    Object.assign(model.people[who]!, { searchable: false, active: false, erased: true })
+    for (const one of model.people) one.blocked.delete(who)
+    model.people[who]!.blocked.clear()
   })
 
 const block = (who: number, whom: number, on: boolean): Step =>
   step(`${who} ${on ? '' : 'un'}blocks ${whom}`, async (model, { people }) => {
     const answer = await people[who]!.call(on ? 'PUT' : 'DELETE', `/users/me/blocks/${people[whom]!.id}`)
-    if (!model.people[who]!.active) return status(answer, 403)
+    const refused = refusal(model, who)
+    if (refused) return status(answer, refused)
     if (who === whom) return status(answer, 400)
     const { blocked } = model.people[who]!
     if (!model.people[whom]!.active && (on || !blocked.has(whom))) return status(answer, 404)
@@ -148,7 +171,8 @@ const look = (who: number): Step =>
     expect(found.body.estimatedTotalHits).toBe(seen.length)
 
     const unread = await people[who]!.call('GET', '/conversations/unread')
-    if (!me.active) return status(unread, 403)
+    const refused = refusal(model, who)
+    if (refused) return status(unread, refused)
     const mine = model.conversations.filter(({ voyager, local }) => voyager === who || local === who)
     const counts = mine.map((talk) => ({
       conversation_id: talk.id!,
@@ -186,6 +210,8 @@ const steps = [
     activate(...all)
   ),
   fc.tuple(who, who, fc.boolean()).map((all) => block(...all)),
+  // Now and then: of four people somebody has to stay.
+  fc.oneof({ weight: 4, arbitrary: who.map(look) }, who.map(erase)),
   who.map(look),
   who.map(look),
 ]
@@ -199,7 +225,13 @@ describe.each(seeds)('with the seed %i', (seed) => {
         const people = await Promise.all(Array.from({ length: users }, (_, one) => signUp(`Person ${one}`, { city })))
         const model: Model = {
           conversations: [],
-          people: people.map(() => ({ searchable: false, active: true, blocked: new Set(), keys: new Map() })),
+          people: people.map(() => ({
+            searchable: false,
+            active: true,
+            erased: false,
+            blocked: new Set(),
+            keys: new Map(),
+          })),
         }
         await fc.asyncModelRun(() => ({ model, real: { people, city } }), [
           ...commands,

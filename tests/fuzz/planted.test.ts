@@ -119,6 +119,8 @@ beforeAll(async () => {
     )
     response.writeHead(answer.status, Object.fromEntries(kept) as Record<string, string>).end(answer.text)
   })
+  // Else it closes a connection as the next plant's first request goes out on it, five seconds after the last one of the plant before.
+  server.keepAliveTimeout = 0
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   base = `http://127.0.0.1:${(server.address() as AddressInfo).port}/functions/v1`
 })

@@ -22,17 +22,27 @@ export const makeWorld = async (): Promise<{ world: World; secrets: string[] }> 
     )
   }
   const interests = (await seededInterests()).slice(0, 30).map(({ id }) => id)
-  const { body } = await call('POST', '/auth/login', { email: ana.email, password: ana.password })
+  const login = { email: ana.email, password: ana.password }
+  const { body } = await call('POST', '/auth/login', login)
+  // Each is good for one session, which whoever uses it twice loses.
+  const sessions = await Promise.all(Array.from({ length: 5 }, () => call('POST', '/auth/login', login)))
+  // Whom nobody hides, as those may be who have a token here.
+  const shown = await signUp('Shown', { is_searchable: true })
   return {
     world: {
       tokens: [ana.token, ben.token, cat.token, body.access_token],
       // Nobody opens a conversation with themselves, so the callers are not among them.
       users: [(await signUp('Dan')).id, (await signUp('Eve')).id],
-      profiles: [...people.map(({ profileId }) => profileId), hidden.profileId],
+      profiles: [...people.map(({ profileId }) => profileId), hidden.profileId, shown.profileId],
       conversations: [...conversations, theirs],
       messages: [...messages.map(({ id }) => id), unheard.id],
       interests,
       keys: [publishableKey, secretKey, ''],
+      secretKey,
+      bodies: {
+        'POST /auth/login': [login],
+        'POST /auth/refresh': sessions.map((session) => ({ refresh_token: session.body.refresh_token })),
+      },
       doomed: (await signUp('Doomed')).token,
     },
     secrets: [mark, hidden.email],

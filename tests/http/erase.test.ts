@@ -136,6 +136,28 @@ test('nobody erases without a token, or deactivated', async () => {
   expect((await ana.call('GET', '/users/me')).body.name).toBe('Ana')
 })
 
+test('nobody writes to them any more, in the words of a block; a repeat of what was sent before is answered', async () => {
+  const path = `/conversations/${conversation}/messages`
+  const draft = { content: 'Bye', client_id: crypto.randomUUID() }
+  const sent = await ben.call('POST', path, draft)
+  await erase(ana)
+  expect(told(await ben.call('POST', path, { content: 'Still there?' })))
+    .toEqual({ status: 403, body: { error: 'You cannot write to this person' } })
+  expect((await ben.call('POST', path, draft)).text).toBe(sent.text)
+  expect((await ben.call('GET', path)).body).toHaveLength(3)
+  expect(told(await ben.call('POST', `/conversations/${conversation}/read`, { up_to_message_id: sent.body.id })))
+    .toEqual({ status: 200, body: { success: true } })
+})
+
+test('who is only deactivated is written to, and reads it when they are back', async () => {
+  await asAdmin('PATCH', `users?id=eq.${ana.id}`, { is_active: false })
+  const { status } = await ben.call('POST', `/conversations/${conversation}/messages`, { content: 'Until then' })
+  expect(status).toBe(201)
+  await asAdmin('PATCH', `users?id=eq.${ana.id}`, { is_active: true })
+  expect((await ana.call('GET', `/conversations/${conversation}/messages?limit=1`)).body)
+    .toMatchObject([{ content: 'Until then' }])
+})
+
 test('not even an admin gives an erased account a name again', async () => {
   await erase(ana)
   for (

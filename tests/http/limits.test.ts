@@ -14,6 +14,11 @@ const rates = {
   RATE_LIMIT_SEARCH: '2/4',
   RATE_LIMIT_SEARCH_ANONYMOUS: '4/6000',
   RATE_LIMIT_SIGNUP: '2/6000',
+  RATE_LIMIT_LOGIN: '3/6000',
+  RATE_LIMIT_RECOVER: '2/6000',
+  RATE_LIMIT_PROFILE: '4/6000',
+  RATE_LIMIT_BLOCK: '4/6000',
+  RATE_LIMIT_EXPORT: '2/6000',
   // The test is the proxy before the gateway, so that it can come from wherever it likes.
   TRUSTED_PROXIES: '2',
 }
@@ -38,15 +43,18 @@ const freshAddress = () => `203.0.${process.pid % 256}.${count++}`
 
 interface Limited {
   id: number
+  email: string
   token: string
 }
 /** The secret key makes people without end. */
 const person = async (): Promise<Limited> => {
   const account = { email: freshEmail(), password, name: 'Limited' }
   const made = await ask('POST', '/users', account, { headers: { apikey: testKeys.secretKey } })
-  const { body } = await ask('POST', '/auth/login', { email: account.email, password })
-  return { id: made.body.id, token: body.access_token }
+  const { body } = await logIn(account.email, from(freshAddress()))
+  return { id: made.body.id, email: account.email, token: body.access_token }
 }
+const logIn = (email: string, options: Options, secret = password) =>
+  ask('POST', '/auth/login', { email, password: secret }, options)
 const open = (who: Limited, other: number) =>
   ask('POST', '/conversations', { other_user_id: other }, { token: who.token })
 const send = (who: Limited, conversation: number, client_id?: string) =>
@@ -188,6 +196,66 @@ describe('without a token it is the address that counts', () => {
     expectLimited(await create({ headers: { ...here.headers, apikey: testKeys.publishableKey } }), 3000)
     expect((await signUp(from(freshAddress()), email)).status).toBe(201)
   })
+})
+
+test('passwords are tried so often from an address and no more, right or wrong, whoever they are for', async () => {
+  const [ana, ben] = await Promise.all([person(), person()])
+  const here = from(freshAddress())
+  expect((await logIn(ana.email, here, 'wrong horse')).status).toBe(401)
+  expect((await logIn(ben.email, here)).status).toBe(200)
+  expect((await logIn(freshEmail(), here)).status).toBe(401)
+  expectLimited(await logIn(ana.email, here), 2000)
+  // Nobody is locked out by who tries theirs.
+  expect((await logIn(ana.email, from(freshAddress()))).status).toBe(200)
+  expect((await ask('POST', '/auth/login', { email: ana.email }, from(freshAddress()))).status).toBe(400)
+})
+
+test('mails to choose a new password are asked for so often from an address, whether or not there is an account', async () => {
+  const ana = await person()
+  const here = from(freshAddress())
+  const recover = (email: string, options = here) => ask('POST', '/auth/recover', { email }, options)
+  expect((await recover(ana.email)).status).toBe(202)
+  expect((await recover(freshEmail())).status).toBe(202)
+  expectLimited(await recover(ana.email), 3000)
+  expectLimited(await recover(freshEmail()), 3000)
+  expect((await recover(freshEmail(), from(freshAddress()))).status).toBe(202)
+})
+
+test('a profile is changed so often, by whichever way, and hidden at any time', async () => {
+  const ana = await person()
+  const change = (city: string) => ask('PATCH', '/users/profile', { city }, ana)
+  const show = (is_searchable: boolean) => ask('PATCH', '/users/searchable', { is_searchable }, ana)
+  expect((await change('Porto')).status).toBe(200)
+  expect((await ask('PATCH', '/users/profile', { age: 1 }, ana)).status).toBe(400)
+  expect((await show(true)).status).toBe(200)
+  expect((await ask('PUT', '/users/profile/interests', { interest_ids: [] }, ana)).status).toBe(200)
+  expect((await change('Braga')).status).toBe(200)
+  expectLimited(await change('Faro'), 1500)
+  expectLimited(await show(true), 1500)
+  expectLimited(await ask('PUT', '/users/profile/interests', { interest_ids: [] }, ana), 1500)
+  expect((await show(false)).status).toBe(200)
+  expect((await ask('GET', '/users/me', undefined, ana)).body.Profile)
+    .toMatchObject({ city: 'Braga', is_searchable: false })
+})
+
+test('blocks are given and taken back so often, and trying ids out counts', async () => {
+  const [ana, ben] = await Promise.all([person(), person()])
+  const block = (method: string, id: number) => ask(method, `/users/me/blocks/${id}`, undefined, ana)
+  expect((await block('PUT', ben.id)).status).toBe(204)
+  expect((await block('DELETE', ben.id)).status).toBe(204)
+  expect((await block('PUT', 2_147_483_648)).status).toBe(404)
+  expect((await block('PUT', ben.id)).status).toBe(204)
+  expectLimited(await block('DELETE', ben.id), 1500)
+  expectLimited(await block('PUT', ben.id), 1500)
+  expect((await ask('GET', '/users/me/blocks', undefined, ana)).body).toMatchObject([{ user_id: ben.id }])
+})
+
+test('all that somebody has here is given to them so often', async () => {
+  const ana = await person()
+  const answers = await times(5, () => ask('GET', '/users/me/export', undefined, ana))
+  expect(statuses(answers)).toEqual([200, 200, ...several(3, 429)])
+  expectLimited(answers.find(({ status }) => status === 429)!, 3000)
+  expect((await ask('GET', '/users/me/export', undefined, await person())).status).toBe(200)
 })
 
 test('what has no limit goes on', async () => {

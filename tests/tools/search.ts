@@ -11,8 +11,9 @@ export const search: Searching = (parameters = {}, token) => {
   return call('GET', `/users/search?${new URLSearchParams(pairs)}`, undefined, { ...(token && { token }) })
 }
 
+let count = 0
 /** A city nobody else has, so that a test finds its own people alone. */
-export const madeUpCity = (name: string): string => `${name} ${process.pid} ${Date.now()}`
+export const madeUpCity = (name: string): string => `${name} ${process.pid} ${Date.now()} ${count++}`
 
 /** A search that finds the people of one city alone. */
 export const searchIn = (city: string): Searching => (parameters = {}, token) =>

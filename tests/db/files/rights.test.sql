@@ -1,5 +1,5 @@
 -- Who may do what with files: the people of a conversation with its attachments, everybody with their own avatar, nobody with the rest.
-select plan(33);
+select plan(43);
 select tests.make_person('ana');
 select tests.make_person('ben');
 select tests.make_person('cat');
@@ -44,6 +44,14 @@ exception
     return 'cannot';
 end
 $$;
+
+-- Buckets that somebody makes in the dashboard are none of these policies' business, whatever their folders are called.
+insert into storage.buckets (id, name) values ('elsewhere', 'elsewhere');
+insert into storage.objects (bucket_id, name)
+values ('elsewhere', pg_temp.path('{own}/map.png')), ('elsewhere', pg_temp.path('{ana}/me.png'));
+select is(pg_temp.tried('ana', $$ select from storage.objects where bucket_id = 'elsewhere' $$), 'cannot', 'ana reads nothing elsewhere');
+-- Without a condition, Postgres does not ask who may read the rows.
+select is(pg_temp.tried('ben', 'delete from storage.objects'), 'cannot', 'ben removes nothing at all, because he has no avatar');
 
 select is(
   pg_temp.tried(person, statement), outcome, format('%s %s %s', coalesce(person, 'somebody anonymous'), outcome, what)
@@ -93,11 +101,12 @@ from (
     ('ana', 'avatars', '{ana}/deep/new.png', null, 'cannot'),
     ('ana', 'avatars', 'new.png', null, 'cannot'),
     (null, 'avatars', '{ana}/other.png', 'ana', 'cannot'),
-    ('ana', 'elsewhere', '{ana}/new.png', null, 'cannot')
+    ('ana', 'elsewhere', '{ana}/new.png', null, 'cannot'),
+    ('ana', 'elsewhere', '{own}/00000000-0000-4000-8000-000000000003/map.png', 'ana', 'cannot')
 ) as attempts (person, bucket, pattern, owner, outcome);
 
 select set_eq(
-  'select id, public, file_size_limit from storage.buckets',
+  $$ select id, public, file_size_limit from storage.buckets where id <> 'elsewhere' $$,
   $$ values ('attachments', false, 10485760::bigint), ('avatars', true, 2097152) $$,
   'attachments are private and avatars public, of 10 and of 2 MiB at most'
 );
@@ -106,9 +115,38 @@ select is_empty(
     select id, type
     from storage.buckets
     left join unnest(allowed_mime_types) as type on true
-    where type is null or type ~ '(html|svg|xml|javascript|\*)'
+    where id <> 'elsewhere' and (type is null or type ~ '(html|svg|xml|javascript|\*)')
   $$,
   'neither takes every type, or one that a browser would run'
+);
+
+select is(tests.ask('ana', 'list_avatars()'), jsonb_build_array(pg_temp.path('{ana}/new.png')), 'ana is told of her avatar, to take it along');
+select tests.become_owner();
+select is(tests.ask('ben', 'list_avatars()'), '[]', 'ben is told of none but his own');
+select tests.become_owner();
+insert into storage.objects (bucket_id, name, owner_id)
+select 'avatars', pg_temp.path(format('{ben}/%s.png', number)), pg_temp.account_of('ben')
+from generate_series(1, 1001) as number;
+create temp table others as
+select bucket_id, name
+from storage.objects
+where bucket_id <> 'avatars' or name not like pg_temp.account_of('ana') || '/%';
+select is(pg_temp.tried('ana', 'delete from storage.objects'), 'can', 'ana removes whatever she can reach');
+select set_eq('select bucket_id, name from storage.objects', 'select bucket_id, name from others', 'which was her avatar');
+select is(jsonb_array_length(tests.ask('ben', 'list_avatars()')), 1000, 'and not of more than Storage removes at a time');
+select tests.become_owner();
+
+select set_eq(
+  $$ select policyname::text, cmd, roles::text from pg_policies where schemaname = 'storage' $$,
+  $$
+    values
+      ('participants read the files of their conversations', 'SELECT', '{authenticated}'),
+      ('participants add files to their conversations', 'INSERT', '{authenticated}'),
+      ('people list their own avatars', 'SELECT', '{authenticated}'),
+      ('people add avatars of their own', 'INSERT', '{authenticated}'),
+      ('people remove their own avatars', 'DELETE', '{authenticated}')
+  $$,
+  'these are all the policies there are on files'
 );
 
 update public.users
@@ -130,3 +168,4 @@ select is(
   'cannot',
   'nor put an avatar'
 );
+select throws_ok($$ select tests.ask('ana', 'list_avatars()') $$, 'PT403', null, 'nor list them through the door');

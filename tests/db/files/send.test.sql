@@ -1,5 +1,5 @@
--- Where Storage runs, a message carries only a file that its sender put into that conversation.
-select plan(12);
+-- Where Storage runs, a message carries only a file that its sender put into that conversation, and that the door saw to be of its type.
+select plan(18);
 select tests.make_person('ana');
 select tests.make_person('ben');
 select tests.make_person('cat');
@@ -17,17 +17,19 @@ as $$
   ) || change
 $$;
 
-create function pg_temp.send(person text, change jsonb)
+create function pg_temp.send(person text, change jsonb, seen jsonb default '{"type_is_true": true}')
 returns jsonb
 language sql
 as $$
   select tests.ask(
     person,
-    format('send_message(%s, %L)', tests.conversation_of('ana'), jsonb_build_object('content', '', 'attachment', pg_temp.file(change)))
+    format(
+      'send_message(%s, %L)', tests.conversation_of('ana'), jsonb_build_object('content', '', 'attachment', pg_temp.file(change)) || seen
+    )
   )
 $$;
 
-select lives_ok($$ select pg_temp.send('ana', '{}') $$, 'where Storage never ran a path is taken as it is');
+select lives_ok($$ select pg_temp.send('ana', '{}', '{}') $$, 'where Storage never ran a path is taken as it is');
 select tests.become_owner();
 create table storage.migrations (id integer);
 
@@ -50,10 +52,46 @@ select lives_ok(
 );
 select tests.become_owner();
 select lives_ok(
-  $$ select pg_temp.send('ben', '{"url": "https://files.example/map.png", "size": 1}') $$,
+  $$ select pg_temp.send('ben', '{"url": "HTTPS://files.example/map.png", "size": 1}', '{}') $$,
   'an address on the web is taken as it is'
 );
+
 select tests.become_owner();
+select throws_ok(
+  $$ select pg_temp.send('ana', '{}', '{"type_is_true": false}') $$,
+  'PT400',
+  'attachment: its content is not of the type that it is said to be',
+  'nobody sends a file that begins otherwise'
+);
+select tests.become_owner();
+select throws_ok(
+  format('select pg_temp.send(''ana'', ''{}'', %L)', seen),
+  'PT503',
+  'attachment: could not be looked at, please try again',
+  'nor one that nobody looked at'
+)
+from unnest(array['{}', '{"type_is_true": null}']) as seen;
+select tests.become_owner();
+select lives_ok(
+  $$ select pg_temp.send('ana', '{}', '{"type_is_true": true, "client_id": "00000000-0000-4000-8000-000000000002"}') $$,
+  'under a key, ana sends it'
+);
+select tests.become_owner();
+create temp table kept as select * from storage.objects;
+delete from storage.objects;
+select lives_ok(
+  $$ select pg_temp.send('ana', '{}', '{"client_id": "00000000-0000-4000-8000-000000000002"}') $$,
+  'and is answered again when the file is gone and nobody can look'
+);
+select tests.become_owner();
+select lives_ok(
+  $$ select pg_temp.send('ana', '{}', '{"type_is_true": false, "client_id": "00000000-0000-4000-8000-000000000002"}') $$,
+  'or whatever it is by now'
+);
+select tests.become_owner();
+insert into storage.objects (bucket_id, name, owner_id, metadata)
+select bucket_id, name, owner_id, '{"mimetype": "image/png;charset=utf-8", "size": 2048}' from kept;
+
 select throws_ok(
   format('select pg_temp.send(%L, %L)', person, change), 'PT400', null, format('%s cannot send %s', person, what)
 )

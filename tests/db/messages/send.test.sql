@@ -1,11 +1,15 @@
 -- Participants send messages; a message that was named is sent once, however often they try.
-select plan(12);
+select plan(16);
 select tests.make_person('ana');
 select tests.make_person('ben');
 select tests.make_person('dora');
 select tests.make_person('mallory');
+select tests.make_person('eve');
 select tests.make_history('ana', 'ben');
 select tests.make_history('dora', 'ben');
+select tests.make_history('eve', 'ben');
+create temp table before as select tests.conversation_of('eve') as talk;
+grant select on before to public;
 update public.users
 set is_active = false
 where id = tests.id_of('dora');
@@ -88,4 +92,30 @@ select is(
   (select count(*)::int from public.messages where conversation_id = tests.conversation_of('ana')),
   5,
   'each message that was sent is there, once'
+);
+
+select tests.become_owner();
+select lives_ok(
+  $$ select pg_temp.send('ben', '{"content": "Away?"}', tests.conversation_of('dora')) $$,
+  'ben can write to dora, who may be back'
+);
+select tests.become_owner();
+select is(
+  pg_temp.send('ben', '{"content": "Bye", "client_id": "00000000-0000-4000-8000-00000000000e"}', (select talk from before)) ->> 'content',
+  'Bye',
+  'and to eve'
+);
+select tests.become_owner();
+select private.erase_person(tests.id_of('eve'));
+select throws_ok(
+  $$ select pg_temp.send('ben', '{"content": "Still there?"}', (select talk from before)) $$,
+  'PT403',
+  'You cannot write to this person',
+  'but not once she has erased herself, in the words of a block'
+);
+select tests.become_owner();
+select is(
+  pg_temp.send('ben', '{"content": "Bye", "client_id": "00000000-0000-4000-8000-00000000000e"}', (select talk from before)) ->> 'content',
+  'Bye',
+  'where what he sent before is answered again'
 );

@@ -1,5 +1,5 @@
 -- Who may hear and speak on which topic, asked as Realtime asks: with a row that nobody else sees.
-select plan(92);
+select plan(93);
 select tests.make_person('ana');
 select tests.make_person('ben');
 select tests.make_person('mallory');
@@ -68,6 +68,9 @@ select is(
   'hear and speak',
   'which the other participant still can'
 );
+create temp table erased as select 'typing:' || tests.conversation_of('gone') as topic;
+select private.erase_person(tests.id_of('gone'));
+select is(tests.rights('ben', topic, 'presence'), '', 'until there is nobody to come back') from erased;
 
 insert into private.blocks (blocker_id, blocked_id) values (tests.id_of('ana'), tests.id_of('ben'));
 select is(

@@ -1,0 +1,60 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** What the stand-in was asked. */
+export interface Asked {
+  method: string
+  path: string
+  headers: Record<string, string | string[] | undefined>
+  body: string
+}
+
+/** How it may answer, other than well. */
+export type Mood = 'well' | 'silent' | 'down' | 'busy' | 'elsewhere' | 'deaf to ranges' | 'endless'
+
+/** A stand-in for Storage's HTTP API: it reads files from a map and hands removals to whoever made it. */
+export const openStorage = async (remove: (bucket: string, names: string[], token: string) => Promise<string[]>) => {
+  const files = new Map<string, Uint8Array>()
+  const asked: Asked[] = []
+  const storage = { url: '', files, asked, mood: 'well' as Mood, sent: 0, close: () => {} }
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray()).toString()
+    const { pathname } = new URL(request.url!, storage.url)
+    asked.push({ method: request.method!, path: request.url!, headers: request.headers, body })
+    const refuse = (status: number) => response.writeHead(status, { 'Content-Type': 'application/json' }).end('{}')
+    if (storage.mood === 'silent') return
+    if (storage.mood === 'down') return void request.socket.destroy()
+    if (storage.mood === 'busy') return void refuse(544)
+    if (storage.mood === 'elsewhere') {
+      return void response.writeHead(302, { Location: `${storage.url}/elsewhere` }).end()
+    }
+    const token = String(request.headers.authorization).replace('Bearer ', '')
+    const [, bucket] = /^\/storage\/v1\/object\/([^/]+)$/.exec(pathname) ?? []
+    if (request.method === 'DELETE' && bucket) {
+      const removed = await remove(bucket, JSON.parse(body).prefixes, token)
+      return void response.writeHead(200, { 'Content-Type': 'application/json' })
+        .end(JSON.stringify(removed.map((name) => ({ name }))))
+    }
+    const file = files.get(decodeURIComponent(pathname.replace('/storage/v1/object/authenticated/', '')))
+    // As Storage says that there is no such file, or none that this caller may read.
+    if (request.method !== 'GET' || !file) return void refuse(400)
+    if (storage.mood === 'endless') {
+      response.writeHead(200)
+      const more = () => {
+        while (!response.destroyed && response.write(file)) storage.sent += file.length
+        response.once('drain', more)
+      }
+      return more()
+    }
+    const [, to] = /^bytes=0-(\d+)$/.exec(String(request.headers.range)) ?? []
+    const isRange = to && storage.mood !== 'deaf to ranges'
+    response.writeHead(isRange ? 206 : 200).end(isRange ? file.subarray(0, Number(to) + 1) : file)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  storage.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  storage.close = () => {
+    server.closeAllConnections()
+    server.close()
+  }
+  return storage
+}
