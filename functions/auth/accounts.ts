@@ -4,23 +4,17 @@ import { actAs } from '../_shared/database.ts'
 import type { Database } from '../_shared/database.types.ts'
 import { text } from '../_shared/input.ts'
 import { refuse } from '../_shared/problem.ts'
+import { reach } from '../_shared/reach.ts'
 import { isSecretKey } from '../_shared/secret_key.ts'
 import { settings } from '../_shared/settings.ts'
 import type { Claims } from '../_shared/token.ts'
 import { drainSoon } from '../embed/drain.ts'
 import { profileChanges } from '../users/shapes.ts'
 
-let reach: typeof fetch = fetch
-
-/** Lets a stack of one process reach its Auth without the network, so also while it no longer listens. */
-export const provideFetch = (provided: typeof fetch): void => {
-  reach = provided
-}
-
 const connect = (key: string) =>
   createClient<Database>(settings.authUrl, key, {
     auth: { persistSession: false, autoRefreshToken: false },
-    global: { fetch: (input, init) => reach(input, init) },
+    global: { fetch: reach },
   })
 
 /** Supabase Auth, as anybody may call it. */
@@ -33,7 +27,7 @@ export const refreshSession = async (refreshToken: string): Promise<Session | nu
     headers: { apikey: settings.publishableKey, 'Content-Type': 'application/json' },
     body: JSON.stringify({ refresh_token: refreshToken }),
   }).catch(() => null)
-  if (response?.ok) return await response.json()
+  if (response?.ok) return await response.json().catch(() => refuse(503, 'The service is busy, please try again'))
   await response?.body?.cancel()
   if (response?.status === 429) return refuse(429, 'Too many requests, please try again later')
   return response && response.status < 500 ? null : refuse(503, 'The service is busy, please try again')
@@ -109,10 +103,11 @@ export const signUp = async (newcomer: NewPerson): Promise<{ account: Account | 
   await actAs(null, false)`check_interests(${{ ids: profile.interest_ids ?? [] }})`
   const { data, error } = await authClient().signUp({ email, password, options: { data: { name, profile } } })
   if (error?.code === 'user_already_exists' || error?.code === 'email_exists') return refuse(409, takenAddress)
-  // Where e-mail must be confirmed, Auth pretends that a taken address is free, or hands out the account that waits there. Nobody is told.
-  if (known) return { account: null, session: null }
+  // Where e-mail must be confirmed, Auth pretends that a taken address is free, or hands out the account that waits there, or says that it was
+  // mailed a moment ago. Nobody is told. What else Auth refuses, it refuses whoever asks.
+  if (known && (!error || error.code === 'over_email_send_rate_limit')) return { account: null, session: null }
   // Of several who sign up with one address at once, Auth fails all but one.
-  if (error?.status === 500 && await isTaken(email)) return refuse(409, takenAddress)
+  if (error?.status === 500 && !known && await isTaken(email)) return refuse(409, takenAddress)
   if (error || !data.user) return refusedByAuth(error ?? new AuthApiError('no user', 500, undefined))
   drainSoon()
   return { account: await accountOf(data.user.id), session: data.session }
@@ -139,7 +134,8 @@ export const createAccount = async (
   if (session) await authClient().admin.signOut(session.access_token, 'local')
   if (!granted?.data || granted.data === account.role) return account
 
-  const { error } = await connect(apikey!).from('users').update({ role: granted.data }).eq('id', account.id)
+  const { error, status } = await connect(apikey!).from('users').update({ role: granted.data }).eq('id', account.id)
+  if (error && status === 0) return refuse(503, 'The account was made, but its role could not be granted')
   if (error) throw new Error(`The role was not granted: ${error.message}`)
   return { ...account, role: granted.data }
 }

@@ -1,5 +1,5 @@
-import { provideFetch } from '../../functions/auth/accounts.ts'
 import { provideQuery } from '../../functions/_shared/database.ts'
+import { provideFetch } from '../../functions/_shared/reach.ts'
 import { surviveCuts } from '../../functions/_shared/survive_cuts.ts'
 import { announce } from './banner.ts'
 import { openDataDir } from './data_dir.ts'
