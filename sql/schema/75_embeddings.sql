@@ -140,10 +140,13 @@ grant execute on function private.adopt_model(text) to edge_functions;
 
 create function private.claim_embeddings(wanted text, most integer)
 returns json
-language sql volatile security definer set search_path = ''
+language plpgsql volatile security definer set search_path = ''
 as $$
-  with claimed as (
-    update private.embedding_queue as job
+declare
+  claimed json;
+begin
+  with taken as (
+    update private.embedding_queue
     set
       attempts = attempts + 1,
       -- Whoever claimed it has half a minute; then it is due again, later each time.
@@ -157,30 +160,35 @@ as $$
       for update skip locked
     )
     returning kind, id
-  ),
-  worded as (
-    select
-      kind,
-      id,
-      case kind when 'profile' then private.entry_text(id) else private.context_text(id) end as text,
-      case kind
-        when 'profile' then (select content_hash from private.search_entries where profile_id = id)
-        else (select content_hash from private.search_contexts where user_id = id)
-      end as content_hash
-    from claimed
-  ),
-  -- Hidden or gone since it was queued: nothing is to be done.
-  obsolete as (
-    delete from private.embedding_queue as job
-    using worded
-    where job.kind = worded.kind and job.id = worded.id and worded.content_hash is null
   )
-  select coalesce(
-    json_agg(json_build_object('kind', kind, 'id', id, 'text', text, 'content_hash', content_hash)),
-    '[]'
-  )
-  from worded
-  where content_hash is not null
+  select coalesce(json_agg(taken), '[]') into claimed from taken;
+
+  -- Hidden or gone since it was queued: nothing is to be done. By statements of their own, because one that updates a row cannot delete it,
+  -- and has not seen what was shown again before it took the row; whoever shows it from here on waits for this, and queues it anew.
+  delete from private.embedding_queue as job
+  using json_to_recordset(claimed) as mine (kind text, id bigint)
+  where job.kind = mine.kind and job.id = mine.id
+    and not exists (select from private.search_entries where mine.kind = 'profile' and profile_id = mine.id)
+    and not exists (select from private.search_contexts where mine.kind = 'context' and user_id = mine.id);
+
+  return (
+    select coalesce(
+      json_agg(
+        json_build_object(
+          'kind', mine.kind,
+          'id', mine.id,
+          'text', case mine.kind when 'profile' then private.entry_text(mine.id) else private.context_text(mine.id) end,
+          'content_hash', coalesce(entry.content_hash, context.content_hash)
+        )
+      ),
+      '[]'
+    )
+    from json_to_recordset(claimed) as mine (kind text, id bigint)
+    left join private.search_entries as entry on mine.kind = 'profile' and entry.profile_id = mine.id
+    left join private.search_contexts as context on mine.kind = 'context' and context.user_id = mine.id
+    where entry.profile_id is not null or context.user_id is not null
+  );
+end
 $$;
 comment on function private.claim_embeddings(text, integer) is
   'Takes up to so many due jobs as [{kind, id, text, content_hash}]; two workers never get the same. Definer, because the doors hold no

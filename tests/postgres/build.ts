@@ -41,15 +41,18 @@ const execute = async (url: string, ...scripts: string[]): Promise<void> => {
  *   planted    the same, with faults
  *   pooled     the same, to be filled
  *   leaking    the same, but whoever becomes a caller stays one
+ *   stored     the same, as it is where Storage runs
+ *   queued     the same, for several who drain the queue
  *   bare, postgres   what the platform has, and nothing of ours; pg_cron works in the latter alone
  */
 export default async (project: TestProject) => {
   project.provide('push', await supabase(['db', 'push', '--include-seed', '--yes', `--remote=${platform('pushed')}`]))
   const files = readdirSync('sql/schema').sort().map((file) => readFileSync(`sql/schema/${file}`, 'utf8'))
   await execute(platform('scripted'), ...files)
-  for (const copy of ['planted', 'pooled', 'leaking']) {
+  for (const copy of ['planted', 'pooled', 'leaking', 'stored', 'queued']) {
     await execute(platform('postgres', 'supabase_admin'), `create database ${copy} template scripted owner postgres`)
   }
   await execute(platform('planted'), planted)
   await execute(platform('leaking'), leaking)
+  await execute(platform('stored', 'supabase_admin'), 'create table storage.migrations (id integer)')
 }

@@ -1,0 +1,88 @@
+// What happens to the queue of vectors between the moment a worker looks at it and the moment it takes a row, on connections of their own.
+import postgres from 'postgres'
+import { afterAll, beforeEach, expect, test } from 'vitest'
+import { platform } from '../tools/supabase.ts'
+
+// A trigger for each statement runs when the statement has its snapshot and no row yet: there it waits until it is let go.
+const halting = `
+  create or replace function private.halt() returns trigger language plpgsql set search_path = '' as $$
+    begin
+      if current_setting('test.halts', true) = 'yes' then perform pg_advisory_xact_lock(1); end if;
+      return null;
+    end
+  $$;
+  create or replace trigger halt before update on private.embedding_queue for each statement execute function private.halt();
+`
+
+const url = platform('queued')
+const connect = () => postgres(url, { max: 1, onnotice: () => {} })
+const [owner, worker, person] = [connect(), connect(), connect()]
+afterAll(() => Promise.all([owner, worker, person].map((sql) => sql.end())))
+
+let profile: number
+let count = 0
+beforeEach(async () => {
+  await owner.unsafe(halting)
+  const email = `queued${count++}@example.com`
+  const [user] = await owner`insert into public.users (name, email) values ('Ana', ${email}) returning id`
+  const [made] = await owner`
+    insert into public.profiles (user_id, biography, is_searchable)
+    values (${user!.id}, 'I mend nets', true)
+    returning id
+  `
+  profile = Number(made!.id)
+  await owner`delete from private.embedding_queue where (kind, id) <> ('profile', ${profile})`
+})
+
+const show = (sql: postgres.Sql | postgres.TransactionSql, is_searchable: boolean) =>
+  sql`update public.profiles set is_searchable = ${is_searchable} where id = ${profile}`
+const waiting = () => owner`select kind, id::int, attempts from private.embedding_queue`
+const claim = async (): Promise<{ id: number; text: string }[]> => {
+  const [row] = await worker`select private.claim_embeddings('a model', 10) as jobs`
+  return row!.jobs
+}
+
+/** A claim that has looked and not yet taken, while something happens. */
+const claimDuring = async (happens: () => Promise<void>) => {
+  const [{ pid }] = await worker`select pg_backend_pid() as pid` as unknown as [{ pid: number }]
+  await worker`set test.halts = 'yes'`
+  const claimed = await owner.begin(async (holds) => {
+    await holds`select pg_advisory_xact_lock(1)`
+    const claiming = claim()
+    const halted = async () =>
+      (await holds`select from pg_locks where pid = ${pid} and locktype = 'advisory' and not granted`).length > 0
+    while (!await halted()) await new Promise((resolve) => setTimeout(resolve, 10))
+    await happens()
+    return { claiming }
+  })
+  const jobs = await claimed.claiming
+  await worker`reset test.halts`
+  return jobs
+}
+
+test('a profile that was hidden since it was queued goes from the queue when its turn comes', async () => {
+  await show(owner, false)
+  expect(await claim()).toEqual([])
+  expect(await waiting()).toEqual([])
+})
+
+test('one that is shown again as a worker looks is made, or waits', async () => {
+  await show(owner, false)
+  // It began before the worker, so that what it queues is due to it.
+  const showing = await person.reserve()
+  await showing`begin`
+  await showing`select now()`
+  const jobs = await claimDuring(async () => {
+    await show(showing, true)
+    await showing`commit`
+  })
+  showing.release()
+  expect(jobs).toMatchObject([{ id: profile, text: expect.stringContaining('I mend nets') }])
+  expect(await waiting()).toEqual([{ kind: 'profile', id: profile, attempts: 1 }])
+})
+
+test('and one that is hidden as a worker looks is not', async () => {
+  const jobs = await claimDuring(async () => void await show(person, false))
+  expect(jobs).toEqual([])
+  expect(await waiting()).toEqual([])
+})
