@@ -1,7 +1,7 @@
 import { settings } from './settings.ts'
 
 /** Whoever has an IPv6 address has the 2^64 of its network, so the network counts; of IPv4 it is the address. */
-export const networkOf = (address: string): string => {
+const networkOf = (address: string): string => {
   const plain = address.trim().replace(/^::ffff:(?=[\d.]+$)/i, '')
   if (!plain.includes(':') || !URL.canParse(`http://[${plain}]`)) return plain
   const [head = '', tail] = new URL(`http://[${plain}]`).hostname.slice(1, -1).split('::')

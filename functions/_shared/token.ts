@@ -5,6 +5,10 @@ import { settings } from './settings.ts'
 /** Claims of a token that verified; `sub` is the id of the Auth account. */
 export type Claims = JWTPayload & { sub: string; exp: number }
 
+/** The token, or key, of an Authorization header. */
+export const bearer = (authorization: string | undefined): string | undefined =>
+  /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+
 class KeysUnreachable extends Error {}
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
