@@ -64,6 +64,7 @@ export const refusedByAuth = (error: AuthError): never => {
   switch (error.code) {
     case 'weak_password':
       return refuse(400, 'password: is too weak')
+    case 'validation_failed':
     case 'email_address_invalid':
     case 'email_address_not_authorized':
       return refuse(400, 'email: is not accepted')
