@@ -32,6 +32,7 @@ const warnOfOtherRole = async (sql: postgres.Sql): Promise<void> => {
 }
 
 // Longer than the 5 s after which Postgres ends the doors' statements, because here the wait for a connection counts, too.
+const othersTimeLimit = 7000
 const timeLimit = 8000
 
 /** As a cut: of a connection that is silent nobody can tell whether it still is one. */
@@ -71,11 +72,9 @@ const connect = (): Query => {
   const run: Query = async (text, values) => {
     const asked = sql.unsafe(text, values as never[], { prepare: true })
     const { promise: late, reject } = Promise.withResolvers<never>()
-    const timer = setTimeout(() => {
-      // A log-in of the doors' own brings their time limit along. Another's does not, and poolers refuse who asks for one.
-      if (!logsInAsDoors) cancel(asked)
-      reject(new NoAnswer('The database did not answer in time'))
-    }, timeLimit)
+    // A log-in of the doors' own brings their time limit along. Another's does not, and poolers refuse who asks for one.
+    const ending = logsInAsDoors ? undefined : setTimeout(() => cancel(asked), othersTimeLimit)
+    const giveUp = setTimeout(() => reject(new NoAnswer('The database did not answer in time')), timeLimit)
     try {
       return await Promise.race([asked, late])
     } catch (error) {
@@ -87,7 +86,8 @@ const connect = (): Query => {
       }
       throw error
     } finally {
-      clearTimeout(timer)
+      clearTimeout(ending)
+      clearTimeout(giveUp)
     }
   }
   return run
