@@ -1,21 +1,15 @@
 import { createMiddleware } from 'hono/factory'
-import { HTTPException } from 'hono/http-exception'
 import { actAs, type Verbs } from './database.ts'
 import { documents } from './openapi.ts'
-import { type Claims, verifyToken } from './token.ts'
+import { refuse } from './problem.ts'
+import { bearer, type Claims, verifyToken } from './token.ts'
 
 export type Known = { Variables: { db: Verbs; claims: Claims; token: string } }
 export type Anybody = { Variables: { db: Verbs } }
 export type Perhaps = { Variables: { db: Verbs; claims: Claims | null } }
 
-const unauthorised = (message: string, challenge: string) =>
-  new HTTPException(401, {
-    message,
-    res: new Response(null, { headers: { 'WWW-Authenticate': challenge } }),
-  })
-
-const bearer = (authorization: string | undefined): string | undefined =>
-  /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+const unauthorised = (message: string, challenge: string): never =>
+  refuse(401, message, { 'WWW-Authenticate': challenge })
 
 /** A valid token is needed; the verbs run as its owner, who must be there (401) and active (403). */
 export const knownCaller = documents(
@@ -25,10 +19,10 @@ export const knownCaller = documents(
   },
   createMiddleware<Known>(async (c, next) => {
     const authorization = c.req.header('Authorization')
-    if (!authorization) throw unauthorised('A bearer token is needed', 'Bearer')
+    if (!authorization) return unauthorised('A bearer token is needed', 'Bearer')
     const token = bearer(authorization)
     const claims = token ? await verifyToken(token) : null
-    if (!token || !claims) throw unauthorised('The token is not valid', 'Bearer error="invalid_token"')
+    if (!token || !claims) return unauthorised('The token is not valid', 'Bearer error="invalid_token"')
     c.set('token', token)
     c.set('claims', claims)
     c.set('db', actAs(claims, true))

@@ -2,6 +2,7 @@ import postgres from 'postgres'
 import { log } from './log.ts'
 import { isCut, refuse } from './problem.ts'
 import { settings } from './settings.ts'
+import { surviveCuts } from './survive_cuts.ts'
 import type { Claims } from './token.ts'
 
 /** One statement and its parameters; answers with its rows. Objects go to json parameters. */
@@ -30,14 +31,27 @@ const warnOfOtherRole = async (sql: postgres.Sql): Promise<void> => {
   log('warn', 'The doors should log in as edge_functions: set EDGE_DATABASE_URL', { role: row.role })
 }
 
-// Longer than the 5 s of their own, because here the wait for a connection counts, too.
-const othersTimeLimit = 8000
+// Longer than the 5 s after which Postgres ends the doors' statements, because here the wait for a connection counts, too.
+const othersTimeLimit = 7000
+const timeLimit = 8000
+
+/** As a cut: of a connection that is silent nobody can tell whether it still is one. */
+class NoAnswer extends Error {
+  code = 'NO_ANSWER'
+}
+
+// What cancel() of postgres.js 3.4.9 calls as well; but it drops the promise, and where Postgres cannot be reached that ends the process.
+const cancel = (asked: Promise<unknown>): void => {
+  const { canceller } = asked as unknown as { canceller: ((query: unknown) => Promise<void>) | null }
+  canceller?.(asked).catch(() => {})
+}
 
 const connect = (): Query => {
   const url = settings.databaseUrl
   if (!url) throw new Error('EDGE_DATABASE_URL or SUPABASE_DB_URL must be set')
   // A pooler's log-in carries the project after a full stop.
   const logsInAsDoors = /^edge_functions(\.|$)/.test(decodeURIComponent(new URL(url).username))
+  surviveCuts()
   const sql = postgres(url, {
     // Three beat ten and twenty on two cores: as many answers a second, a quarter of the p99 (npm run bench -- --pools=3,10,20).
     max: settings.databasePool,
@@ -55,23 +69,25 @@ const connect = (): Query => {
   if (!logsInAsDoors) void warnOfOtherRole(sql)
   // Behind a pooler that gives each transaction another connection and keeps no prepared statements, `?prepare=false` in the URL turns
   // them off; a query is then two round trips.
-  const send = async (text: string, values: unknown[]): Promise<postgres.Row[]> => {
-    const asked = sql.unsafe(text, values as never[], { prepare: true })
-    // A log-in of their own brings the doors' time limit along. Another's does not, and poolers refuse who asks for one.
-    const late = logsInAsDoors ? undefined : setTimeout(() => asked.cancel(), othersTimeLimit)
-    return await asked.finally(() => clearTimeout(late))
-  }
   const run: Query = async (text, values) => {
+    const asked = sql.unsafe(text, values as never[], { prepare: true })
+    const { promise: late, reject } = Promise.withResolvers<never>()
+    // A log-in of the doors' own brings their time limit along. Another's does not, and poolers refuse who asks for one.
+    const ending = logsInAsDoors ? undefined : setTimeout(() => cancel(asked), othersTimeLimit)
+    const giveUp = setTimeout(() => reject(new NoAnswer('The database did not answer in time')), timeLimit)
     try {
-      return await send(text, values)
+      return await Promise.race([asked, late])
     } catch (error) {
       // postgres.js 3.4.9 may take a connection that was cut for one in use, and what is asked on it then is never sent and never fails
-      // (porsager/postgres#1208). So where one is cut, all are let go and new ones opened.
-      if (query === run && isCut(error)) {
-        query = undefined
-        sql.end({ timeout: 5 }).catch(() => {})
+      // (porsager/postgres#1208). So where one is cut, all are let go and new ones opened. Whatever else is under way keeps its own time.
+      if (isCut(error)) {
+        if (query === run) query = undefined
+        sql.end({ timeout: timeLimit / 1000 }).catch(() => {})
       }
       throw error
+    } finally {
+      clearTimeout(ending)
+      clearTimeout(giveUp)
     }
   }
   return run

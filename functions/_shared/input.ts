@@ -1,6 +1,7 @@
 import { createMiddleware } from 'hono/factory'
 import { bodyLimit } from 'hono/body-limit'
 import type { Context, MiddlewareHandler } from 'hono'
+import { HTTPException } from 'hono/http-exception'
 import { z } from 'zod'
 import { documents } from './openapi.ts'
 import { refuse } from './problem.ts'
@@ -103,7 +104,9 @@ export const input = <Given extends Schemas>(schemas: Given) =>
     }>(async (c, next) => {
       const { params, query, headers, json } = schemas
       const set = c.set as (name: string, value: unknown) => void
+      let isWhole = false
       const rest = async () => {
+        isWhole = true
         if (params) set('params', check(params, c.req.param()))
         if (query) set('query', check(query, queryOf(c)))
         if (headers) set('headers', check(headers, c.req.header()))
@@ -114,6 +117,11 @@ export const input = <Given extends Schemas>(schemas: Given) =>
       if (!/^application\/(.+\+)?json *(;|$)/i.test(c.req.header('Content-Type') ?? '')) {
         refuse(415, 'The body must be application/json')
       }
-      return await (limitBody as MiddlewareHandler)(c, rest) as undefined
+      try {
+        return await (limitBody as MiddlewareHandler)(c, rest) as undefined
+      } catch (error) {
+        if (isWhole || error instanceof HTTPException) throw error
+        return refuse(400, 'The body ended too soon')
+      }
     }),
   )

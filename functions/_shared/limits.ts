@@ -1,4 +1,3 @@
-import { HTTPException } from 'hono/http-exception'
 import { asWorker } from './database.ts'
 import { log } from './log.ts'
 import { refuse } from './problem.ts'
@@ -17,15 +16,11 @@ const pass = async (name: RateName, take: Take, orElse: () => void): Promise<voi
     orElse()
     return 0
   })
-  if (wait === 0) return
-  throw new HTTPException(429, {
-    message: 'Too many requests, please try again later',
-    res: new Response(null, { headers: { 'Retry-After': String(wait) } }),
-  })
+  if (wait > 0) refuse(429, 'Too many requests, please try again later', { 'Retry-After': String(wait) })
 }
 
 // A statement of its own, before the verb's: what the verb then refuses has been counted all the same, and nobody waits for a count longer
-// than it takes to count. Where counting fails, people with a token are let through, for their requests lead back to them.
+// than it takes to count. Where counting fails people are let through, for then a service without limits is better than none.
 const letThrough = () => {}
 
 /** Takes one of somebody's turns, or refuses with 429. */

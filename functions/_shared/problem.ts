@@ -43,6 +43,7 @@ const cuts = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
+  'NO_ANSWER', // ours: see database.ts
 ])
 
 /** Whether the connection to the database is gone, rather than one statement refused. */

@@ -5,5 +5,9 @@ export const provideFetch = (given: typeof fetch): void => {
   provided = given
 }
 
-/** `fetch`, to the platform's other parts. */
-export const reach: typeof fetch = (input, init) => provided(input, init)
+/** As long as a statement may take; mailing somebody takes Auth longest. */
+const timeLimit = 8000
+
+/** `fetch`, to the platform's other parts: an answer that is not whole by then never comes. */
+export const reach: typeof fetch = (input, init) =>
+  provided(input, { ...init, signal: init?.signal ?? AbortSignal.timeout(timeLimit) })

@@ -2,6 +2,7 @@ import { createMiddleware } from 'hono/factory'
 import { documents } from './openapi.ts'
 import { refuse } from './problem.ts'
 import { settings } from './settings.ts'
+import { bearer } from './token.ts'
 
 /** Whether this is a secret key of the project. */
 export const isSecretKey = async (key: string | undefined): Promise<boolean> => {
@@ -22,8 +23,7 @@ export const isSecretKey = async (key: string | undefined): Promise<boolean> => 
 export const secretKeyHolder = documents(
   { security: [{ bearer: [] }], responses: { 401: 'Not the secret key' } },
   createMiddleware(async (c, next) => {
-    const bearer = /^Bearer +(\S+)$/i.exec(c.req.header('Authorization') ?? '')?.[1]
-    if (!await isSecretKey(c.req.header('apikey')) && !await isSecretKey(bearer)) {
+    if (!await isSecretKey(c.req.header('apikey')) && !await isSecretKey(bearer(c.req.header('Authorization')))) {
       refuse(401, 'The secret key is needed', { 'WWW-Authenticate': 'Bearer' })
     }
     await next()

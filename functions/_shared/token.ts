@@ -1,8 +1,13 @@
 import { createRemoteJWKSet, customFetch, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose'
+import { refuse } from './problem.ts'
 import { settings } from './settings.ts'
 
 /** Claims of a token that verified; `sub` is the id of the Auth account. */
 export type Claims = JWTPayload & { sub: string; exp: number }
+
+/** The token, or key, of an Authorization header. */
+export const bearer = (authorization: string | undefined): string | undefined =>
+  /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
 
 class KeysUnreachable extends Error {}
 
@@ -13,9 +18,10 @@ let publishedKeys: ReturnType<typeof createRemoteJWKSet> | undefined
 const fetchPublishedKeys = () =>
   createRemoteJWKSet(new URL(`${settings.platformUrl}/auth/v1/.well-known/jwks.json`), {
     [customFetch]: async (url, init) => {
-      const response = await fetch(url, init).catch(() => null)
-      if (!response?.ok) throw new KeysUnreachable('Auth does not publish its keys')
-      return response
+      // Whole, or not at all: of keys that stop halfway jose would say that the token is wrong.
+      const keys = await fetch(url, init).then((response) => response.ok ? response.text() : null).catch(() => null)
+      if (keys === null) throw new KeysUnreachable('Auth does not publish its keys')
+      return new Response(keys)
     },
   })
 
@@ -45,8 +51,8 @@ export const verifyToken = async (token: string): Promise<Claims | null> => {
   verified.delete(token)
   const claims = await verify(token).catch((error) => {
     // Keys that could not be fetched say nothing about the token.
-    if (error instanceof KeysUnreachable || error instanceof errors.JWKSTimeout) throw error
-    return null
+    const isUnknown = error instanceof KeysUnreachable || error instanceof errors.JWKSTimeout
+    return isUnknown ? refuse(503, 'The service is busy, please try again') : null
   })
   if (!claims) return null
   if (verified.size >= capacity) verified.delete(verified.keys().next().value!)

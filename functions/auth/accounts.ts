@@ -27,7 +27,7 @@ export const refreshSession = async (refreshToken: string): Promise<Session | nu
     headers: { apikey: settings.publishableKey, 'Content-Type': 'application/json' },
     body: JSON.stringify({ refresh_token: refreshToken }),
   }).catch(() => null)
-  if (response?.ok) return await response.json()
+  if (response?.ok) return await response.json().catch(() => refuse(503, 'The service is busy, please try again'))
   await response?.body?.cancel()
   if (response?.status === 429) return refuse(429, 'Too many requests, please try again later')
   return response && response.status < 500 ? null : refuse(503, 'The service is busy, please try again')
@@ -64,6 +64,7 @@ export const refusedByAuth = (error: AuthError): never => {
   switch (error.code) {
     case 'weak_password':
       return refuse(400, 'password: is too weak')
+    case 'validation_failed':
     case 'email_address_invalid':
     case 'email_address_not_authorized':
       return refuse(400, 'email: is not accepted')
@@ -103,10 +104,11 @@ export const signUp = async (newcomer: NewPerson): Promise<{ account: Account | 
   await actAs(null, false)`check_interests(${{ ids: profile.interest_ids ?? [] }})`
   const { data, error } = await authClient().signUp({ email, password, options: { data: { name, profile } } })
   if (error?.code === 'user_already_exists' || error?.code === 'email_exists') return refuse(409, takenAddress)
-  // Where e-mail must be confirmed, Auth pretends that a taken address is free, or hands out the account that waits there. Nobody is told.
-  if (known) return { account: null, session: null }
+  // Where e-mail must be confirmed, Auth pretends that a taken address is free, or hands out the account that waits there, or says that it was
+  // mailed a moment ago. Nobody is told. What else Auth refuses, it refuses whoever asks.
+  if (known && (!error || error.code === 'over_email_send_rate_limit')) return { account: null, session: null }
   // Of several who sign up with one address at once, Auth fails all but one.
-  if (error?.status === 500 && await isTaken(email)) return refuse(409, takenAddress)
+  if (error?.status === 500 && !known && await isTaken(email)) return refuse(409, takenAddress)
   if (error || !data.user) return refusedByAuth(error ?? new AuthApiError('no user', 500, undefined))
   drainSoon()
   return { account: await accountOf(data.user.id), session: data.session }
@@ -133,7 +135,8 @@ export const createAccount = async (
   if (session) await authClient().admin.signOut(session.access_token, 'local')
   if (!granted?.data || granted.data === account.role) return account
 
-  const { error } = await connect(apikey!).from('users').update({ role: granted.data }).eq('id', account.id)
+  const { error, status } = await connect(apikey!).from('users').update({ role: granted.data }).eq('id', account.id)
+  if (error && status === 0) return refuse(503, 'The account was made, but its role could not be granted')
   if (error) throw new Error(`The role was not granted: ${error.message}`)
   return { ...account, role: granted.data }
 }

@@ -6,6 +6,7 @@ import { knownCaller } from '../_shared/caller.ts'
 import { door } from '../_shared/door.ts'
 import { input, text } from '../_shared/input.ts'
 import { takeTurn, takeTurnToSignUp } from '../_shared/limits.ts'
+import { log } from '../_shared/log.ts'
 import { says } from '../_shared/openapi.ts'
 import { refuse } from '../_shared/problem.ts'
 import {
@@ -116,8 +117,10 @@ auth.post(
   async (c) => {
     await takeTurn('RATE_LIMIT_RECOVER', addressOf(c.req.raw.headers))
     const { error } = await authClient().resetPasswordForEmail(c.var.json.email)
-    // Auth may refuse to mail an address twice within a minute, which would tell that it is known.
-    if (error && error.status !== 429) refusedByAuth(error)
+    // Auth mails only addresses that it knows, so whatever it has against mailing one (not twice within a minute, not this domain, no mail
+    // server) would tell that it does.
+    if (error && (!error.status || error.status > 500)) refusedByAuth(error)
+    if (error) log('warn', 'A link was not sent', { code: error.code, status: error.status })
     return c.json({ success: true }, 202)
   },
 )

@@ -15,6 +15,9 @@ const attachmentUrl = text(1, 2048).refine((url) => {
   if (/^https:/i.test(url)) return /^https:\/\/[^\s\\]+$/i.test(url) && URL.canParse(url)
   return url.split('/').every((name) => fileName.test(name) && name.trim() === name && name !== '.' && name !== '..')
 }, 'must be an https URL or a path in the bucket attachments')
+  // As everybody else writes it, Postgres too.
+  .transform((url) => url.replace(/^https:/i, 'https:'))
+  .meta({ standsFor: { type: 'string', minLength: 1, maxLength: 2048 } })
 
 export const attachment = z.strictObject({
   url: attachmentUrl,

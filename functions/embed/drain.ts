@@ -1,6 +1,6 @@
 import { asWorker } from '../_shared/database.ts'
 import { provider } from '../_shared/embeddings/chosen.ts'
-import { checked } from '../_shared/embeddings/provider.ts'
+import { embedInTime } from '../_shared/embeddings/provider.ts'
 import { log } from '../_shared/log.ts'
 
 interface Job {
@@ -18,7 +18,8 @@ let draining: Promise<number> | undefined
 let again = false
 
 const drainOnce = async (): Promise<number> => {
-  const { name, model, embed } = provider()
+  const maker = provider()
+  const { name, model } = maker
   if (adopted !== model) {
     await asWorker`adopt_model(${model})`
     adopted = model
@@ -31,7 +32,7 @@ const drainOnce = async (): Promise<number> => {
     if (jobs.length === 0) return made
     try {
       const texts = jobs.map(({ text }) => text)
-      const vectors = checked(await embed(texts, AbortSignal.timeout(timeoutMilliseconds)), jobs.length)
+      const vectors = await embedInTime(maker, texts, timeoutMilliseconds)
       // A text without a word that the model knows has no direction to compare: it is done with, and found by words alone.
       const directed = vectors.map((vector) => vector.some((value) => value !== 0) ? vector : null)
       const saved = jobs.map(({ kind, id, content_hash }, at) => ({ kind, id, content_hash, embedding: directed[at] }))

@@ -17,9 +17,9 @@ import * as shape from './shapes.ts'
 const users = door('users')
 
 /** After a change of what a profile says, its vector is made at once rather than on schedule. */
-const thenEmbed = createMiddleware(async (_, next) => {
+const thenEmbed = createMiddleware(async (c, next) => {
   await next()
-  drainSoon()
+  if (c.res.ok) drainSoon()
 })
 
 // A 304 tells browsers of other origins, and whoever follows a request through the logs, as much as any answer.

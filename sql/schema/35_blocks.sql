@@ -13,27 +13,33 @@ alter table private.blocks enable row level security;
 
 create function private.are_apart(one bigint, other bigint)
 returns boolean
-language sql stable security definer set search_path = ''
+language plpgsql stable security invoker set search_path = ''
 as $$
-  select exists (select from private.blocks where blocker_id = one and blocked_id = other)
-    or exists (select from private.blocks where blocker_id = other and blocked_id = one)
+begin
+  return exists (select from private.blocks where blocker_id = one and blocked_id = other)
+    or exists (select from private.blocks where blocker_id = other and blocked_id = one);
+end
 $$;
 comment on function private.are_apart(bigint, bigint) is
-  'Whether either of two people blocked the other. Definer, because callers do not read blocks: half of them are other people''s.';
+  'Whether either of two people blocked the other. For definer verbs alone: callers do not read blocks, half of them are other people''s.';
 
 create function private.kept_from(person bigint)
 returns bigint[]
-language sql stable security definer set search_path = ''
+language plpgsql stable security invoker set search_path = ''
 as $$
-  select array_agg(other)
-  from (
-    select blocked_id from private.blocks where blocker_id = person
-    union
-    select blocker_id from private.blocks where blocked_id = person
-  ) as others (other)
+begin
+  return (
+    select array_agg(other)
+    from (
+      select blocked_id from private.blocks where blocker_id = person
+      union
+      select blocker_id from private.blocks where blocked_id = person
+    ) as others (other)
+  );
+end
 $$;
 comment on function private.kept_from(bigint) is
-  'Everybody a person blocked or was blocked by; null where there is nobody, which is nearly always. Definer, as are_apart.';
+  'Everybody a person blocked or was blocked by; null where there is nobody, which is nearly always. For definers alone, as are_apart.';
 
 create function private.my_blocks()
 returns json

@@ -207,6 +207,8 @@ create function api.mark_read(conversation bigint, message bigint, and_before bo
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
+declare
+  me bigint := private.my_id();
 begin
   perform private.require_participation(conversation);
   if not exists (select from public.messages where id = message and conversation_id = conversation) then
@@ -216,7 +218,7 @@ begin
   set read = true
   where conversation_id = conversation
     and (id = message or and_before and id < message)
-    and user_id <> private.my_id()
+    and user_id <> me
     and not read;
   return json_build_object('success', true);
 end

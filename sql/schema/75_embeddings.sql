@@ -18,12 +18,14 @@ create table private.embedding_queue (
   due_at timestamptz not null default now(),
   last_error text,
   queued_at timestamptz not null default now(),
+  model text,
   primary key (kind, id)
 );
 comment on table private.embedding_queue is
   'What needs a vector: profiles (by profile id) and contexts (by user id). A row goes when its vector is saved; after 8 attempts it
 stays as a dead letter until its text or the model changes.';
 comment on column private.embedding_queue.queued_at is 'Since when there is no vector; a text that changes once more does not wait anew.';
+comment on column private.embedding_queue.model is 'Which model the attempts were made with; another begins anew, for it may take what this one refused.';
 create index embedding_queue_due_at_idx on private.embedding_queue (due_at) where attempts < 8;
 alter table private.embedding_queue enable row level security;
 
@@ -66,17 +68,17 @@ create trigger enqueue_context
 
 create function private.entry_text(profile bigint)
 returns text
-language sql stable security definer set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
   select concat_ws('. ', nullif(array_to_string(interests, ', '), ''), concat_ws(', ', city, country), biography)
   from private.search_entries
   where profile_id = profile
 $$;
-comment on function private.entry_text(bigint) is 'What a profile''s vector is made from. Definer, because callers do not read the index.';
+comment on function private.entry_text(bigint) is 'What a profile''s vector is made from.';
 
 create function private.context_text(person bigint)
 returns text
-language sql stable security definer set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
   select concat_ws(
     '. ',
@@ -93,11 +95,11 @@ as $$
   from public.users
   where id = person and is_active
 $$;
-comment on function private.context_text(bigint) is 'What a person''s context is made from. Definer, because callers read only their own row.';
+comment on function private.context_text(bigint) is 'What a person''s context is made from.';
 
 create function private.refresh_search_context(person bigint)
 returns void
-language plpgsql volatile security definer set search_path = ''
+language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
   own text := private.context_text(person);
@@ -116,7 +118,7 @@ begin
 end
 $$;
 comment on function private.refresh_search_context(bigint) is
-  'Makes a person''s context what it should be now. Definer, because whoever changes a profile may not write the index.';
+  'Makes a person''s context what it should be now. For definer triggers alone: whoever changes a profile may not write the index.';
 
 create function private.adopt_model(wanted text)
 returns void
@@ -126,16 +128,17 @@ begin
   insert into private.search_models (name, nothing_alike, much_alike, near_enough)
   values (wanted, 0.1, 0.6, 0.3)
   on conflict do nothing;
-  insert into private.embedding_queue (kind, id)
-  select 'profile', profile_id from private.search_entries where model is distinct from wanted
+  insert into private.embedding_queue as job (kind, id, model)
+  select 'profile', profile_id, wanted from private.search_entries where model is distinct from wanted
   union all
-  select 'context', user_id from private.search_contexts where model is distinct from wanted
-  on conflict (kind, id) do nothing;
+  select 'context', user_id, wanted from private.search_contexts where model is distinct from wanted
+  on conflict (kind, id) do update set attempts = 0, due_at = now(), last_error = null, model = wanted
+  where job.model is distinct from wanted;
 end
 $$;
 comment on function private.adopt_model(text) is
-  'Queues everything that has no vector of this model. Vectors of different models are never compared: until theirs is made, profiles are
-found by words. Definer, because the doors hold no right on the index.';
+  'Queues everything that has no vector of this model, also what another model gave up. Vectors of different models are never compared: until
+theirs is made, profiles are found by words. Definer, because the doors hold no right on the index.';
 grant execute on function private.adopt_model(text) to edge_functions;
 
 create function private.claim_embeddings(wanted text, most integer)
@@ -150,7 +153,8 @@ begin
     set
       attempts = attempts + 1,
       -- Whoever claimed it has half a minute; then it is due again, later each time.
-      due_at = now() + interval '30 seconds' * 2 ^ attempts
+      due_at = now() + interval '30 seconds' * 2 ^ attempts,
+      model = wanted
     where (kind, id) in (
       select kind, id
       from private.embedding_queue
@@ -191,8 +195,8 @@ begin
 end
 $$;
 comment on function private.claim_embeddings(text, integer) is
-  'Takes up to so many due jobs as [{kind, id, text, content_hash}]; two workers never get the same. Definer, because the doors hold no
-right on the queue.';
+  'Takes up to so many due jobs for this model as [{kind, id, text, content_hash}]; two workers never get the same. Definer, because the
+doors hold no right on the queue.';
 grant execute on function private.claim_embeddings(text, integer) to edge_functions;
 
 create function private.save_embeddings(made_by text, vectors jsonb)

@@ -11,7 +11,7 @@ alter table private.search_audit enable row level security;
 
 create function private.audit_search_index()
 returns json
-language plpgsql volatile security definer set search_path = ''
+language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
   -- One audit at a time; whoever comes meanwhile has the one before.
@@ -93,11 +93,11 @@ $$;
 comment on function private.audit_search_index() is
   'Counts where the index and the profiles differ. missing, surplus: in the search or not, and should not be or be; stale: with other
 texts; misworded: found by other words (of 100 drawn at random); miscounted: words whose number the lexicon has wrong; forgotten: without a
-vector and not queued for one. Definer, because the doors hold no right on the index.';
+vector and not queued for one.';
 
 create function private.rebuild_search_index()
 returns json
-language plpgsql volatile security definer set search_path = ''
+language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
   -- As in refresh_search_entry: whoever writes a profile waits until this is done.
@@ -125,8 +125,25 @@ begin
 end
 $$;
 comment on function private.rebuild_search_index() is
-  'Makes the index what the profiles say, whatever it was; answers with the audit. Nobody can change a profile meanwhile: up to 12 ms for each that there is.
-Definer, as refresh_search_entry.';
+  'Makes the index what the profiles say, whatever it was; answers with the audit. Nobody can change a profile meanwhile: up to 12 ms for each that there is.';
+
+create function private.describe_search()
+returns json
+language sql stable security definer set search_path = ''
+as $$
+  select json_build_object(
+    'waiting', count(*) filter (where attempts < 8),
+    'dead', count(*) filter (where attempts >= 8),
+    'oldest', coalesce(extract(epoch from now() - min(queued_at) filter (where attempts < 8)), 0),
+    'audit', (select json_object_agg(finding, amount order by finding) from private.search_audit),
+    'audit_age', (select extract(epoch from now() - max(audited_at)) from private.search_audit)
+  )
+  from private.embedding_queue
+$$;
+comment on function private.describe_search() is
+  'How the queue does, and what the latest audit found and how many seconds ago; null where there was none. Definer, because the doors hold no
+right on either.';
+grant execute on function private.describe_search() to edge_functions;
 
 create function private.report_search(oldest_audit double precision)
 returns json
@@ -136,19 +153,9 @@ begin
   if not exists (select from private.search_audit where audited_at > now() - oldest_audit * interval '1 second') then
     perform private.audit_search_index();
   end if;
-  return (
-    select json_build_object(
-      'waiting', count(*) filter (where attempts < 8),
-      'dead', count(*) filter (where attempts >= 8),
-      'oldest', coalesce(extract(epoch from now() - min(queued_at) filter (where attempts < 8)), 0),
-      'audit', (select json_object_agg(finding, amount order by finding) from private.search_audit),
-      'audit_age', (select extract(epoch from now() - max(audited_at)) from private.search_audit)
-    )
-    from private.embedding_queue
-  );
+  return private.describe_search();
 end
 $$;
 comment on function private.report_search(double precision) is
-  'How the queue does, and what the latest audit found; audits first where that is more than so many seconds old. Definer, because the
-doors hold no right on the index.';
+  'As describe_search, but audits first where the latest is more than so many seconds old, which can take too long. Definer, as that.';
 grant execute on function private.report_search(double precision) to edge_functions;

@@ -2,7 +2,7 @@
 -- there; the tables are the truth, and whoever missed an event finds what it was about by paging with after_id.
 create function private.tell_participants(event text, conversation bigint, id bigint, previous_id bigint, person bigint)
 returns void
-language plpgsql volatile security definer
+language plpgsql volatile security invoker
 set search_path = ''
 -- Realtime makes and drops partitions of its table now and then; a message is not to wait for that.
 set lock_timeout = '100ms'
@@ -31,7 +31,7 @@ end
 $$;
 comment on function private.tell_participants(text, bigint, bigint, bigint, bigint) is
   'Sends one event {conversation_id, id, previous_id, user_id} to both participants who are active, and to the conversation''s topic
-while both are. Never fails. Definer, because nobody may send on these topics: a trigger that sent as the writer would send nothing.';
+while both are. Never fails. For definer triggers alone: nobody may send on these topics, and one that sent as the writer would send nothing.';
 
 create function private.tell_of_conversation()
 returns trigger

@@ -19,7 +19,7 @@ alter table private.turn_salts enable row level security;
 
 create function private.turn_key(kind text, who text)
 returns bytea
-language plpgsql volatile security definer set search_path = ''
+language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
   todays text := (select salt from private.turn_salts where made_on = current_date);
@@ -35,17 +35,17 @@ begin
 end
 $$;
 comment on function private.turn_key(text, text) is
-  'Under what a person''s or an address''s turns are kept today. Definer, because nobody reads the salt.';
+  'Under what a person''s or an address''s turns are kept today.';
 
 create function private.forget_turns()
 returns void
-language sql volatile security definer set search_path = ''
+language sql volatile security invoker set search_path = ''
 as $$
   delete from private.turns
   where key in (select key from private.turns where whole_at < clock_timestamp() for update skip locked)
 $$;
 comment on function private.forget_turns() is
-  'Drops the rows that say nothing any more, and waits for nobody. Definer, because the doors hold no right on them.';
+  'Drops the rows that say nothing any more, and waits for nobody.';
 
 create function private.take_turn(kind text, who text, seconds_each double precision, burst integer)
 returns json

@@ -1,6 +1,6 @@
 import { provideQuery } from '../../functions/_shared/database.ts'
-import { isCut } from '../../functions/_shared/problem.ts'
 import { provideFetch } from '../../functions/_shared/reach.ts'
+import { surviveCuts } from '../../functions/_shared/survive_cuts.ts'
 import { announce } from './banner.ts'
 import { openDataDir } from './data_dir.ts'
 import { type Database, openPglite, openPostgres } from './database.ts'
@@ -40,19 +40,7 @@ const listen = (settings: Settings, handler: Deno.ServeHandler<Deno.NetAddr>): D
   }
 }
 
-// postgres.js writes to a connection once more after the server has cut it, outside of anybody's promise. Whoever waited has had their
-// error; the process goes on.
-globalThis.addEventListener('error', (event) => {
-  if (!String(event.error?.stack).includes('/postgres/src/connection.js')) return
-  event.preventDefault()
-  console.warn(JSON.stringify({ message: 'A database connection was cut', cause: event.message }))
-})
-// And of what it asks for itself, as a connection opens, nobody waits for the answer.
-globalThis.addEventListener('unhandledrejection', (event) => {
-  if (!isCut(event.reason)) return
-  event.preventDefault()
-  console.warn(JSON.stringify({ message: 'A database connection was cut', cause: event.reason.code }))
-})
+surviveCuts()
 
 const start = async (): Promise<void> => {
   const settings = readSettings(Deno.env.toObject())

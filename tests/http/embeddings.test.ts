@@ -189,7 +189,8 @@ test('once the provider answers again, everything that waited is made', async ()
 
 test('the schedule is asked for by the secret key alone', async () => {
   for (const apikey of ['', 'sb_secret_other', testKeys.publishableKey]) {
-    expect((await call('POST', `${base}/embed`, undefined, { headers: { apikey } })).status).toBe(403)
+    const { status, headers } = await call('POST', `${base}/embed`, undefined, { headers: { apikey } })
+    expect({ status, challenge: headers.get('WWW-Authenticate') }).toEqual({ status: 401, challenge: 'Bearer' })
   }
   const { status, body } = await call('POST', `${base}/embed`, undefined, { headers: { apikey: testKeys.secretKey } })
   expect({ status, body }).toEqual({ status: 200, body: { made: 0 } })

@@ -126,6 +126,14 @@ describe('attachments', () => {
     expect((await list(ana, conversation, 'limit=1')).body).toEqual([sent.body])
   })
 
+  test('the scheme of an address may be in capitals, and is kept in small letters', async () => {
+    const client_id = crypto.randomUUID()
+    const draft = { content: 'Look', client_id, attachment: { ...file, url: 'HTTPS://example.com/A.pdf' } }
+    const sent = await send(bob, conversation, draft)
+    expect(sent).toMatchObject({ status: 201, body: { attachment: { ...file, url: 'https://example.com/A.pdf' } } })
+    expect((await send(bob, conversation, draft)).text).toBe(sent.text)
+  })
+
   test.each([[{}, ''], [{ content: '' }, ''], [{ content: ' \n' }, ' \n']])(
     'with an attachment the content may be %j',
     async (draft, content) => {

@@ -1,6 +1,6 @@
 import { log } from '../log.ts'
 import { provider } from './chosen.ts'
-import { checked } from './provider.ts'
+import { embedInTime } from './provider.ts'
 
 /** A search waits no longer than this for its vector, and goes on by words. */
 const budgetMilliseconds = 400
@@ -21,14 +21,6 @@ const remember = (text: string, vector: number[]): void => {
 const meaningOf = (query: string): string =>
   query.replace(/(^|\s)-("[^"]*"?|\S+)/g, ' ').replaceAll('"', ' ').trim().split(/\s+/).slice(0, 10).join(' ')
 
-// A provider that does not listen to its signal is left behind all the same.
-const embedInTime = async (text: string): Promise<number[]> => {
-  const signal = AbortSignal.timeout(budgetMilliseconds)
-  const late = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
-  const [vector] = checked(await Promise.race([provider().embed([text], signal), late]), 1)
-  return vector!
-}
-
 /**
  * The vector of a query's first 10 words; null where the provider is down, slow or wrong, or there is nothing to embed. After five failures
  * in a row it is left alone for ten seconds, so that an outage costs searches nothing.
@@ -40,7 +32,7 @@ export const queryVector = async (query: string): Promise<number[] | null> => {
   if (known) return known
   if (failures >= failuresUntilOpen && Date.now() < closedAgainAt) return null
   try {
-    const vector = await embedInTime(text)
+    const [vector = []] = await embedInTime(provider(), [text], budgetMilliseconds)
     failures = 0
     // Nothing in it that the model knows: no direction to look in.
     if (!vector.some((value) => value !== 0)) return null

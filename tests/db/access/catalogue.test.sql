@@ -1,5 +1,5 @@
 -- What holds for whatever table, key, policy and function the schema has, asked of the catalogue: what is added later is asked too.
-select plan(29);
+select plan(30);
 
 -- Whatever we made in our schemas; extensions look after their own.
 create temp view tables as
@@ -156,6 +156,20 @@ select is_empty(
   $$ select name from functions where prosecdef and comment not like '%Definer%' $$,
   'every function with its owner''s rights says why'
 );
+select is_empty(
+  $$
+    select name
+    from functions
+    where prosecdef
+      and prorettype <> 'trigger'::regtype
+      and not exists (select from aclexplode(proacl) where grantee <> proowner)
+      and name not in (
+        'private.bearing_terms', 'private.erase_person', 'private.expand_word', 'private.find_profiles', 'private.holders_of',
+        'private.keyword_scores', 'private.nearest_profiles', 'private.refresh_search_entry', 'private.terms_of'
+      )
+  $$,
+  'but for these, a function that nobody is granted needs no rights of its owner, who alone calls it'
+);
 select isnt_empty('select from functions where prosecdef', 'there are functions with their owner''s rights');
 select set_eq(
   $$ select name from functions where not coalesce(array_to_string(proconfig, ' ') like '%search_path=%', false) $$,
@@ -212,8 +226,8 @@ select is_empty(
 select set_eq(
   $$ select name from functions where schema = 'private' and has_function_privilege('edge_functions', oid, 'execute') $$,
   array[
-    'private.act_as', 'private.adopt_model', 'private.claim_embeddings', 'private.count_pending_embeddings', 'private.fail_embeddings',
-    'private.report_search', 'private.save_embeddings', 'private.standing', 'private.take_turn', 'private.take_turn_to_send'
+    'private.act_as', 'private.adopt_model', 'private.claim_embeddings', 'private.count_pending_embeddings', 'private.describe_search',
+    'private.fail_embeddings', 'private.report_search', 'private.save_embeddings', 'private.standing', 'private.take_turn', 'private.take_turn_to_send'
   ],
   'of the helpers the doors call what makes them their caller, what brings vectors and what counts turns, and no other'
 );

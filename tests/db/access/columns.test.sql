@@ -1,5 +1,5 @@
 -- Every column of every table, and what people may do with it in the rows that are theirs. A new column is named here or fails.
-select plan(94);
+select plan(95);
 
 select is(
   actual.verbs,
@@ -17,6 +17,7 @@ from (
     ('private.embedding_queue', 'due_at', ''),
     ('private.embedding_queue', 'last_error', ''),
     ('private.embedding_queue', 'queued_at', ''),
+    ('private.embedding_queue', 'model', ''),
     ('private.receipts', 'message_id', ''),
     ('private.receipts', 'sender_name', ''),
     ('private.search_audit', 'finding', ''),

@@ -123,6 +123,7 @@ select is(
     'edge_functions: adopt_model',
     'edge_functions: claim_embeddings',
     'edge_functions: count_pending_embeddings',
+    'edge_functions: describe_search',
     'edge_functions: fail_embeddings',
     'edge_functions: report_search',
     'edge_functions: save_embeddings',

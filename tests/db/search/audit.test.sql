@@ -1,5 +1,5 @@
 -- The audit finds nothing where the index is in step, and each thing that can be wrong with it.
-select plan(22);
+select plan(24);
 select tests.make_person('ana');
 select tests.make_person('ben');
 update public.profiles
@@ -109,6 +109,16 @@ select 'profile', profile_id from private.search_entries
 on conflict do nothing;
 
 -- The report
+select isnt(private.describe_search() ->> 'audit_age', null, 'the report says how old the audit is');
+update private.search_audit
+set amount = 5;
+select is(
+  private.describe_search() #>> '{audit,missing}',
+  '5',
+  'by itself it audits nothing'
+);
+update private.search_audit
+set amount = 0;
 select is(
   private.report_search(3600)::jsonb - array['oldest', 'audit_age'],
   jsonb_build_object(

@@ -83,6 +83,7 @@ select is_empty(
       'adopt_model(''x'')', 'count_pending_embeddings()',
       'postings_of(''{}'', ''{1}'')', 'keyword_bounds(''{1}'', ''{}'', 1, ''{0}'')',
       'keyword_scores(''{1}'', ''{}'', 1, ''{0}'')', 'count_words(''{}'')', 'audit_search_index()', 'rebuild_search_index()', 'report_search(60)',
+      'describe_search()',
       'find_profiles('''', null, null, 0.5, ''{}'', null, 20, 0, false)'
     ]) as helper
     cross join unnest(array['anon', 'authenticated', 'service_role']) as wanted

@@ -1,0 +1,47 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+
+const told = async (behaviour: string) => {
+  const { stdout } = await promisify(execFile)('node_modules/.bin/deno', [
+    'run',
+    '-A',
+    'tests/local/auth_refuses.ts',
+    behaviour,
+  ])
+  return JSON.parse(stdout)
+}
+
+test.concurrent.each([
+  ['pretends', 201],
+  ['weak_password', 400],
+  ['signup_disabled', 403],
+  ['over_request_rate_limit', 429],
+  ['unexpected_failure', 503],
+  ['is away', 503],
+  ['is silent', 503],
+  ['stops in its answer', 503],
+])('where Auth %s, a free address and a taken one are both answered with %s', async (behaviour, status) => {
+  const { free, taken, mailed } = await told(behaviour)
+  expect({ free, taken }).toEqual({ free: status, taken: status })
+  // As the first time: what Auth says of addresses that it mailed lately, it says of no other.
+  expect(mailed).toBe(201)
+})
+
+test.concurrent('where nothing must be confirmed, Auth says that an address is taken', async () => {
+  expect(await told('user_already_exists')).toMatchObject({ free: 409, taken: 409 })
+})
+
+test.concurrent.each(['is away', 'is silent', 'stops in its answer'])(
+  'where Auth %s, whoever needs it is told to come back',
+  async (behaviour) => {
+    expect(await told(behaviour)).toMatchObject({ login: 503, recover: 503, refresh: 503, me: 503 })
+  },
+)
+
+test.concurrent.each(['over_request_rate_limit', 'email_address_not_authorized', 'unexpected_failure'])(
+  'where Auth says %s of mailing an address, nobody learns that it knows it',
+  async (behaviour) => {
+    expect(await told(behaviour)).toMatchObject({ recover: 202 })
+  },
+)

@@ -1,0 +1,78 @@
+// Run by auth_refuses.test.ts: an Auth that behaves as its argument says, and what the doors make of it. Prints the statuses.
+import { provideQuery } from '../../functions/_shared/database.ts'
+import auth from '../../functions/auth/index.ts'
+import users from '../../functions/users/index.ts'
+
+type Behaviour = () => Response | Promise<Response>
+const silent: Behaviour = () => new Promise(() => {})
+const refuses = (status: number, error_code: string): Behaviour => () =>
+  Response.json({ error_code, msg: '' }, { status })
+/** Where e-mail must be confirmed, a taken address gets the answer of a free one. */
+const pretends: Behaviour = () => Response.json({ id: crypto.randomUUID(), email: '', identities: [] })
+
+const behaviours: Record<string, Behaviour> = {
+  'pretends': pretends,
+  'weak_password': refuses(422, 'weak_password'),
+  'signup_disabled': refuses(422, 'signup_disabled'),
+  'over_request_rate_limit': refuses(429, 'over_request_rate_limit'),
+  'unexpected_failure': refuses(500, 'unexpected_failure'),
+  'user_already_exists': refuses(422, 'user_already_exists'),
+  'email_address_not_authorized': refuses(400, 'email_address_not_authorized'),
+  'is away': refuses(503, 'unavailable'),
+  'is silent': silent,
+  'stops in its answer': () =>
+    new Response(new ReadableStream({ start: (body) => body.enqueue(new Uint8Array([123])) })),
+}
+
+let isKnown = false
+/** Auth mailed this address a moment ago, which it does again only after a minute. */
+let wasMailed = false
+const behaviour = behaviours[Deno.args[0]!]!
+const server = Deno.serve(
+  { hostname: '127.0.0.1', port: 0, onListen: () => {} },
+  () => wasMailed ? refuses(429, 'over_email_send_rate_limit')() : behaviour(),
+)
+Deno.env.set('SUPABASE_URL', `http://127.0.0.1:${server.addr.port}`)
+Deno.env.set('SUPABASE_PUBLISHABLE_KEY', 'sb_publishable_test')
+console.warn = console.error = console.info = () => {}
+
+provideQuery((text) => {
+  const account = { id: 7, name: 'Ana', email: 'ana@example.com', role: 'user' }
+  const answers: [string, unknown][] = [
+    ['has_account', isKnown],
+    ['get_account', account],
+    ['draw_user_id', 8],
+    ['take_turn', 0],
+  ]
+  return Promise.resolve([{ body: JSON.stringify(answers.find(([verb]) => text.includes(verb))?.[1] ?? []) }])
+})
+
+const post = async (path: string, body: object) => {
+  const headers = { 'Content-Type': 'application/json' }
+  const start = performance.now()
+  const answer = await auth.fetch(
+    new Request(`http://x/auth/${path}`, { method: 'POST', headers, body: JSON.stringify(body) }),
+  )
+  await answer.body?.cancel()
+  return performance.now() - start < 9000 ? answer.status : 'late'
+}
+const signUp = () => post('signup', { email: 'ana@example.com', password: 'correct horse', name: 'Ana' })
+
+const [login, recover, refresh, free] = await Promise.all([
+  post('login', { email: 'ana@example.com', password: 'correct horse' }),
+  post('recover', { email: 'ana@example.com' }),
+  post('refresh', { refresh_token: 'x' }),
+  signUp(),
+])
+isKnown = true
+const taken = await signUp()
+wasMailed = true
+const mailed = await signUp()
+wasMailed = false
+
+// A token signed with a key of the project, which Auth does not tell.
+const token = [{ alg: 'ES256', kid: 'x' }, { sub: crypto.randomUUID(), aud: 'authenticated', exp: 1e10 }, 'x']
+  .map((part) => btoa(JSON.stringify(part)).replaceAll('=', '')).join('.')
+const me = await users.fetch(new Request('http://x/users/me', { headers: { Authorization: `Bearer ${token}` } }))
+console.log(JSON.stringify({ login, recover, refresh, free, taken, mailed, me: me.status }))
+Deno.exit(0)

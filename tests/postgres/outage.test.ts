@@ -1,0 +1,167 @@
+// The doors as the platform runs them, with nothing around them, while the network to their database does what networks do.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { createInterface } from 'node:readline'
+import postgres from 'postgres'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { testKeys } from '../tools/stack.ts'
+import { platform } from '../tools/supabase.ts'
+
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
+
+/** Stands before the database. */
+const openWire = async () => {
+  const target = new URL(process.env.PLATFORM_URL!)
+  const sockets = new Set<Socket>()
+  let swallows = false
+  const keep = (socket: Socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {}).on('close', () => sockets.delete(socket))
+    return socket
+  }
+  const server: Server = createServer((client) => {
+    keep(client)
+    if (swallows) return void client.resume()
+    const upstream = keep(connect(Number(target.port), target.hostname))
+    for (const [from, to] of [[client, upstream], [upstream, client]] as const) {
+      from.on('data', (bytes) => void (swallows || to.write(bytes)))
+      from.on('close', () => void (swallows || to.destroy()))
+    }
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    port,
+    /** Bytes go nowhere, and nobody is told. */
+    swallow: () => void (swallows = true),
+    cut: () => sockets.forEach((socket) => socket.destroy()),
+    /** Nobody is there any more for whoever comes. */
+    close: () => void server.close(),
+    /** As before. What the swallowing left of connections is gone. */
+    mend: async () => {
+      sockets.forEach((socket) => socket.destroy())
+      swallows = false
+      if (server.listening) return
+      server.listen(port, '127.0.0.1')
+      await once(server, 'listening')
+    },
+  }
+}
+
+const stops: (() => void)[] = []
+afterAll(() => stops.forEach((stop) => stop()))
+
+const serveDoors = async (role: string, port: number, env: Record<string, string> = {}) => {
+  const url = new URL(platform('scripted', role))
+  url.port = String(port)
+  const doors: ChildProcess = spawn('node_modules/.bin/deno', ['run', '-A', 'bench/endpoints/serve_doors.ts'], {
+    env: {
+      ...process.env,
+      EDGE_DATABASE_URL: url.href,
+      SUPABASE_SECRET_KEY: testKeys.secretKey,
+      RATE_LIMIT_SEARCH_ANONYMOUS: 'off',
+      ACCESS_LOG: 'off',
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', process.env.STACK_LOG ? 'inherit' : 'ignore'],
+  })
+  stops.push(() => doors.kill('SIGKILL'))
+  for await (const line of createInterface(doors.stdout!)) {
+    const base = /^ready (\S+)$/.exec(line)?.[1]
+    if (!base) continue
+    doors.stdout!.resume()
+    const ask = async (path: string, headers = {}) => {
+      const start = performance.now()
+      const answer = await fetch(`${base}${path}`, { headers, signal: AbortSignal.timeout(20_000) }).catch(() => null)
+      const text = await answer?.text().catch(() => '')
+      return { status: answer?.status, text, seconds: (performance.now() - start) / 1000 }
+    }
+    return { ask, ended: () => doors.exitCode ?? doors.signalCode }
+  }
+  throw new Error('The doors ended before they were ready')
+}
+
+const interests = '/users/interests'
+const underWay = (text = ''): number => Number(/^database_statements_under_way (\d+)$/m.exec(text)?.[1])
+
+const logIns = ['edge_functions', 'postgres']
+
+describe.each(logIns)('logged in as %s', (role) => {
+  test.concurrent.each([
+    ['is silent', false],
+    ['is silent and takes no more connections', true],
+  ])('where the database %s, callers are told within ten seconds, and served once it is back', async (_, closes) => {
+    const wire = await openWire()
+    const { ask, ended } = await serveDoors(role, wire.port)
+    // Every connection is open.
+    for (const { status } of await Promise.all(Array.from({ length: 30 }, () => ask(interests)))) {
+      expect(status).toBe(200)
+    }
+
+    wire.swallow()
+    if (closes) wire.close()
+    for (const round of [1, 2]) {
+      for (const { status, seconds } of await Promise.all(Array.from({ length: 8 }, () => ask(interests)))) {
+        expect({ status, round }).toEqual({ status: 503, round })
+        expect(seconds).toBeLessThan(10)
+      }
+    }
+    expect(ended()).toBe(null)
+
+    await wire.mend()
+    await pause(1000)
+    expect((await ask(interests)).status).toBe(200)
+    const metrics = await ask('/health/metrics', { apikey: testKeys.secretKey })
+    expect(underWay(metrics.text)).toBe(0)
+    expect(metrics.text).toContain('\ndatabase_up 1\n')
+    expect(ended()).toBe(null)
+  })
+
+  test.concurrent('where a statement waits for ever, its caller is told within ten seconds, and it waits no longer', async () => {
+    const owner = postgres(platform('scripted'), { max: 1, onnotice: () => {} })
+    onTestFinished(() => owner.end())
+    const { ask, ended } = await serveDoors(role, Number(new URL(process.env.PLATFORM_URL!).port))
+    expect((await ask(interests)).status).toBe(200)
+    await owner.begin(async (sql) => {
+      await sql`lock table private.search_models`
+      const search = ask('/users/search')
+      for (const { status } of await Promise.all([interests, interests].map((path) => ask(path)))) {
+        expect(status).toBe(200)
+      }
+      const { status, seconds } = await search
+      expect(status).toBe(503)
+      expect(seconds).toBeLessThan(10)
+      await pause(500)
+      const waiting =
+        await sql`select pid from pg_locks where relation = 'private.search_models'::regclass and not granted`
+      expect(waiting.length).toBe(0)
+    })
+    expect((await ask('/users/search')).status).toBe(200)
+    expect(ended()).toBe(null)
+  })
+})
+
+test.concurrent('connections that are cut again and again, with statements on their way, end no process', async () => {
+  const wire = await openWire()
+  const { ask, ended } = await serveDoors('edge_functions', wire.port)
+  const until = performance.now() + 8000
+  const told = new Map<number | undefined, number>()
+  const work = async (worker: number) => {
+    while (performance.now() < until) {
+      // A long one is written at once, a short one in the next turn of the event loop.
+      const { status } = await ask(worker % 2 ? interests : `/users/search?q=${'hiking '.repeat(70)}${worker}`)
+      told.set(status, (told.get(status) ?? 0) + 1)
+    }
+  }
+  const cutting = (async () => {
+    while (performance.now() < until) {
+      await pause(Math.random() * 60)
+      wire.cut()
+    }
+  })()
+  await Promise.all([cutting, ...Array.from({ length: 24 }, (_, worker) => work(worker))])
+  expect(ended()).toBe(null)
+  expect(told.get(200), JSON.stringify([...told])).toBeGreaterThan(0)
+  expect([...told.keys()].toSorted(), JSON.stringify([...told])).toEqual([200, 503])
+})
