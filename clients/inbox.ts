@@ -6,6 +6,7 @@ import { openPasses } from './passes.ts'
 import { Problem } from './problem.ts'
 import { type Client, type EventName, eventNames, type Hint, type ListedConversation } from './shapes.ts'
 import type { Person, Status } from './shapes.ts'
+import { keepSession } from './session.ts'
 import { type Listener, openStore } from './store.ts'
 import { onWake } from './wake.ts'
 
@@ -34,7 +35,10 @@ export interface Inbox {
   open(conversationId: number): Conversation
   /** Opens the conversation with somebody, or finds the one there is. */
   openWith(userId: number): Promise<Conversation>
-  /** Ends everything: channels, timers, requests. Messages that were not answered stop being tried. Signing out does it too. */
+  /**
+   * Ends everything: channels, timers, requests. Messages that were not answered stop being tried. Signing out does it too, and so does
+   * somebody else who signs in.
+   */
   close(): void
 }
 
@@ -63,7 +67,8 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   const { poll = [30_000, 60_000], timeout = 15_000 } = options
 
   const life = new AbortController()
-  const api = openApi(supabase, timeout)
+  const session = keepSession(supabase, () => close())
+  const api = openApi(supabase, session, timeout)
   const outbox = openOutbox(api)
   const conversations = new Map<number, { conversation: OpenConversation; opened: number }>()
   let joins = 0
@@ -147,9 +152,6 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     for (const { conversation } of conversations.values()) conversation.wake()
     resync()
   }, poll)
-  const { data: { subscription } } = supabase.auth.onAuthStateChange((event) => {
-    if (event === 'SIGNED_OUT') close()
-  })
 
   const open = (id: number): Conversation => {
     if (life.signal.aborted) throw new Error('The inbox is closed')
@@ -170,7 +172,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     life.abort()
     inUse.delete(supabase)
     stopWaking()
-    subscription.unsubscribe()
+    session.close()
     for (const { conversation } of conversations.values()) conversation.close()
     conversations.clear()
     channel?.close()
