@@ -103,7 +103,7 @@ export const openApi = ({ functions }: Client, session: OwnSession, timeout: num
           if (response.status !== status || !isJson(response) || !is(data)) throw stranger(response)
           return { body: data, more: response.headers.get('Link')?.includes('rel="next"') ?? false }
         }
-        if (response?.status !== 401 || renewed) throw await problemOf(error, response)
+        if (response?.status !== 401 || !isJson(response) || renewed) throw await problemOf(error, response)
         await session.renew(token)
       }
     })

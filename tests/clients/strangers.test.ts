@@ -17,6 +17,7 @@ const json = (body: unknown, status: number) => () => Response.json(body, { stat
 const strangers: [string, (method: string) => Response][] = [
   ['a page', page(200)],
   ['a page that says 201', page(201)],
+  ['a page that asks who is there', page(401)],
   ['a page that forbids', page(403)],
   ['a page that finds nothing', page(404)],
   ['nothing at all', () => new Response(null, { status: 204 })],
@@ -29,7 +30,8 @@ const strangers: [string, (method: string) => Response][] = [
 describe.each(strangers)('where a stranger answers %s', (_, stranger) => {
   test('nothing counts as sent, the view says offline, and all goes on when the service answers again', async () => {
     const ocean = openWorld()
-    const inbox = openInbox(ocean.asClient(ocean.openClient(1)), { poll: [1e8, 1e9] })
+    const client = ocean.openClient(1)
+    const inbox = openInbox(ocean.asClient(client), { poll: [1e8, 1e9] })
     const chat = inbox.open(ocean.conversation)
     await pass(1000)
     ocean.write(2, { content: 'Hello' })
@@ -43,6 +45,8 @@ describe.each(strangers)('where a stranger answers %s', (_, stranger) => {
     expect(inbox.view.status).toBe('offline')
     expect(inbox.view.problem?.temporary).toBe(true)
     expect(ocean.table).toHaveLength(1)
+    // Whoever asks Auth for a new token by way of a stranger may end up signed out.
+    expect(client.log).not.toContain('refreshSession')
 
     ocean.world.stranger = null
     await pass(60_000)
