@@ -1,4 +1,5 @@
-import { Problem } from './problem.ts'
+import { Problem, problemFrom } from './problem.ts'
+import type { OwnSession } from './session.ts'
 import type { Client, ConversationDetail, Draft, ListedConversation, Message, Person, Unread } from './shapes.ts'
 
 /** Messages oldest first, and whether there are more in the direction that was asked for. */
@@ -22,8 +23,6 @@ export interface Api {
   markRead(conversation: number, upTo: number, signal: AbortSignal): Promise<void>
 }
 
-type Method = 'GET' | 'POST'
-
 /** Does the work, and stops waiting for it when the time is over or the signal comes, even where the work ignores that. */
 const within = async <Result>(
   milliseconds: number,
@@ -40,71 +39,114 @@ const within = async <Result>(
   })
   try {
     return await Promise.race([work(limit.signal), over])
+  } catch (error) {
+    throw problemFrom(error)
   } finally {
     clearTimeout(timer)
     signal.removeEventListener('abort', close)
   }
 }
 
+const isJson = (response: Response | undefined): boolean =>
+  response?.headers.get('Content-Type')?.toLowerCase().startsWith('application/json') ?? false
+
+// A proxy, or the log-in page of a network, may answer anything in the service's place: nothing of it is the service's word.
+const stranger = ({ status }: Response): Problem =>
+  new Problem(`Something else answered in the service's place, with ${status}`)
+
 const problemOf = async (error: unknown, response: Response | undefined): Promise<Problem> => {
-  if (!response) return new Problem(error instanceof Error ? error.message : 'The service cannot be reached')
-  const body = await response.json().catch(() => null)
+  if (!response) return problemFrom(error)
+  const body: unknown = isJson(response) ? await response.json().catch(() => null) : null
   const retryAfter = Number(response.headers.get('Retry-After') ?? 0) * 1000 || 0
-  return new Problem(body?.error ?? `The service answered ${response.status}`, response.status, retryAfter, body)
+  const told = (body as { error?: unknown } | null)?.error
+  if (body === null && response.status < 500) return stranger(response)
+  return new Problem(
+    typeof told === 'string' ? told : `The service answered ${response.status}`,
+    response.status,
+    retryAfter,
+    body,
+  )
 }
 
-/** The service's endpoints, called through supabase-js: it knows the address, and puts the session's token on. */
-export const openApi = (supabase: Client, timeout: number): Api => {
-  let refreshing: Promise<void> | null = null
+const has = <Name extends string>(body: unknown, name: Name): body is Record<Name, unknown> =>
+  typeof body === 'object' && body !== null && name in body
+const isList = <Item>(body: unknown): body is Item[] => Array.isArray(body)
+const isThing = <Thing extends { id: number }>(body: unknown): body is Thing =>
+  has(body, 'id') && Number.isInteger(body.id)
+const isUnread = (body: unknown): body is Unread => has(body, 'conversations') && isList(body.conversations)
+const isSuccess = (body: unknown): body is { success: true } => has(body, 'success') && body.success === true
 
-  const refreshNow = async () => {
-    const { error } = await supabase.auth.refreshSession()
-    if (error) throw new Problem(error.message, error.name === 'AuthRetryableFetchError' ? 0 : 401)
-  }
-  // Many requests may learn at once that the token is no longer good, and a refresh token is good for one use.
-  const refresh = () => refreshing ??= refreshNow().finally(() => refreshing = null)
+interface Question<Body> {
+  path: string
+  /** What is posted; without it, it is a GET. */
+  post?: Record<string, unknown>
+  /** Whether a body is what the service answers to this. */
+  is: (body: unknown) => body is Body
+  status?: number
+}
 
-  const ask = <Body>(signal: AbortSignal, method: Method, path: string, body?: Record<string, unknown>) =>
+/** The service's endpoints, called through supabase-js, which knows the address. */
+export const openApi = ({ functions }: Client, session: OwnSession, timeout: number): Api => {
+  const ask = <Body>(signal: AbortSignal, { path, post, is, status = 200 }: Question<Body>) =>
     within(timeout, signal, async (limit): Promise<{ body: Body; more: boolean }> => {
-      for (let refreshed = false;; refreshed = true) {
-        const { data, error, response } = await supabase.functions.invoke<Body>(path, { method, body, signal: limit })
-        if (!error) {
-          return { body: data as Body, more: response?.headers.get('Link')?.includes('rel="next"') ?? false }
+      for (let renewed = false;; renewed = true) {
+        const token = await session.token()
+        // Else supabase-js would put on the token of whoever is signed in by then.
+        const headers = { Authorization: `Bearer ${token}` }
+        const { data, error, response } = await functions.invoke<unknown>(path, {
+          method: post ? 'POST' : 'GET',
+          body: post,
+          headers,
+          signal: limit,
+        })
+        if (!error && response) {
+          if (response.status !== status || !isJson(response) || !is(data)) throw stranger(response)
+          return { body: data, more: response.headers.get('Link')?.includes('rel="next"') ?? false }
         }
-        if (response?.status !== 401 || refreshed) throw await problemOf(error, response)
-        await refresh()
+        if (response?.status !== 401 || !isJson(response) || renewed) throw await problemOf(error, response)
+        await session.renew(token)
       }
     })
+  const read = async <Body>(signal: AbortSignal, path: string, is: (body: unknown) => body is Body): Promise<Body> =>
+    (await ask(signal, { path, is })).body
 
   const messages = async (conversation: number, query: string, signal: AbortSignal): Promise<Page> => {
-    const { body, more } = await ask<Message[]>(signal, 'GET', `conversations/${conversation}/messages?${query}`)
-    return { messages: body, more }
+    const { body, more } = await ask(signal, {
+      path: `conversations/${conversation}/messages?${query}`,
+      is: isList<Message>,
+    })
+    // A page of none has none after it, or reading on would begin anew.
+    return { messages: body, more: more && body.length > 0 }
   }
   const turned = ({ messages, more }: Page): Page => ({ messages: messages.toReversed(), more })
 
   return {
     me: async (signal) => {
-      const { id, name } = (await ask<Person>(signal, 'GET', 'users/me')).body
+      const { id, name } = await read(signal, 'users/me', isThing<Person>)
       return { id, name }
     },
-    conversations: async (signal) => (await ask<ListedConversation[]>(signal, 'GET', 'conversations')).body,
-    unread: async (signal) => (await ask<Unread>(signal, 'GET', 'conversations/unread')).body,
-    detail: async (id, signal) => (await ask<ConversationDetail>(signal, 'GET', `conversations/${id}`)).body,
+    conversations: (signal) => read(signal, 'conversations', isList<ListedConversation>),
+    unread: (signal) => read(signal, 'conversations/unread', isUnread),
+    detail: (id, signal) => read(signal, `conversations/${id}`, isThing<ConversationDetail>),
     converse: async (otherUser, signal) => {
       try {
-        return (await ask<{ id: number }>(signal, 'POST', 'conversations', { other_user_id: otherUser })).body.id
+        const post = { other_user_id: otherUser }
+        return (await ask(signal, { path: 'conversations', post, is: isThing, status: 201 })).body.id
       } catch (error) {
-        if (!(error instanceof Problem) || error.status !== 409) throw error
-        return (error.body as { conversation_id: number }).conversation_id
+        const { status, body } = problemFrom(error)
+        if (status !== 409 || !has(body, 'conversation_id')) throw error
+        return body.conversation_id as number
       }
     },
     newest: async (id, signal) => turned(await messages(id, 'limit=50', signal)),
     before: async (id, message, signal) => turned(await messages(id, `before_id=${message}&limit=50`, signal)),
     after: (id, message, signal) => messages(id, `${message ? `after_id=${message}` : 'order=asc'}&limit=100`, signal),
-    send: async (id, { content, attachment = null }, client_id, signal) =>
-      (await ask<Message>(signal, 'POST', `conversations/${id}/messages`, { content, attachment, client_id })).body,
+    send: async (id, { content, attachment = null }, client_id, signal) => {
+      const post = { content, attachment, client_id }
+      return (await ask(signal, { path: `conversations/${id}/messages`, post, is: isThing<Message>, status: 201 })).body
+    },
     markRead: async (id, up_to_message_id, signal) => {
-      await ask(signal, 'POST', `conversations/${id}/read`, { up_to_message_id })
+      await ask(signal, { path: `conversations/${id}/read`, post: { up_to_message_id }, is: isSuccess })
     },
   }
 }

@@ -11,8 +11,9 @@ export interface KeptChannel {
   close(): void
 }
 
-// Longer than the library's time for a join and its longest pause between two; shorter than the patience of people.
-const patience = 30_000
+// Longer than the library's time for a join and its longest pause between two; shorter than the patience of people. Never quite the same, so
+// that clients that were cut off together come back apart.
+const patience = () => 24_000 + Math.random() * 6_000
 // A channel that lived this long did not end for what ended the one before it.
 const longLife = 60_000
 
@@ -60,7 +61,7 @@ export const keepChannel = (
     } else {
       // The library tries again by itself, and with the token it has then.
       setAuth()
-      if (isJoined || timer === undefined) buildIn(patience)
+      if (isJoined || timer === undefined) buildIn(patience())
     }
     tell(false, error?.message ?? status)
   }
@@ -69,7 +70,7 @@ export const keepChannel = (
     const build = ++builds
     channel = null
     if (isJoined) tell(false)
-    buildIn(patience)
+    buildIn(patience())
     // supabase-js has one channel for a topic: while the one before is not gone, a new one would be the old one.
     const before = supabase.getChannels().find((known) => known.topic === `realtime:${topic}`)
     if (before) await supabase.removeChannel(before).catch(() => {})

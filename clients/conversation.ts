@@ -1,5 +1,6 @@
 import type { Api } from './api.ts'
 import { keepChannel } from './channel.ts'
+import type { Marks } from './marks.ts'
 import { beforeUnread, lastId, markedUpTo, merge, placeOf, unconfirmed } from './merge.ts'
 import type { Outbox, Outgoing } from './outbox.ts'
 import { openPasses } from './passes.ts'
@@ -41,7 +42,7 @@ export interface Conversation {
   older(): Promise<void>
   /** Tells the other one that something is being written; call it at every key. */
   typing(): void
-  /** Marks what was received as read, up to this message, or all that is shown. */
+  /** Marks what was received as read, up to this message, or all that is shown; tried until it is answered. */
   markRead(upTo?: number): void
   close(): void
 }
@@ -51,11 +52,10 @@ export interface Surroundings {
   supabase: Client
   api: Api
   outbox: Outbox
+  marks: Marks
   me: Promise<Person>
   /** The number of the join that holds, 0 while there is none. */
   join(): number
-  /** Says that counts and the list have changed. */
-  changed(): void
 }
 
 /** What the inbox needs of a conversation. */
@@ -70,15 +70,14 @@ export interface OpenConversation extends Conversation {
 const typingEvery = 3000
 const typingLasts = 5000
 
-export const openConversation = (id: number, { supabase, api, outbox, me, join, changed }: Surroundings) => {
+export const openConversation = (id: number, { supabase, api, outbox, marks, me, join }: Surroundings) => {
   const life = new AbortController()
   let myId = 0
   let newestHint = 0
+  let readUpTo = 0
   let rereadMarks = false
   let hasHole = true
   let marksHeard = 0
-  let wantMarked = 0
-  let marked = 0
   let typedAt = 0
   let typingTimer: ReturnType<typeof setTimeout> | undefined
   let olderPage: Promise<void> | null = null
@@ -96,6 +95,8 @@ export const openConversation = (id: number, { supabase, api, outbox, me, join, 
     problem: null,
   })
   const last = () => lastId(store.view.messages)
+  // What an event named may be removed before it is read, and is not there to be shown then.
+  const seen = () => Math.max(last(), readUpTo)
   const status = (problem = store.view.problem): Status => {
     if (!join() || problem?.temporary) return 'offline'
     return hasHole ? 'catching up' : 'live'
@@ -110,7 +111,7 @@ export const openConversation = (id: number, { supabase, api, outbox, me, join, 
   }
   const take = (page: readonly Message[], more: Partial<ConversationView> = {}) => {
     if (life.signal.aborted) return
-    const messages = merge(store.view.messages, markedUpTo(page, myId, marked))
+    const messages = merge(store.view.messages, markedUpTo(page, myId, marks.made(id)))
     store.set({ ...more, messages, outgoing: outgoing(messages) })
     for (const { client_id, message } of outbox.of(id)) {
       if (message && message.id <= lastId(messages)) outbox.drop(id, client_id)
@@ -124,7 +125,7 @@ export const openConversation = (id: number, { supabase, api, outbox, me, join, 
   /** Reads on from where there is no hole, or from where marks may have come; whatever the hints were, the pages are the truth. */
   const readOn = async (signal: AbortSignal) => {
     const rereading = rereadMarks
-    if (!rereading && newestHint <= last()) return
+    if (!rereading && !hasHole && newestHint <= seen()) return
     rereadMarks = false
     try {
       for (let from = rereading ? beforeUnread(store.view.messages) : last(), more = true; more;) {
@@ -141,9 +142,11 @@ export const openConversation = (id: number, { supabase, api, outbox, me, join, 
   const messages = openPasses(async (signal) => {
     // What was missed while the channel was not joined is only sure to be here if the reading began after the join.
     const began = join()
+    const hinted = newestHint
     myId = (await me).id
     await (store.view.loaded ? readOn(signal) : load(signal))
-    if (began && began === join() && newestHint <= last()) hasHole = false
+    readUpTo = Math.max(readUpTo, hinted)
+    if (began && began === join() && newestHint <= seen()) hasHole = false
   }, ended)
 
   const details = openPasses(async (signal) => {
@@ -151,14 +154,10 @@ export const openConversation = (id: number, { supabase, api, outbox, me, join, 
     if (!signal.aborted) store.set({ reservations: Reservations, other: Voyager.id === myId ? Local : Voyager })
   })
 
-  const marks = openPasses(async (signal) => {
-    const upTo = wantMarked
-    if (upTo <= marked) return
-    await api.markRead(id, upTo, signal)
-    marked = upTo
-    store.set({ messages: markedUpTo(store.view.messages, myId, marked) })
-    changed()
-  }, (problem) => problem && ended(problem))
+  const unwatchMarks = marks.watch(id, (problem) => {
+    if (problem) ended(problem)
+    else store.set({ messages: markedUpTo(store.view.messages, myId, marks.made(id)) })
+  })
 
   const stopTyping = () => {
     clearTimeout(typingTimer)
@@ -176,7 +175,7 @@ export const openConversation = (id: number, { supabase, api, outbox, me, join, 
   const unwatch = outbox.watch(id, () => {
     store.set({ outgoing: outgoing(store.view.messages) })
     for (const { message } of outbox.of(id)) newestHint = Math.max(newestHint, message?.id ?? 0)
-    if (newestHint > last()) messages.run()
+    if (newestHint > seen()) messages.run()
   })
 
   const readOlder = async () => {
@@ -220,14 +219,12 @@ export const openConversation = (id: number, { supabase, api, outbox, me, join, 
     },
     markRead(upTo = last()) {
       const received = store.view.messages.findLast(({ id, user_id }) => id <= upTo && user_id !== myId)
-      if (!received || received.read || received.id <= wantMarked) return
-      wantMarked = received.id
-      marks.run()
+      if (received && !received.read) marks.make(id, received.id)
     },
     hear(event, hint) {
       if (event === 'message.created') {
         if (hint.user_id !== myId) stopTyping()
-        const place = placeOf(hint, last())
+        const place = placeOf(hint, seen())
         if (place === 'seen') return
         newestHint = Math.max(newestHint, hint.id)
         hasHole ||= place === 'after a hole'
@@ -250,15 +247,16 @@ export const openConversation = (id: number, { supabase, api, outbox, me, join, 
       rereadMarks = true
       messages.hurry()
       details.hurry()
-      if (wantMarked > marked) marks.hurry()
     },
     wake: othersTyping.wake,
     close() {
       life.abort()
       clearTimeout(typingTimer)
       unwatch()
+      unwatchMarks()
       othersTyping.close()
-      for (const work of [messages, details, marks]) work.close()
+      messages.close()
+      details.close()
       store.close()
     },
   }

@@ -1,11 +1,13 @@
 import { openApi } from './api.ts'
 import { keepChannel, type KeptChannel } from './channel.ts'
 import { type Conversation, type OpenConversation, openConversation, type Surroundings } from './conversation.ts'
+import { openMarks } from './marks.ts'
 import { openOutbox } from './outbox.ts'
 import { openPasses } from './passes.ts'
 import { Problem } from './problem.ts'
 import { type Client, type EventName, eventNames, type Hint, type ListedConversation } from './shapes.ts'
 import type { Person, Status } from './shapes.ts'
+import { keepSession } from './session.ts'
 import { type Listener, openStore } from './store.ts'
 import { onWake } from './wake.ts'
 
@@ -34,7 +36,10 @@ export interface Inbox {
   open(conversationId: number): Conversation
   /** Opens the conversation with somebody, or finds the one there is. */
   openWith(userId: number): Promise<Conversation>
-  /** Ends everything: channels, timers, requests. Messages that were not answered stop being tried. Signing out does it too. */
+  /**
+   * Ends everything: channels, timers, requests. Messages and marks that were not answered stop being tried. Signing out does it too, and so
+   * does somebody else who signs in.
+   */
   close(): void
 }
 
@@ -47,11 +52,14 @@ export interface Options {
 
 const isHint = (payload: unknown): payload is Hint => {
   const { conversation_id, id } = (payload ?? {}) as Partial<Hint>
-  return typeof conversation_id === 'number' && typeof id === 'number'
+  return Number.isInteger(conversation_id) && Number.isInteger(id)
 }
 
 // The list and the counts are two requests that many events ask for; they need not be renewed more often than this.
 const listPause = 500
+
+// Clients that the server cut off together join again together; what each then reads is spread over this time.
+const spread = 1000
 
 const inUse = new WeakSet<Client>()
 
@@ -63,13 +71,17 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   const { poll = [30_000, 60_000], timeout = 15_000 } = options
 
   const life = new AbortController()
-  const api = openApi(supabase, timeout)
+  const session = keepSession(supabase, () => close())
+  const api = openApi(supabase, session, timeout)
   const outbox = openOutbox(api)
+  const marks = openMarks(api, () => list.run())
   const conversations = new Map<number, { conversation: OpenConversation; opened: number }>()
   let joins = 0
   let join = 0
   let isBehind = true
   let refused: string | null = null
+  let isAwaited = true
+  let catchingUp: ReturnType<typeof setTimeout> | undefined
   let channel: KeptChannel | null = null
   let meet: (person: Person) => void
   const me = new Promise<Person>((resolve) => meet = resolve)
@@ -107,6 +119,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     who.hurry()
     list.hurry()
     outbox.hurry()
+    marks.hurry()
     for (const { conversation } of conversations.values()) conversation.resync()
   }
   const joined = (now: boolean, error: string | null) => {
@@ -116,7 +129,11 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     for (const { conversation } of conversations.values()) conversation.joined()
     ended(store.view.problem?.status ? store.view.problem : null)
     // Everything that happened before the join, for the first time or again, no event will tell.
-    if (now) resync()
+    clearTimeout(catchingUp)
+    if (!now) return
+    if (isAwaited) resync()
+    else catchingUp = setTimeout(resync, Math.random() * spread)
+    isAwaited = false
   }
   const hear = (event: EventName) => (payload: unknown) => {
     if (!isHint(payload)) return
@@ -134,22 +151,13 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     channel = keepChannel(supabase, `user:${person.id}`, events, joined)
   }, (problem) => problem && ended(problem))
 
-  const surroundings: Surroundings = {
-    supabase,
-    api,
-    outbox,
-    me,
-    join: () => join,
-    changed: () => list.run(),
-  }
+  const surroundings: Surroundings = { supabase, api, outbox, marks, me, join: () => join }
   const stopWaking = onWake(() => {
+    isAwaited ||= !join
     channel?.wake()
     for (const { conversation } of conversations.values()) conversation.wake()
     resync()
   }, poll)
-  const { data: { subscription } } = supabase.auth.onAuthStateChange((event) => {
-    if (event === 'SIGNED_OUT') close()
-  })
 
   const open = (id: number): Conversation => {
     if (life.signal.aborted) throw new Error('The inbox is closed')
@@ -170,12 +178,14 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     life.abort()
     inUse.delete(supabase)
     stopWaking()
-    subscription.unsubscribe()
+    session.close()
+    clearTimeout(catchingUp)
     for (const { conversation } of conversations.values()) conversation.close()
     conversations.clear()
     channel?.close()
     for (const work of [who, list]) work.close()
     outbox.close()
+    marks.close()
     join = 0
     store.set({ status: 'offline' })
     store.close()

@@ -1,6 +1,6 @@
 import type { Api } from './api.ts'
 import { openPasses, type Passes } from './passes.ts'
-import { Problem } from './problem.ts'
+import { Problem, problemFrom } from './problem.ts'
 import type { Attachment, Draft, Message } from './shapes.ts'
 
 /** A message of one's own on its way. */
@@ -74,8 +74,8 @@ export const openOutbox = (api: Api): Outbox => {
       answered.add(message.id)
       change(queue, client_id, { state: 'sent', error: null, message })
       promises.get(client_id)?.resolve(message)
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error
+    } catch (thrown) {
+      const error = problemFrom(thrown)
       change(queue, client_id, { state: error.temporary ? 'waiting' : 'refused', error })
       // The next one must not overtake it, so the queue waits with it.
       if (error.temporary) throw error

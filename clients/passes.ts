@@ -1,12 +1,11 @@
-import { backoff, Problem } from './problem.ts'
+import { backoff, type Problem, problemFrom } from './problem.ts'
 
 /** Work that is repeated on demand: one pass at a time, and whoever asks during one gets another after it. */
 export interface Passes {
   /** Asks for a pass; one that waits out a failure or its pause comes when it comes. */
   run(): void
-  /** Asks for a pass now, because things may have changed for the better. */
+  /** Asks for a pass now, because things may have changed for the better; not before the time that the service has named. */
   hurry(): void
-  readonly running: boolean
   close(): void
 }
 
@@ -23,6 +22,7 @@ export const openPasses = (
   let running = false
   let wanted = false
   let failures = 0
+  let notBefore = 0
   let timer: ReturnType<typeof setTimeout> | undefined
 
   const later = (milliseconds: number) => {
@@ -42,8 +42,7 @@ export const openPasses = (
       await pass(life.signal)
       failures = 0
     } catch (error) {
-      if (!(error instanceof Problem)) throw error
-      problem = error
+      problem = problemFrom(error)
     } finally {
       running = false
     }
@@ -51,21 +50,20 @@ export const openPasses = (
     ended(problem)
     if (problem?.temporary) {
       wanted = true
+      notBefore = Date.now() + problem.retryAfter
       later(backoff(failures++, problem.retryAfter))
     } else if (pause) later(pause)
     else if (wanted) start()
   }
 
   return {
-    get running() {
-      return running
-    },
     run() {
       wanted = true
       if (!running && timer === undefined && !life.signal.aborted) start()
     },
     hurry() {
       wanted = true
+      if (Date.now() < notBefore) return
       failures = 0
       if (!running && !life.signal.aborted) start()
     },

@@ -20,6 +20,10 @@ export class Problem extends Error {
   }
 }
 
+/** What was thrown, as a problem: a fault of ours is told and tried again like one of the network. */
+export const problemFrom = (error: unknown): Problem =>
+  error instanceof Problem ? error : new Problem(error instanceof Error ? error.message : `${error}`)
+
 /** Half a second, doubled with each failure up to half a minute; never quite the same, so that clients cut off together return apart. */
 export const backoff = (failures: number, atLeast = 0): number =>
   Math.max(atLeast, Math.min(30_000, 500 * 2 ** failures)) * (1 + Math.random() / 2)

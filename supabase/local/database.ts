@@ -9,6 +9,7 @@ import postgres from 'postgres'
 import type { Query } from '../../functions/_shared/database.ts'
 import { databaseFolder } from './data_dir.ts'
 import { type Gate, openGate } from './gate.ts'
+import { tamed } from './lite_connection.ts'
 import { CannotStart } from './settings.ts'
 
 /** The stack's one database, as its parts use it. */
@@ -31,51 +32,17 @@ export interface Database {
   close: () => Promise<void>
 }
 
-// @supabase/lite grants every privilege on every table to the API roles when it first sees row level security, which would undo the
-// column grants that the migrations make. It has nothing to add to them, so it is told that all is set up.
-const trustMigrations = <Connection extends object>(connection: Connection): Connection =>
-  Object.assign(connection, { ensureRlsContext: () => Promise.resolve(true) })
-
-// @supabase/lite looks an embedded table up by its name alone: `conversations?select=messages(*)` found realtime.messages. It need not know
-// of Realtime's and Storage's schemas at all.
-const hidden = ['realtime', 'local_realtime', 'storage']
-const hideRealtime = <Found extends object>(found: Found): Found =>
-  Object.fromEntries(
-    Object.entries(found).map(([what, entries]) => [
-      what,
-      Array.isArray(entries)
-        ? entries.filter(({ schema }: { schema?: string }) => !hidden.includes(schema ?? 'public'))
-        : entries,
-    ]),
-  ) as Found
-
-const withoutRealtime = <Connection extends { introspect: (options?: { useCache?: boolean }) => Promise<object> }>(
-  connection: Connection,
-): Connection => {
-  const introspect = connection.introspect.bind(connection)
-  // Every request asks, and mostly gets the same answer.
-  const known = new WeakMap<object, object>()
-  return Object.assign(connection, {
-    introspect: async (options?: { useCache?: boolean }) => {
-      const found = await introspect(options)
-      const shown = known.get(found) ?? hideRealtime(found)
-      known.set(found, shown)
-      return shown
-    },
-  })
-}
-
 const firstColumn = (rows: unknown[]): string[] => rows.map((row) => String(Object.values(row as object)[0]))
 
 /** Postgres in this process, kept in a folder or in memory. */
 export const openPglite = async (dataDir: string | null): Promise<Database> => {
   const kept = dataDir === null ? null : databaseFolder(dataDir)
-  const connection = withoutRealtime(trustMigrations(
+  const connection = tamed(
     await createPgliteConnection({
       url: kept ? `file://${kept.folder}` : 'memory://',
       pgliteOptions: { extensions: { vector, pgtap, fuzzystrmatch, unaccent } },
     }),
-  ))
+  )
   const { driver } = connection
   try {
     await driver.waitReady
@@ -130,12 +97,12 @@ export const openPostgres = async (url: string): Promise<Database> => {
       }`,
     )
   }
-  const connection = withoutRealtime(trustMigrations(
+  const connection = tamed(
     createPostgresConnection({
       url,
       postgresOptions: { types: { json, jsonb }, connection: timeLimit, onnotice: () => {} },
     }),
-  ))
+  )
   return {
     connection: connection as unknown as App['connection'],
     gate: (work) => work(),

@@ -58,6 +58,8 @@ export const openWorld = (seed = 1) => {
     reservations: [] as unknown[],
     /** Where it is set, who is busy answers 429 with it, in seconds; else 503 as often. */
     retryAfter: 0,
+    /** Answers in the service's place, as a proxy or the log-in page of a network does; null lets the request through. */
+    stranger: null as ((method: string) => Response | null) | null,
   }
 
   const later = (most: number) => new Promise<void>((resolve) => setTimeout(resolve, random() * most))
@@ -160,7 +162,13 @@ export const openWorld = (seed = 1) => {
     const log: string[] = []
     const control = { refused: false, refreshFails: false, refreshHelps: true, newestAtJoin: 0 }
     let channels: FakeChannel[] = []
-    let listener: ((event: string) => void) | undefined
+    let listener: ((event: string, session: unknown) => void) | undefined
+    let tokens = 0
+    const sessionOf = (person: number) => ({
+      user: { id: `account ${person}` },
+      access_token: `token ${person} ${++tokens}`,
+    })
+    let session: ReturnType<typeof sessionOf> | null = sessionOf(me)
 
     const fetch = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
       const { weather } = world
@@ -171,16 +179,23 @@ export const openWorld = (seed = 1) => {
         const url = new URL(String(input))
         const method = init.method ?? 'GET'
         await later(weather.slowness)
+        init.signal?.throwIfAborted()
         if (random() < weather.unsent) throw new TypeError('fetch failed')
-        requests.push(`${me} ${method} ${url.pathname.replace('/functions/v1/', '')}${url.search}`)
+        const strange = world.stranger?.(method)
+        if (strange) return strange
+        const caller = Number(new Headers(init.headers).get('Authorization')?.split(' ')[2])
+        requests.push(`${caller} ${method} ${url.pathname.replace('/functions/v1/', '')}${url.search}`)
         if (random() < weather.busy) {
           return world.retryAfter || random() < 0.5
             ? refusal(429, 'Too many requests', { 'Retry-After': `${world.retryAfter || 2}` })
             : refusal(503, 'The service is busy, please try again')
         }
-        if (world.expired) return refusal(401, 'The token has expired')
+        if (world.expired) {
+          await later(weather.slowness)
+          return refusal(401, 'The token has expired')
+        }
         const body = init.body ? JSON.parse(String(init.body)) : {}
-        const response = answer(me, method, url, body)
+        const response = answer(caller, method, url, body)
         const text = await response.text()
         await later(weather.slowness)
         if (random() < weather.unanswered) throw new TypeError('terminated')
@@ -191,7 +206,7 @@ export const openWorld = (seed = 1) => {
       return await Promise.race([working, aborted])
     }
     const real = createClient('http://service', 'sb_publishable_test', {
-      accessToken: () => Promise.resolve('token'),
+      accessToken: () => Promise.resolve(session?.access_token ?? null),
       global: { fetch },
       realtime: { transport: ws as never },
     })
@@ -235,17 +250,27 @@ export const openWorld = (seed = 1) => {
       },
       /** The server ends the channels, as it does when a token expires; supabase-js leaves them ended. */
       end: () => channels.forEach(end),
-      signOut: () => listener?.('SIGNED_OUT'),
+      signOut: () => {
+        session = null
+        listener?.('SIGNED_OUT', null)
+      },
+      /** Somebody signs in on this client, or the same one again; another tab that does leaves the event for later. */
+      signIn: (person: number, elsewhere = false) => {
+        session = sessionOf(person)
+        if (!elsewhere) listener?.('SIGNED_IN', session)
+      },
       auth: {
+        getSession: () => Promise.resolve({ data: { session }, error: null }),
         refreshSession: async () => {
           log.push('refreshSession')
           await later(world.weather.slowness)
           if (control.refreshFails) return { error: new Error('Invalid Refresh Token') }
           world.expired &&= !control.refreshHelps
           world.refreshedAt = Date.now()
+          session &&= { ...session, access_token: `${session.access_token} again` }
           return { error: null }
         },
-        onAuthStateChange: (hear: (event: string) => void) => {
+        onAuthStateChange: (hear: (event: string, session: unknown) => void) => {
           listener = hear
           return { data: { subscription: { unsubscribe: () => listener = undefined } } }
         },

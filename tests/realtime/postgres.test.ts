@@ -31,7 +31,13 @@ describe.skipIf(!url)('on a Postgres server', () => {
       const conversation = await converse(ana, ben)
       const say = (content: string) => ana.call('POST', `/conversations/${conversation}/messages`, { content })
       const clientOf = ({ base }: { base: string }) => connect(ben.token, { origin: new URL(base).origin })
-      return { topic: `user:${ben.id}`, say, clientOf, client: await clientOf(stack) }
+      return {
+        topic: `user:${ben.id}`,
+        room: `conversation:${conversation}`,
+        say,
+        clientOf,
+        client: await clientOf(stack),
+      }
     }
 
     test('a message is sent at once while Realtime changes its tables, and the next is heard again', async () => {
@@ -76,11 +82,11 @@ describe.skipIf(!url)('on a Postgres server', () => {
 
     // A start once emptied local_realtime.followed, which left those deaf who had joined the first.
     test('a second stack on the same database leaves the first its hearing, and hears itself', async () => {
-      const { topic, say, clientOf, client } = await pair()
+      const { topic, room, say, clientOf, client } = await pair()
       const listenOn = async (client: SupabaseClient) => {
         const { heard } = await listen(client, topic)
         const rows: unknown[] = []
-        const channel = client.channel('rows')
+        const channel = client.channel(room, { config: { private: true } })
           .on(
             'postgres_changes',
             { event: 'INSERT', schema: 'public', table: 'messages' },

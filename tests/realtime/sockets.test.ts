@@ -71,9 +71,8 @@ test('joining a topic again ends the first time there', async () => {
 })
 
 test('one connection has a hundred channels and no more', async () => {
-  const { heard, say } = await open()
-  const follow = { config: { postgres_changes: [{ event: '*', schema: 'public', table: 'messages' }] } }
-  for (let n = 0; n < 101; n++) say(`${n}`, `${n}`, `realtime:${n}`, 'phx_join', follow)
+  const { heard, join } = await open(stack.origin, stack.secretKey)
+  for (let n = 0; n < 101; n++) join(`${n}`, undefined, `${n}`)
   const replies = () => heard.filter(([, , , event]) => event === 'phx_reply').map(([, , , , payload]) => payload)
   await eventually(() => replies().length >= 101)
   expect(replies().filter((reply) => (reply as { status: string }).status === 'ok')).toHaveLength(100)

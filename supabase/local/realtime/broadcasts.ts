@@ -1,6 +1,7 @@
 import type { Database } from '../database.ts'
 import type { Hub } from './hub.ts'
 import type { Announcement } from './protocol.ts'
+import { expectAll, openQueue } from './queue.ts'
 import { settled } from './settled.ts'
 
 /** What the database broadcasts, on its way to whoever is on the topic. */
@@ -28,7 +29,6 @@ const columns =
 
 /** `lost` is told when something cannot be read, and so cannot be delivered. */
 export const openBroadcasts = (database: Database, hub: Hub, lost: () => void): Broadcasts => {
-  let noticed: string[] = []
   let attending: Promise<void> | null = null
 
   const begin = async (): Promise<void> => {
@@ -42,34 +42,22 @@ export const openBroadcasts = (database: Database, hub: Hub, lost: () => void): 
   const rest = (): void => {
     attending = null
   }
-  let atWork = false
 
   const deliver = async (ids: string[]): Promise<void> => {
     const rows = await database.query(
-      `select ${columns} from realtime.messages where id = any (($1::text)::uuid[]) and private`,
+      `select ${columns}, private from realtime.messages where id = any (($1::text)::uuid[])`,
       [`{${ids.join()}}`],
     )
+    expectAll(ids, rows.length)
     const found = new Map(rows.map((row) => [row.id, row]))
     // In the order of the notifications, which is that of the commits.
     for (const id of ids) {
       const row = found.get(id)
-      if (row) hub.announce(String(row.topic), announcementOf(row), (channel) => !channel.replayed.has(id))
+      if (row?.private) hub.announce(String(row.topic), announcementOf(row), (channel) => !channel.replayed.has(id))
     }
   }
 
-  const work = async (): Promise<void> => {
-    if (atWork) return
-    atWork = true
-    try {
-      while (noticed.length > 0) await deliver(noticed.splice(0, batch))
-    } catch (error) {
-      console.error(JSON.stringify({ realtime: 'Broadcasts could not be read', message: `${error}` }))
-      noticed = []
-      lost()
-    } finally {
-      atWork = false
-    }
-  }
+  const queue = openQueue('Broadcasts', batch, deliver, lost)
 
   return {
     attend: () =>
@@ -82,8 +70,7 @@ export const openBroadcasts = (database: Database, hub: Hub, lost: () => void): 
       if (hub.isEmpty()) return
       // A topic of 500 characters may have been cut, so it is read to be sure.
       if (topic.length < 500 && hub.on(topic).size === 0) return
-      noticed.push(id)
-      void work()
+      queue.add(id)
     },
     replay: async (topic, since, limit) => {
       const rows = await database.query(

@@ -2,6 +2,7 @@ import type { Database } from '../database.ts'
 import type { Channel } from './channel.ts'
 import { readFilter, type Term } from './filters.ts'
 import type { Identity } from './identity.ts'
+import { expectAll, openQueue } from './queue.ts'
 import { settled } from './settled.ts'
 
 /** What a client asks to follow: `{event, schema, table, filter}`, in its own words. */
@@ -75,9 +76,6 @@ let count = 0
 /** `lost` is told when something cannot be read, and so cannot be delivered. */
 export const openChanges = (database: Database, lost: () => void): Changes => {
   const followed = new Set<Following>()
-  let noticed: string[] = []
-  let atWork = false
-
   const followersOf = ({ table_schema, table_name }: Change): Following[] =>
     [...followed].filter(({ wanted, tables }) => wanted.schema === table_schema && tables.has(table_name))
 
@@ -105,6 +103,7 @@ export const openChanges = (database: Database, lost: () => void): Changes => {
 
   const deliver = async (ids: string[]): Promise<void> => {
     const found = await read(ids)
+    expectAll(ids, found.length)
     for (const changes of Map.groupBy(found, (one) => `${one.table_schema}.${one.table_name}`).values()) {
       const { table_name } = changes[0]!
       const followers = followersOf(changes[0]!)
@@ -123,23 +122,9 @@ export const openChanges = (database: Database, lost: () => void): Changes => {
         }
       }
     }
-    // Other servers on this database have had time to read them, too.
-    await database.query(`delete from local_realtime.changes where changed_at < now() - interval '1 minute'`, [])
   }
 
-  const work = async (): Promise<void> => {
-    if (atWork) return
-    atWork = true
-    try {
-      while (noticed.length > 0) await deliver(noticed.splice(0, batch))
-    } catch (error) {
-      console.error(JSON.stringify({ realtime: 'Changes could not be read', message: `${error}` }))
-      noticed = []
-      lost()
-    } finally {
-      atWork = false
-    }
-  }
+  const queue = openQueue('Changes', batch, deliver, lost)
 
   return {
     prepare: (channel, wanted) =>
@@ -152,9 +137,10 @@ export const openChanges = (database: Database, lost: () => void): Changes => {
       })),
     follow: async (followings) => {
       let refused: string | null = null
+      // All of them before anything is waited for, so that whoever leaves meanwhile takes all of them along.
+      for (const following of followings) followed.add(following)
       for (const following of followings) {
         const { wanted: { schema, table }, filter } = following
-        followed.add(following)
         const [row] = filter === null ? [] : await database.query(
           'select local_realtime.follow(($1::text)::jsonb) as tables',
           [JSON.stringify({ schema, table, filter })],
@@ -173,8 +159,7 @@ export const openChanges = (database: Database, lost: () => void): Changes => {
       }
     },
     notice: (id) => {
-      noticed.push(id)
-      void work()
+      if (followed.size > 0) queue.add(id)
     },
   }
 }

@@ -4,7 +4,7 @@ import type { Hub } from './hub.ts'
 import { expired, type Identity, isPersonal, Refusal } from './identity.ts'
 import type { Presence } from './presence.ts'
 import { type Announcement, type Frame, isRecord, type Version } from './protocol.ts'
-import { noRights, type Rights } from './rights.ts'
+import type { Rights } from './rights.ts'
 
 /** What channels need of the rest of Realtime. */
 export interface Services {
@@ -32,7 +32,6 @@ export interface Channel {
   name: string
   topic: string
   joinRef: string | null
-  isPrivate: boolean
   identity: Identity
   rights: Rights
   /** Whether it is told who is there. */
@@ -58,20 +57,17 @@ export const openChannel = async (services: Services, connection: Connection, fr
   if (topic === frame.topic) throw new Refusal('unmatched topic')
   if (topic === '') throw new Refusal('TopicNameRequired: You must provide a topic name')
   const { config, access_token, user_token } = frame.payload
-  const { broadcast, presence, postgres_changes, private: asksPrivacy } = record(config)
-  const { ack, self, replay } = record(broadcast)
+  const { broadcast, presence, private: asksPrivacy } = record(config)
+  const { ack, self } = record(broadcast)
   const { enabled, key } = record(presence)
 
-  const isPrivate = isOn(asksPrivacy)
-  const follows = Array.isArray(postgres_changes) && postgres_changes.some((wanted) => wanted !== null)
-  // Only private topics have policies. A public channel is there to follow rows, which have policies of their own.
-  if (!isPrivate && !follows) throw new Refusal('PrivateOnly: This project only allows private channels')
-  if (replay && !isPrivate) throw new Refusal('UnableToReplayMessages: Replay is not allowed for public channels')
+  // As on the platform with "Allow public access" off, whatever else is asked for.
+  if (!isOn(asksPrivacy)) throw new Refusal('PrivateOnly: This project only allows private channels')
 
   const token = [user_token, access_token].find(isPersonal)
   const identity = token ? await services.identify(token) : connection.identity
-  const rights = isPrivate ? await services.rights(topic, identity) : noRights
-  if (isPrivate && rights.hears.length === 0) {
+  const rights = await services.rights(topic, identity)
+  if (rights.hears.length === 0) {
     throw new Refusal(`Unauthorized: You do not have permissions to read from this Channel topic: ${topic}`)
   }
   return {
@@ -79,7 +75,6 @@ export const openChannel = async (services: Services, connection: Connection, fr
     name: frame.topic,
     topic,
     joinRef: frame.joinRef,
-    isPrivate,
     identity,
     rights,
     isPresent: isOn(enabled) && rights.hears.includes('presence'),
@@ -128,7 +123,7 @@ export const watchExpiry = (channel: Channel, end: (message: string) => void): v
 
 /** Passes a client's broadcast on to the others on its topic; whether it may. */
 export const speak = ({ hub }: Services, channel: Channel, announcement: Announcement): boolean => {
-  if (!channel.isPrivate || !channel.rights.speaks.includes('broadcast')) return false
+  if (!channel.rights.speaks.includes('broadcast')) return false
   hub.announce(channel.topic, announcement, (other) => other !== channel || channel.hearsItself)
   return true
 }

@@ -57,16 +57,14 @@ export const openChannels = (services: Services, connection: Connection, overrun
     }
     if (!connection.isOpen()) return
     channels.set(channel.name, channel)
-    if (channel.isPrivate) {
-      hub.add(channel)
-      try {
-        await broadcasts.attend()
-      } catch (error) {
-        part(channel)
-        throw error
-      }
-      if (channels.get(channel.name) !== channel) return
+    hub.add(channel)
+    try {
+      await broadcasts.attend()
+    } catch (error) {
+      part(channel)
+      throw error
     }
+    if (channels.get(channel.name) !== channel) return
     watchExpiry(channel, (message) => end(channel, message))
 
     const followings = changes.prepare(channel, wantedOf(frame))
@@ -79,7 +77,8 @@ export const openChannels = (services: Services, connection: Connection, overrun
     }
     if (channel.isPresent) channel.push('presence_state', presence.state(channel.topic))
     if (wantsReplicationReady(frame)) tellSystem(channel, 'system', 'ok', 'Replication connection established')
-    if (followings.length === 0) return
+    // Whoever does not read what they are sent may have been hung up on by now.
+    if (followings.length === 0 || channels.get(channel.name) !== channel) return
     const refused = await changes.follow(followings)
     if (refused === null) tellSystem(channel, 'postgres_changes', 'ok', 'Subscribed to PostgreSQL')
     else tellSystem(channel, 'postgres_changes', 'error', refused)
@@ -112,7 +111,6 @@ export const openChannels = (services: Services, connection: Connection, overrun
       )
     }
     watchExpiry(channel, (message) => end(channel, message))
-    if (!channel.isPrivate) return
     const before = channel.rights
     channel.rights = await services.rights(channel.topic, channel.identity)
     if (before.hears.some((way) => !channel.rights.hears.includes(way))) {
@@ -141,7 +139,7 @@ export const openChannels = (services: Services, connection: Connection, overrun
         if (speak(services, channel, announcement as Announcement) && channel.wantsReceipts) reply(frame, 'ok')
         return
       case 'presence':
-        if (!channel.isPrivate || !channel.rights.speaks.includes('presence')) return reply(frame, 'error')
+        if (!channel.rights.speaks.includes('presence')) return reply(frame, 'error')
         if (event === 'track') presence.track(channel, isRecord(payload) ? payload : {})
         else if (event === 'untrack') presence.untrack(channel)
         return reply(frame, 'ok')

@@ -29,7 +29,7 @@ create or replace trigger local_realtime_announce
   when (new.extension = 'broadcast' and new.event is not null)
   execute function local_realtime.announce();
 
--- Rows as they change, kept for a minute: each server on this database delivers them to its own followers.
+-- Rows as they change, kept until every server on this database has had time to deliver them.
 create table if not exists local_realtime.changes (
   id bigint generated always as identity primary key,
   table_schema text not null,
@@ -37,7 +37,7 @@ create table if not exists local_realtime.changes (
   verb text not null,
   record jsonb,
   old_record jsonb,
-  changed_at timestamptz not null default now()
+  changed_at timestamptz not null
 );
 
 create or replace function local_realtime.capture()
@@ -48,10 +48,12 @@ declare
   change bigint;
 begin
   if exists (select from local_realtime.followed where table_schema = tg_table_schema and table_name = tg_table_name) then
-    insert into local_realtime.changes (table_schema, table_name, verb, record, old_record)
+    insert into local_realtime.changes (table_schema, table_name, verb, record, old_record, changed_at)
     values (
       tg_table_schema, tg_table_name, tg_op,
-      case when tg_op <> 'DELETE' then to_jsonb(new) end, case when tg_op <> 'INSERT' then to_jsonb(old) end
+      case when tg_op <> 'DELETE' then to_jsonb(new) end, case when tg_op <> 'INSERT' then to_jsonb(old) end,
+      -- Not now(), which is when the transaction began.
+      clock_timestamp()
     )
     returning id into change;
     perform pg_notify('local_realtime', 'change ' || change);

@@ -9,7 +9,7 @@ export interface Rights {
   speaks: Way[]
 }
 
-export const noRights: Rights = { hears: [], speaks: [] }
+const noRights: Rights = { hears: [], speaks: [] }
 
 /** Asks the policies as Realtime does: with rows that nobody else sees (local_realtime.rights). A policy that fails says no. */
 export const rightsFrom = (database: Database) => async (topic: string, { claims }: Identity): Promise<Rights> => {

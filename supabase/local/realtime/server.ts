@@ -18,12 +18,13 @@ export interface Realtime {
   close: () => void
 }
 
-const hour = 3_600_000
+const tenMinutes = 600_000
 
-// Broadcasts are kept as long as the platform keeps them, for those who ask to have them replayed; rows until every server has read them.
+// Broadcasts are kept as long as the platform keeps them, for those who ask to have them replayed. Rows are kept long enough for every server
+// to have read them; where a transaction takes longer to commit, whoever looks for its rows in vain tells of a loss.
 const prune = `
   delete from realtime.messages where inserted_at < localtimestamp - interval '72 hours';
-  delete from local_realtime.changes where changed_at < now() - interval '1 minute';
+  delete from local_realtime.changes where changed_at < now() - interval '1 hour';
 `
 
 export const openRealtime = async (database: Database, keys: Keys): Promise<Realtime> => {
@@ -63,11 +64,12 @@ export const openRealtime = async (database: Database, keys: Keys): Promise<Real
       await database.run(prune)
       // PGlite has nobody who does it by themselves, and every check of rights leaves rows behind that were undone.
       await database.run('vacuum realtime.messages')
+      await database.run('vacuum local_realtime.changes')
     } catch (error) {
       console.error(JSON.stringify({ realtime: 'What is out of date could not be removed', message: `${error}` }))
     }
   }
-  const schedule = setInterval(tidy, hour)
+  const schedule = setInterval(tidy, tenMinutes)
   void tidy()
 
   const routes = new Hono()
