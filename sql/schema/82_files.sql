@@ -87,13 +87,13 @@ grant execute on function api.list_avatars() to edge_functions;
 
 create function private.is_stored(attachment jsonb)
 returns boolean
-language sql stable security definer set search_path = ''
+language sql stable security invoker set search_path = ''
 as $$
   select attachment ->> 'url' !~* '^https://' and to_regclass('storage.migrations') is not null
 $$;
 comment on function private.is_stored(jsonb) is
   'Whether an attachment has to be a file in Storage: an address on the web is what it is, and where Storage never ran, as on one machine,
-nothing can have been put there. Definer, because not everybody who inserts sees the schema of Storage.';
+nothing can have been put there.';
 
 create function private.check_attachment()
 returns trigger
@@ -134,7 +134,7 @@ create trigger check_attachment
 
 create function private.require_true_type(attachment jsonb, is_true boolean)
 returns void
-language plpgsql stable security definer set search_path = ''
+language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   if attachment is null or is_true or not private.is_stored(attachment) then
@@ -148,4 +148,4 @@ end
 $$;
 comment on function private.require_true_type(jsonb, boolean) is
   'Refuses a stored file whose first bytes are not what its type promises, as the door says who looked at them, or that it could not look at
-(null). Files are never changed in their place, so what it saw is what is sent. Definer, as is_stored.';
+(null). Files are never changed in their place, so what it saw is what is sent.';

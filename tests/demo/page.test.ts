@@ -86,6 +86,7 @@ describe.skipIf(!hasBrowser)('the page in a browser', () => {
     await say(ines, 'Good morning, <b>Levon</b>!')
     await ines.locator('.message:not(.outgoing)', { hasText: 'Good morning, <b>Levon</b>!' }).waitFor()
     await ines.locator('.said', { hasText: 'You: Good morning, <b>Levon</b>!' }).waitFor({ state: 'attached' })
+    expect(await ines.locator('.message').count()).toBe(1)
   })
 
   test('the keyboard alone leads from the log-in to a message and back', async () => {

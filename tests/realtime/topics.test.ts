@@ -51,7 +51,13 @@ test.each([
   expect((await remove(ana)).status).toBeLessThan(300)
   const topic = `conversation:${conversation}`
   expect(await listen(await connect(ana.token), topic)).toMatchObject(refusal(topic))
-  await say(ben, conversation, 'Are you there?')
+  // Of all that can happen in a conversation, this can also with somebody who is gone.
+  await asAdmin('POST', 'reservations', {
+    conversation_id: conversation,
+    title: 'Harbour walk',
+    price: 9,
+    date: '2027-01-01',
+  })
   await eventually(() => partner.heard.length > 0)
   await aWhile()
   expect(partner.heard).toHaveLength(1)

@@ -163,10 +163,7 @@ select is_empty(
     where prosecdef
       and prorettype <> 'trigger'::regtype
       and not exists (select from aclexplode(proacl) where grantee <> proowner)
-      and name not in (
-        'private.bearing_terms', 'private.erase_person', 'private.expand_word', 'private.find_profiles', 'private.holders_of',
-        'private.keyword_scores', 'private.nearest_profiles', 'private.refresh_search_entry', 'private.terms_of'
-      )
+      and name not in ('private.erase_person', 'private.refresh_search_entry')
   $$,
   'but for these, a function that nobody is granted needs no rights of its owner, who alone calls it'
 );
