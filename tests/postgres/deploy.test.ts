@@ -144,7 +144,7 @@ const boot = async (name: string): Promise<{ base: string; stop: () => void }> =
 const asked: Record<string, [path: string, request: RequestInit, status: number]> = {
   auth: ['/login', { method: 'POST', body: '{}' }, 400],
   conversations: ['', {}, 401],
-  embed: ['', { method: 'POST' }, 403],
+  embed: ['', { method: 'POST' }, 401],
   health: ['', {}, 200],
   users: ['/search?q=chess', {}, 200],
 }

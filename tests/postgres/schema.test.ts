@@ -63,9 +63,7 @@ describe('sql/schema and supabase/migrations', () => {
 // What is found and stays, with the reason. One that is no longer found has to go.
 const inlined = 'a search_path of its own would keep the planner from inlining it'
 const tolerated = {
-  lint: {
-    'private.claim_embeddings: unused parameter "wanted"': 'doors that were deployed before a migration call it so',
-  } as Record<string, string>,
+  lint: {} as Record<string, string>,
   advisors: {
     'function_search_path_mutable private.hit_body': inlined,
     'function_search_path_mutable private.hybrid_score': inlined,
