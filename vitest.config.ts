@@ -8,7 +8,7 @@ const hasServer = Boolean(process.env.PLATFORM_URL)
 const onServer = ['tests/postgres/**', 'tests/crash/postgres.test.ts', 'tests/attack/mutants.test.ts']
 const onPglite = [
   'tests/demo/**',
-  'tests/local/{gate,lifecycle,readme}.test.ts',
+  'tests/local/{auth_refuses,gate,lifecycle,provider_throws,readme}.test.ts',
   'tests/clients/!(live).test.ts',
   'tests/fuzz/planted.test.ts',
   // The long run (npm run test:crash) takes both.
@@ -25,6 +25,6 @@ export default defineConfig({
     expect: { requireAssertions: true },
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    maxWorkers: 3,
+    maxWorkers: 4,
   },
 })

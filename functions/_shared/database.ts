@@ -67,6 +67,7 @@ const connect = (): Query => {
     onnotice: () => {},
   })
   if (!logsInAsDoors) void warnOfOtherRole(sql)
+  let answered = 0
   // Behind a pooler that gives each transaction another connection and keeps no prepared statements, `?prepare=false` in the URL turns
   // them off; a query is then two round trips.
   const run: Query = async (text, values) => {
@@ -74,10 +75,19 @@ const connect = (): Query => {
     const { promise: late, reject } = Promise.withResolvers<never>()
     // A log-in of the doors' own brings their time limit along. Another's does not, and poolers refuse who asks for one.
     const ending = logsInAsDoors ? undefined : setTimeout(() => cancel(asked), othersTimeLimit)
-    const giveUp = setTimeout(() => reject(new NoAnswer('The database did not answer in time')), timeLimit)
+    const giveUp = setTimeout(() => {
+      reject(new NoAnswer('The database did not answer in time'))
+      // What was told that it failed is not to be done after all, if it has not begun.
+      cancel(asked)
+    }, timeLimit)
+    const begun = performance.now()
     try {
-      return await Promise.race([asked, late])
+      const rows = await Promise.race([asked, late])
+      answered = performance.now()
+      return rows
     } catch (error) {
+      // Where others were answered meanwhile, this one only waited for its turn, and nothing is wrong with the connections.
+      if (error instanceof NoAnswer && answered > begun) throw error
       // postgres.js 3.4.9 may take a connection that was cut for one in use, and what is asked on it then is never sent and never fails
       // (porsager/postgres#1208). So where one is cut, all are let go and new ones opened. Whatever else is under way keeps its own time.
       if (isCut(error)) {

@@ -6,6 +6,8 @@ import { type Rate, type RateName, rateNames, rateOf } from './rates.ts'
 // Read as the function starts, so that a bad setting shows there and then.
 const rates = new Map(rateNames.map((name) => [name, rateOf(name, Deno.env.get(name))]))
 
+const silences = new Set(['NO_ANSWER', 'CONNECT_TIMEOUT'])
+
 type Take = (secondsEach: number, burst: number) => Promise<string>
 
 const pass = async (name: RateName, take: Take, orElse: () => void): Promise<void> => {
@@ -13,6 +15,8 @@ const pass = async (name: RateName, take: Take, orElse: () => void): Promise<voi
   if (!rate) return
   const wait = await take(rate.seconds / rate.count, rate.burst).then(Number).catch(({ name: kind, code }) => {
     log('warn', 'A limit was not counted', { limit: name, kind, code })
+    // Nor would the verb be answered, for which nobody should have to wait as long again.
+    if (silences.has(code)) refuse(503, 'The service is busy, please try again')
     orElse()
     return 0
   })

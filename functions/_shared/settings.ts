@@ -18,7 +18,7 @@ const count = (name: string, otherwise: number): number => {
 export const settings = {
   /** Origin of the project, without a slash at its end. */
   get url() {
-    return read('SUPABASE_PUBLIC_URL') ?? read('SUPABASE_URL') ?? 'http://127.0.0.1:54321'
+    return read('PUBLIC_URL') ?? read('SUPABASE_URL') ?? 'http://127.0.0.1:54321'
   },
   /** Where Auth and Storage answer from inside the platform. */
   get platformUrl() {

@@ -134,7 +134,11 @@ users.patch(
   thenEmbed,
   input({ json: shape.profileChanges }),
   async (c) => {
-    await takeTurn('RATE_LIMIT_PROFILE', c.var.claims.sub)
+    const { is_searchable, ...others } = c.var.json
+    // Nobody is ever told to wait before they may hide.
+    if (is_searchable !== false || Object.keys(others).length > 0) {
+      await takeTurn('RATE_LIMIT_PROFILE', c.var.claims.sub)
+    }
     return answer(c, await c.var.db`update_profile(${c.var.json})`)
   },
 )
@@ -158,7 +162,6 @@ users.patch(
   thenEmbed,
   input({ json: shape.visibility }),
   async (c) => {
-    // Nobody is ever told to wait before they may hide.
     if (c.var.json.is_searchable) await takeTurn('RATE_LIMIT_PROFILE', c.var.claims.sub)
     return answer(c, await c.var.db`set_searchable(${c.var.json.is_searchable})`)
   },

@@ -188,7 +188,10 @@ begin
     sent.read := false;
     select coalesce(min(sender_name), my_name) into my_name from private.receipts where message_id = sent.id;
   else
-    perform private.require_true_type(sent.attachment, (draft ->> 'type_is_true')::boolean);
+    -- Doors of the release before do not look, and do not say so either.
+    if draft ? 'type_is_true' then
+      perform private.require_true_type(sent.attachment, (draft ->> 'type_is_true')::boolean);
+    end if;
     if key is not null then
       insert into private.receipts (message_id, sender_name) values (sent.id, my_name);
     end if;

@@ -179,7 +179,7 @@ end
 $$;
 comment on function private.keyword_bounds(bigint[], private.search_term[], integer, integer[]) is
   'Between what the keyword scores of entries lie, by which words they hold in which attributes, at a third of what the scores themselves
-take. Arguments and `named` as in keyword_scores.';
+take. Arguments and `named` as in keyword_scores, with its weights.';
 
 create function private.keyword_scores(
   ids bigint[],

@@ -128,10 +128,18 @@ begin
   insert into private.search_models (name, nothing_alike, much_alike, near_enough)
   values (wanted, 0.1, 0.6, 0.3)
   on conflict do nothing;
+  -- Past what is queued for it already, or each process that starts would hold the whole queue for a moment.
   insert into private.embedding_queue as job (kind, id, model)
-  select 'profile', profile_id, wanted from private.search_entries where model is distinct from wanted
-  union all
-  select 'context', user_id, wanted from private.search_contexts where model is distinct from wanted
+  select kind, id, wanted
+  from (
+    select 'profile' as kind, profile_id as id from private.search_entries where model is distinct from wanted
+    union all
+    select 'context', user_id from private.search_contexts where model is distinct from wanted
+  ) as lacking
+  where not exists (
+    select from private.embedding_queue as queued
+    where queued.kind = lacking.kind and queued.id = lacking.id and queued.model = wanted
+  )
   on conflict (kind, id) do update set attempts = 0, due_at = now(), last_error = null, model = wanted
   where job.model is distinct from wanted;
 end

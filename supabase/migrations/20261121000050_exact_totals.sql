@@ -362,7 +362,7 @@ end
 $$;
 comment on function private.keyword_bounds(bigint[], private.search_term[], integer, integer[]) is
   'Between what the keyword scores of entries lie, by which words they hold in which attributes, at a third of what the scores themselves
-take. Arguments and `named` as in keyword_scores.';
+take. Arguments and `named` as in keyword_scores, with its weights.';
 
 create or replace function private.keyword_scores(
   ids bigint[],
@@ -869,6 +869,6 @@ begin
 end
 $$;
 comment on function private.find_profiles(text, extensions.halfvec, text, double precision, jsonb, bigint, integer, bigint, boolean) is
-  'The search: profiles that hold the words of a query or are near it in meaning, filtered, best first, with their exact number up to
-1,000. Of everybody whom either leg found it reckons both parts of the score, that of the words as closely as the page needs.';
+  'The search: profiles that hold the words of a query or are near it in meaning, filtered, best first, with their number up to 1,000,
+which beyond 2,000 profiles is as exact as a walk along the index of vectors. Of everybody whom either leg found it reckons both parts of the score, that of the words as closely as the page needs.';
 
