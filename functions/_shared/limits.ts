@@ -6,7 +6,7 @@ import { type Rate, type RateName, rateNames, rateOf } from './rates.ts'
 // Read as the function starts, so that a bad setting shows there and then.
 const rates = new Map(rateNames.map((name) => [name, rateOf(name, Deno.env.get(name))]))
 
-const silences = new Set(['NO_ANSWER', 'CONNECT_TIMEOUT'])
+const silences = new Set(['NO_ANSWER', 'CONNECT_TIMEOUT', '57014'])
 
 type Take = (secondsEach: number, burst: number) => Promise<string>
 
