@@ -50,20 +50,26 @@ const within = async <Result>(
 const isJson = (response: Response | undefined): boolean =>
   response?.headers.get('Content-Type')?.toLowerCase().startsWith('application/json') ?? false
 
-// A proxy, or the log-in page of a network, may answer anything in the service's place: nothing of it is the service's word.
-const stranger = ({ status }: Response): Problem =>
-  new Problem(`Something else answered in the service's place, with ${status}`)
+// A timer that is set for more than 24 days goes off at once.
+const longestWait = 3_600_000
+const retryAfterOf = ({ headers }: Response): number =>
+  Math.min(longestWait, Number(headers.get('Retry-After')) * 1000 || 0)
+
+// A proxy, or the log-in page of a network, may answer anything in the service's place: nothing of it is the service's word, but whoever
+// asks for time is given it.
+const stranger = (response: Response): Problem =>
+  new Problem(`Something else answered in the service's place, with ${response.status}`, 0, retryAfterOf(response))
 
 const problemOf = async (error: unknown, response: Response | undefined): Promise<Problem> => {
   if (!response) return problemFrom(error)
   const body: unknown = isJson(response) ? await response.json().catch(() => null) : null
-  const retryAfter = Number(response.headers.get('Retry-After') ?? 0) * 1000 || 0
   const told = (body as { error?: unknown } | null)?.error
-  if (body === null && response.status < 500) return stranger(response)
+  // The service says in a sentence why it refuses; the platform's gateway has JSON of its own, as {"code": "NOT_FOUND", "message": …}.
+  if (typeof told !== 'string' && response.status < 500) return stranger(response)
   return new Problem(
     typeof told === 'string' ? told : `The service answered ${response.status}`,
     response.status,
-    retryAfter,
+    retryAfterOf(response),
     body,
   )
 }
@@ -103,7 +109,8 @@ export const openApi = ({ functions }: Client, session: OwnSession, timeout: num
           if (response.status !== status || !isJson(response) || !is(data)) throw stranger(response)
           return { body: data, more: response.headers.get('Link')?.includes('rel="next"') ?? false }
         }
-        if (response?.status !== 401 || !isJson(response) || renewed) throw await problemOf(error, response)
+        const problem = await problemOf(error, response)
+        if (problem.status !== 401 || renewed) throw problem
         await session.renew(token)
       }
     })

@@ -32,11 +32,14 @@ export interface Conversation {
   readonly id: number
   readonly view: ConversationView
   subscribe(listener: Listener): () => void
-  /** Shows it at once and sends it until it is answered; rejects only where the service refuses it, or the inbox closes before. */
+  /** Shows it at once and sends it until it is answered; rejects only where it is refused or discarded, or the inbox closes before. */
   send(draft: string | Draft): Promise<Message>
   /** Tries a refused message again. */
   retry(clientId: string): void
-  /** Forgets a refused message. */
+  /**
+   * Forgets a message that was refused or waits. What has arrived stays, though nobody was told yet; what is on its way is sent if the
+   * service takes it, and is not tried again.
+   */
   discard(clientId: string): void
   /** Adds a page of older messages, if there are any; rejects where that fails. */
   older(): Promise<void>

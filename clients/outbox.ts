@@ -27,7 +27,11 @@ export interface Outbox {
   send(conversation: number, draft: Draft, after: number): Promise<Message>
   /** Tries a refused one again, behind what is on its way. */
   retry(conversation: number, clientId: string): void
-  /** Forgets a refused one, or one that is now among the messages. */
+  /**
+   * Forgets one, whether it was refused, waits or is now among the messages; what was behind it goes on. It takes nothing back: an earlier
+   * try may have arrived with its answer lost, and then it is a message. One whose request is on its way is not called back either: it is
+   * sent if the service takes it, and else forgotten instead of tried again or shown as refused. A promise of its answer is rejected.
+   */
   drop(conversation: number, clientId: string): void
   /** Hears of changes in one conversation; while nobody does, what is answered is forgotten. */
   watch(conversation: number, listener: () => void): () => void
@@ -49,6 +53,8 @@ interface Queue {
   entries: readonly Outgoing[]
   passes: Passes
   listeners: Set<() => void>
+  /** The one whose request is on its way, and whether it was dropped since it set out. */
+  onItsWay: { client_id: string; dropped: boolean } | null
 }
 
 type Settle = { resolve: (message: Message) => void; reject: (problem: Problem) => void }
@@ -66,17 +72,30 @@ export const openOutbox = (api: Api): Outbox => {
   const change = (queue: Queue, clientId: string, now: Partial<Outgoing>) =>
     write(queue, queue.entries.map((entry) => entry.client_id === clientId ? { ...entry, ...now } : entry))
 
+  const forget = (queue: Queue, clientId: string) => {
+    const waits = queue.entries.some(({ client_id, state }) => client_id === clientId && state === 'waiting')
+    promises.get(clientId)?.reject(new Problem('Discarded'))
+    promises.delete(clientId)
+    write(queue, queue.entries.filter(({ client_id }) => client_id !== clientId))
+    // What stopped it need not stop the next one.
+    if (waits) queue.passes.hurry()
+  }
+
   const sendNext = async (conversation: number, queue: Queue, next: Outgoing, signal: AbortSignal): Promise<void> => {
     const { client_id } = next
+    const way = queue.onItsWay = { client_id, dropped: false }
     if (next.state === 'waiting') change(queue, client_id, { state: 'sending' })
     try {
       const message = await api.send(conversation, next, client_id, signal)
+      queue.onItsWay = null
       answered.add(message.id)
       change(queue, client_id, { state: 'sent', error: null, message })
       promises.get(client_id)?.resolve(message)
     } catch (thrown) {
       const error = problemFrom(thrown)
+      queue.onItsWay = null
       change(queue, client_id, { state: error.temporary ? 'waiting' : 'refused', error })
+      if (way.dropped) forget(queue, client_id)
       // The next one must not overtake it, so the queue waits with it.
       if (error.temporary) throw error
       promises.get(client_id)?.reject(error)
@@ -91,7 +110,7 @@ export const openOutbox = (api: Api): Outbox => {
     const passes = openPasses(async (signal) => {
       for (let next = underWay(); next; next = underWay()) await sendNext(conversation, queue, next, signal)
     })
-    const queue: Queue = { entries: [], passes, listeners: new Set() }
+    const queue: Queue = { entries: [], passes, listeners: new Set(), onItsWay: null }
     queues.set(conversation, queue)
     return queue
   }
@@ -133,10 +152,8 @@ export const openOutbox = (api: Api): Outbox => {
     },
     drop(conversation, clientId) {
       const queue = queueOf(conversation)
-      const left = queue.entries.filter(({ client_id, state }) =>
-        client_id !== clientId || state === 'sending' || state === 'waiting'
-      )
-      if (left.length < queue.entries.length) write(queue, left)
+      if (queue.onItsWay?.client_id === clientId) queue.onItsWay.dropped = true
+      else if (queue.entries.some(({ client_id }) => client_id === clientId)) forget(queue, clientId)
     },
     watch(conversation, listener) {
       const queue = queueOf(conversation)

@@ -66,15 +66,16 @@ export const openMessages = (conversation: Conversation, inbox: Inbox) => {
       ),
     )
   const drawOutgoing = ({ client_id, content, state }: Outgoing, error: string): HTMLElement => {
+    const discard = el('button', { type: 'button', click: () => conversation.discard(client_id) }, 'Discard')
     const foot = state === 'refused'
       ? [
         mark('refused', 'Not sent'),
         el('span', { role: 'alert' }, error),
         el('button', { type: 'button', click: () => conversation.retry(client_id) }, 'Try again'),
-        el('button', { type: 'button', click: () => conversation.discard(client_id) }, 'Discard'),
+        discard,
       ]
       : state === 'waiting'
-      ? [mark('clock', 'Waiting'), el('span', {}, `Not sent yet, tried again by itself: ${error}`)]
+      ? [mark('clock', 'Waiting'), el('span', {}, `Not sent yet, tried again by itself: ${error}`), discard]
       : state === 'sending'
       ? [mark('clock', 'Sending')]
       : [mark('sent', 'Sent')]

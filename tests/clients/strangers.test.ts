@@ -25,6 +25,11 @@ const strangers: [string, (method: string) => Response][] = [
   ['JSON of its own', json({ ok: true }, 200)],
   ['JSON of its own that says 201', json({ id: 'f3a1' }, 201)],
   ['null', json(null, 200)],
+  ['JSON that asks who is there', json({ code: 401, message: 'Invalid JWT' }, 401)],
+  ['JSON that forbids', json({ msg: 'Blocked by rule 949110' }, 403)],
+  ['JSON that forbids, with an error that is no sentence', json({ error: { code: 1020 } }, 403)],
+  ['JSON that finds nothing', json({ code: 'NOT_FOUND', message: 'Requested function was not found' }, 404)],
+  ['null that finds nothing', json(null, 404)],
 ]
 
 describe.each(strangers)('where a stranger answers %s', (_, stranger) => {
@@ -87,6 +92,33 @@ test('an answer of 200 to a send is not the service, whatever it holds', async (
   ocean.world.stranger = null
   await pass(10_000)
   expect(ocean.table).toMatchObject([{ content: 'Not lost' }])
+  inbox.close()
+})
+
+test('a stranger who asks for time is given it, within reason', async () => {
+  const ocean = openWorld()
+  const inbox = openInbox(ocean.asClient(ocean.openClient(1)), { poll: [1e8, 1e9] })
+  const chat = inbox.open(ocean.conversation)
+  await pass(1000)
+  let asked = 0
+  const busy = (seconds: string) => (method: string) =>
+    method === 'POST' && ++asked
+      ? new Response('<h1>Slowly</h1>', { status: 429, headers: { 'Retry-After': seconds } })
+      : null
+  ocean.world.stranger = busy('120')
+  chat.send('Patience')
+  await pass(119_000)
+  expect(asked).toBe(1)
+  expect(chat.view.outgoing).toMatchObject([{ state: 'waiting', error: { status: 0, retryAfter: 120_000 } }])
+  // Longer than a timer can run, which would then not wait at all.
+  ocean.world.stranger = busy('1e9')
+  await pass(62_000)
+  expect(asked).toBe(2)
+  await pass(3_500_000)
+  expect(asked).toBe(2)
+  ocean.world.stranger = null
+  await pass(2_000_000)
+  expect(ocean.table).toMatchObject([{ content: 'Patience' }])
   inbox.close()
 })
 

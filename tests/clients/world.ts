@@ -59,7 +59,7 @@ export const openWorld = (seed = 1) => {
     /** Where it is set, who is busy answers 429 with it, in seconds; else 503 as often. */
     retryAfter: 0,
     /** Answers in the service's place, as a proxy or the log-in page of a network does; null lets the request through. */
-    stranger: null as ((method: string) => Response | null) | null,
+    stranger: null as ((method: string, body: string) => Response | null) | null,
   }
 
   const later = (most: number) => new Promise<void>((resolve) => setTimeout(resolve, random() * most))
@@ -181,7 +181,7 @@ export const openWorld = (seed = 1) => {
         await later(weather.slowness)
         init.signal?.throwIfAborted()
         if (random() < weather.unsent) throw new TypeError('fetch failed')
-        const strange = world.stranger?.(method)
+        const strange = world.stranger?.(method, `${init.body ?? ''}`)
         if (strange) return strange
         const caller = Number(new Headers(init.headers).get('Authorization')?.split(' ')[2])
         requests.push(`${caller} ${method} ${url.pathname.replace('/functions/v1/', '')}${url.search}`)
