@@ -9,7 +9,8 @@ const onServer = ['tests/postgres/**', 'tests/crash/postgres.test.ts', 'tests/at
 const onPglite = [
   'tests/demo/**',
   'tests/local/{auth_refuses,gate,lifecycle,provider_throws,readme}.test.ts',
-  'tests/clients/!(live).test.ts',
+  // Those on a network that is made up.
+  'tests/clients/!(deno|live|people).test.ts',
   'tests/fuzz/planted.test.ts',
   // The long run (npm run test:crash) takes both.
   ...(process.env.CRASH_SENDS ? [] : ['tests/crash/pglite.test.ts']),

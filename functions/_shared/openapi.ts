@@ -114,7 +114,10 @@ export const openApiOf = (app: Hono, title: string) => {
     paths,
     components: {
       schemas,
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+        secretKey: { type: 'apiKey', in: 'header', name: 'apikey' },
+      },
     },
   }
   return hoist(document)

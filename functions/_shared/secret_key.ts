@@ -21,7 +21,7 @@ export const isSecretKey = async (key: string | undefined): Promise<boolean> => 
 
 /** The secret key is needed: in `apikey`, as clients of Supabase send it, or as a bearer token, as Prometheus does. */
 export const secretKeyHolder = documents(
-  { security: [{ bearer: [] }], responses: { 401: 'Not the secret key' } },
+  { security: [{ secretKey: [] }, { bearer: [] }], responses: { 401: 'Not the secret key' } },
   createMiddleware(async (c, next) => {
     if (!await isSecretKey(c.req.header('apikey')) && !await isSecretKey(bearer(c.req.header('Authorization')))) {
       refuse(401, 'The secret key is needed', { 'WWW-Authenticate': 'Bearer' })

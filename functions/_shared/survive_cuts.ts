@@ -4,7 +4,11 @@ import { isCut } from './problem.ts'
 // In a folder of its own, or, as the platform packs functions, in one of its version.
 const fromConnection = /\/postgres\/(\S+\/)?src\/connection\.js/
 
-const isStray = (error: unknown): boolean => isCut(error) || fromConnection.test(String((error as Error | null)?.stack))
+// What Postgres itself has to say of a statement comes through there as well, and is somebody's fault.
+const isAnswer = (error: unknown): boolean => /^[0-9A-Z]{5}$/.test((error as { code?: string } | null)?.code ?? '')
+
+const isStray = (error: unknown): boolean =>
+  isCut(error) || (!isAnswer(error) && fromConnection.test(String((error as Error | null)?.stack)))
 
 const tell = (error: unknown): void => {
   const { name, code } = error as Error & { code?: string }

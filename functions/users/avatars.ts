@@ -7,10 +7,11 @@ const rounds = 5
 
 /** Removes the caller's avatars. Where Storage does not, they are left behind, and the log says so: nobody is kept from leaving by a picture. */
 export const removeAvatars = async (db: Verbs, token: string): Promise<void> => {
-  for (let round = 0; round < rounds; round++) {
-    const names: string[] = JSON.parse((await db`list_avatars()`).body)
-    if (names.length === 0) return
+  const list = async (): Promise<string[]> => JSON.parse((await db`list_avatars()`).body)
+  let names = await list()
+  for (let round = 0; round < rounds && names.length > 0; round++) {
     if (!await remove('avatars', names, token)) break
+    names = await list()
   }
-  log('warn', 'Avatars were left behind')
+  if (names.length > 0) log('warn', 'Avatars were left behind')
 }

@@ -11,6 +11,12 @@ setTimeout(() => {
 })
 setTimeout(() => {
   console.log('alive')
-  void Promise.reject(new Error('anything else'))
+  // What Postgres says of a statement comes the same way.
+  void Promise.reject(
+    Object.assign(new Error('anything else'), {
+      code: '42P01',
+      stack: `PostgresError: anything else\n    at parse (${connection})`,
+    }),
+  )
 }, 100)
 setTimeout(() => console.log('still alive'), 1000)
