@@ -20,8 +20,8 @@ export default defineConfig({
   test: {
     include: ['tests/**/*.test.ts'],
     exclude: hasServer ? onPglite : onServer,
-    globalSetup: [...(hasServer ? ['tests/postgres/build.ts'] : []), 'tests/tools/stack.ts'],
     // Every file shares the one stack that the run starts; people that a test needs, it makes.
+    globalSetup: [...(hasServer ? ['tests/postgres/build.ts'] : []), 'tests/tools/stack.ts'],
     // A test that asserts nothing is one that cannot fail.
     expect: { requireAssertions: true },
     testTimeout: 60_000,

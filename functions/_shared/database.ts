@@ -1,6 +1,6 @@
 import postgres from 'postgres'
 import { log } from './log.ts'
-import { isCut, refuse } from './problem.ts'
+import { isCut, refuseBusy } from './problem.ts'
 import { settings } from './settings.ts'
 import { surviveCuts } from './survive_cuts.ts'
 import type { Claims } from './token.ts'
@@ -123,7 +123,7 @@ export const statements = { underWay: 0 }
 /** Lets in what the connections can take and so many more as may wait; the next is sent away (503), rather than all answered late. */
 const inTurn = async <Answer>(work: () => Promise<Answer>): Promise<Answer> => {
   if (statements.underWay >= settings.databasePool + settings.databaseQueue) {
-    refuse(503, 'The service is busy, please try again')
+    refuseBusy()
   }
   statements.underWay++
   try {

@@ -1,6 +1,6 @@
 import { asWorker } from './database.ts'
 import { log } from './log.ts'
-import { refuse } from './problem.ts'
+import { refuseBusy, refuseTooMany } from './problem.ts'
 import { type Rate, type RateName, rateNames, rateOf } from './rates.ts'
 
 // Read as the function starts, so that a bad setting shows there and then.
@@ -16,11 +16,11 @@ const pass = async (name: RateName, take: Take, orElse: () => void): Promise<voi
   const wait = await take(rate.seconds / rate.count, rate.burst).then(Number).catch(({ name: kind, code }) => {
     log('warn', 'A limit was not counted', { limit: name, kind, code })
     // Nor would the verb be answered, for which nobody should have to wait as long again.
-    if (silences.has(code)) refuse(503, 'The service is busy, please try again')
+    if (silences.has(code)) refuseBusy()
     orElse()
     return 0
   })
-  if (wait > 0) refuse(429, 'Too many requests, please try again later', { 'Retry-After': String(wait) })
+  if (wait > 0) refuseTooMany(wait)
 }
 
 // A statement of its own, before the verb's: what the verb then refuses has been counted all the same, and nobody waits for a count longer
@@ -44,5 +44,5 @@ export const takeTurnToSignUp = (address: string): Promise<void> =>
   pass(
     'RATE_LIMIT_SIGNUP',
     (each, burst) => asWorker`take_turn(${'RATE_LIMIT_SIGNUP'}, ${address}, ${each}, ${burst})`,
-    () => refuse(503, 'The service is busy, please try again'),
+    refuseBusy,
   )

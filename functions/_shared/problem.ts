@@ -8,6 +8,15 @@ export const refuse = (status: ContentfulStatusCode, message: string, headers?: 
   throw new HTTPException(status, { message, ...(headers && { res: new Response(null, { headers }) }) })
 }
 
+const busy = 'The service is busy, please try again'
+
+/** Throws 503: it is nobody's fault, and may go well the next time. */
+export const refuseBusy = (): never => refuse(503, busy)
+
+/** Throws 429, with the seconds after which to come back, where they are known. */
+export const refuseTooMany = (seconds?: number): never =>
+  refuse(429, 'Too many requests, please try again later', seconds ? { 'Retry-After': String(seconds) } : undefined)
+
 interface DatabaseError {
   code: string
   message: string
@@ -17,7 +26,8 @@ interface DatabaseError {
   constraint?: string
 }
 
-const isDatabaseError = (error: unknown): error is DatabaseError =>
+/** Whether Postgres answered with an error. Some codes of sockets look alike: ask isCut first. */
+export const isDatabaseError = (error: unknown): error is DatabaseError =>
   error instanceof Error && /^[0-9A-Z]{5}$/.test((error as Partial<DatabaseError>).code ?? '')
 
 interface Problem {
@@ -28,7 +38,7 @@ interface Problem {
 
 const unavailable: Problem = {
   status: 503,
-  body: { error: 'The service is busy, please try again' },
+  body: { error: busy },
   headers: { 'Retry-After': '1' },
 }
 
@@ -99,7 +109,7 @@ const problemOf = (error: unknown): Problem => {
 }
 
 /** What a log may keep of an error: where it came from, and its words without what they quote, which can be anybody's. */
-const traces = (error: unknown): Record<string, unknown> => {
+export const traces = (error: unknown): Record<string, unknown> => {
   const { name, code, message, stack, routine, table_name } = error as Error & DatabaseError & Record<string, unknown>
   const frames = stack?.split('\n').filter((line) => /^\s+at /.test(line)).map((line) => line.trim())
   const cause = String(message).replaceAll(/(["'`(]).*?(["'`)]|$)/gs, '$1…$2')

@@ -1,14 +1,12 @@
 import { log } from './log.ts'
-import { isCut } from './problem.ts'
+import { isCut, isDatabaseError } from './problem.ts'
 
 // In a folder of its own, or, as the platform packs functions, in one of its version.
 const fromConnection = /\/postgres\/(\S+\/)?src\/connection\.js/
 
 // What Postgres itself has to say of a statement comes through there as well, and is somebody's fault.
-const isAnswer = (error: unknown): boolean => /^[0-9A-Z]{5}$/.test((error as { code?: string } | null)?.code ?? '')
-
 const isStray = (error: unknown): boolean =>
-  isCut(error) || (!isAnswer(error) && fromConnection.test(String((error as Error | null)?.stack)))
+  isCut(error) || (!isDatabaseError(error) && fromConnection.test(String((error as Error | null)?.stack)))
 
 const tell = (error: unknown): void => {
   const { name, code } = error as Error & { code?: string }

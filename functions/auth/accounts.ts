@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { actAs } from '../_shared/database.ts'
 import type { Database } from '../_shared/database.types.ts'
 import { text } from '../_shared/input.ts'
-import { refuse } from '../_shared/problem.ts'
+import { refuse, refuseBusy, refuseTooMany } from '../_shared/problem.ts'
 import { reach } from '../_shared/reach.ts'
 import { isSecretKey } from '../_shared/secret_key.ts'
 import { settings } from '../_shared/settings.ts'
@@ -27,10 +27,10 @@ export const refreshSession = async (refreshToken: string): Promise<Session | nu
     headers: { apikey: settings.publishableKey, 'Content-Type': 'application/json' },
     body: JSON.stringify({ refresh_token: refreshToken }),
   }).catch(() => null)
-  if (response?.ok) return await response.json().catch(() => refuse(503, 'The service is busy, please try again'))
+  if (response?.ok) return await response.json().catch(refuseBusy)
   await response?.body?.cancel()
-  if (response?.status === 429) return refuse(429, 'Too many requests, please try again later')
-  return response && response.status < 500 ? null : refuse(503, 'The service is busy, please try again')
+  if (response?.status === 429) return refuseTooMany()
+  return response && response.status < 500 ? null : refuseBusy()
 }
 
 export const accountShape = z.strictObject({
@@ -77,8 +77,8 @@ export const refusedByAuth = (error: AuthError): never => {
     case 'email_provider_disabled':
       return refuse(403, 'Signing up is switched off')
   }
-  if (error.status === 429) return refuse(429, 'Too many requests, please try again later')
-  if (error.name === 'AuthRetryableFetchError') return refuse(503, 'The service is busy, please try again')
+  if (error.status === 429) return refuseTooMany()
+  if (error.name === 'AuthRetryableFetchError') return refuseBusy()
   throw error
 }
 

@@ -5,6 +5,8 @@ import { bodyLimit } from 'hono/body-limit'
 import { cors } from 'hono/cors'
 import { serveStatic } from 'hono/deno'
 import { door } from '../../functions/_shared/door.ts'
+import { log } from '../../functions/_shared/log.ts'
+import { traces } from '../../functions/_shared/problem.ts'
 import type { Database } from './database.ts'
 import { demo } from './demo.ts'
 import type { Realtime } from './realtime/server.ts'
@@ -70,7 +72,7 @@ export const openGateway = (
 
   const gateway = new Hono<{ Bindings: { peerAddress: string } }>()
   gateway.onError((error, c) => {
-    console.error(JSON.stringify({ path: c.req.path, name: error.name, message: error.message }))
+    log('error', 'What nobody foresaw', traces(error))
     return c.json({ error: 'Internal server error' }, 500)
   })
   // The Fetch standard has no TRACE, so no request of it can be handed on.

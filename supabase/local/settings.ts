@@ -90,16 +90,20 @@ const rates = (env: Environment): Record<RateName, string> => {
   return Object.fromEntries(rateNames.map((name) => [name, env[name] || 'off'])) as Record<RateName, string>
 }
 
-const proxies = (env: Environment): void => {
-  if (!/^[1-9]?$/.test(env.TRUSTED_PROXIES ?? '')) {
-    throw new CannotStart(`TRUSTED_PROXIES is "${env.TRUSTED_PROXIES}", and must be a number from 1 to 9`)
+/** What the functions read by themselves. */
+const number = (env: Environment, name: string, most: number): void => {
+  const value = env[name]
+  if (value && !(/^[1-9]\d*$/.test(value) && Number(value) <= most)) {
+    throw new CannotStart(`${name} is "${value}", and must be a number from 1 to ${most}`)
   }
 }
 
 /** Reads the settings of `npm start`; refuses bad ones before anything else happens. */
 export const readSettings = (env: Environment): Settings => {
   oneOf(env, 'PUBLIC_USER_CREATION', ['on', 'off'])
-  proxies(env)
+  number(env, 'TRUSTED_PROXIES', 9)
+  number(env, 'DATABASE_POOL', 999_999)
+  number(env, 'DATABASE_QUEUE', 999_999)
   return {
     host: env.HOST || '127.0.0.1',
     port: port(env),

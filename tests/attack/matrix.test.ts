@@ -56,10 +56,10 @@ const ofConversation = (status: number, body?: Row['body']): Row => ({
   "another's": 404,
   unknown: 404,
 })
-/** What every route promises. One that the document names and this does not fails the first test. */
 /** The secret key's alone: whose token somebody has makes no difference. */
 const forTheSecretKey = { ...open(401), but: { deactivated: { own: 401, "another's": 401, unknown: 401 } } }
 
+/** What every route promises. One that the document names and this does not fails the first test. */
 const matrix: Record<string, Row> = {
   'POST /auth/signup': {
     ...open(201, () => ({ email: freshEmail(), password: 'correct horse', name: 'New' })),

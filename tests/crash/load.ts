@@ -95,7 +95,7 @@ const writers = 16
 const togglers = 3
 
 /**
- * Sixteen writers in ten conversations, each with one message in flight, and three people who change their profiles, until so many messages
+ * Sixteen writers in eight conversations, each with one message in flight, and three people who change their profiles, until so many messages
  * are acknowledged. `run` asks to be called once; `crashed` notes the moment of a crash.
  */
 export const openLoad = async (base: string, direct: string, sends: number) => {

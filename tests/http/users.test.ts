@@ -8,9 +8,11 @@ const numerically = (ids: number[]): number[] => ids.toSorted((a, b) => a - b)
 const unknownInterest = 999_999_999
 const cacheable = 'public, max-age=3600'
 
-/** Everything that is stored of somebody. */
-const rowsOf = async ({ id }: Person) =>
-  (await asAdmin('GET', `users?id=eq.${id}&select=*,profiles(*,profile_interests(interest_id))`)).body[0]
+/** Everything that is stored of somebody, in an order that no plan decides. */
+const rowsOf = async ({ id, profileId }: Person) => ({
+  ...(await asAdmin('GET', `users?id=eq.${id}&select=*,profiles(*)`)).body[0],
+  interests: (await asAdmin('GET', `profile_interests?profile_id=eq.${profileId}&order=interest_id`)).body,
+})
 
 const expectRefusal = ({ status, body }: Answer, expected: number, word = '') =>
   expect({ status, body }).toEqual({ status: expected, body: { error: expect.stringContaining(word) } })

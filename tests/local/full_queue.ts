@@ -1,4 +1,4 @@
-// Run by queue.test.ts: so many as its argument says ask at once, while the database keeps them waiting. Prints what they were told; then what
+// Run by full_queue.test.ts: so many as its argument says ask at once, while the database keeps them waiting. Prints what they were told; then what
 // five were told whose statements failed, and five who came after them.
 import { provideQuery } from '../../functions/_shared/database.ts'
 import users from '../../functions/users/index.ts'

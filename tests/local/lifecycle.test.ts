@@ -61,6 +61,7 @@ test.each([
     { TRUSTED_PROXIES: '-1' },
     /^TRUSTED_PROXIES is "-1", and must be a number from 1 to 9\n$/,
   ],
+  ['a queue for nobody', { DATABASE_QUEUE: '0' }, /^DATABASE_QUEUE is "0", and must be a number from 1 to 999999\n$/],
   ['a DATABASE_URL that is none', { DATABASE_URL: 'mysql://x' }, /^DATABASE_URL must look like postgresql:\/\/\S+\n$/],
   [
     'a database that is not there',

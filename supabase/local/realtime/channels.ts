@@ -1,3 +1,5 @@
+import { log } from '../../../functions/_shared/log.ts'
+import { traces } from '../../../functions/_shared/problem.ts'
 import {
   type Channel,
   type Connection,
@@ -94,7 +96,7 @@ export const openChannels = (services: Services, connection: Connection, overrun
       await admit(frame)
     } catch (error) {
       if (!(error instanceof Refusal)) {
-        console.error(JSON.stringify({ realtime: 'Joining failed', message: `${error}` }))
+        log('error', 'Joining a topic failed', traces(error))
       }
       reply(frame, 'error', { reason: error instanceof Refusal ? error.message : 'Unknown Error on Channel' })
     }
@@ -107,7 +109,7 @@ export const openChannels = (services: Services, connection: Connection, overrun
     } catch (error) {
       return end(
         channel,
-        error instanceof Refusal ? error.message.replace(/^\w+: /, '') : 'The token cannot be verified',
+        error instanceof Refusal ? error.words : 'The token cannot be verified',
       )
     }
     watchExpiry(channel, (message) => end(channel, message))
@@ -152,7 +154,7 @@ export const openChannels = (services: Services, connection: Connection, overrun
       if (++waiting > mostWaiting) return overrun()
       const turn = (queues.get(frame.topic) ?? Promise.resolve())
         .then(() => connection.isOpen() ? handle(frame) : undefined)
-        .catch((error) => console.error(JSON.stringify({ realtime: 'A frame failed', message: `${error}` })))
+        .catch((error) => log('error', 'A frame failed', traces(error)))
         .finally(() => {
           waiting--
           if (queues.get(frame.topic) === turn) queues.delete(frame.topic)

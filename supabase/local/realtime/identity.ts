@@ -3,7 +3,12 @@ import { verifyToken } from '../../../functions/_shared/token.ts'
 import type { Keys } from '../settings.ts'
 
 /** A reason that a client is told, as `Code: message`. */
-export class Refusal extends Error {}
+export class Refusal extends Error {
+  /** Without the code. */
+  get words(): string {
+    return this.message.replace(/^\w+: /, '')
+  }
+}
 
 /** Who somebody is to the database. */
 export interface Identity {

@@ -1,3 +1,6 @@
+import { log } from '../../../functions/_shared/log.ts'
+import { traces } from '../../../functions/_shared/problem.ts'
+
 export interface Queue {
   /** Word of something that has been committed, under this id. */
   add: (id: string) => void
@@ -22,7 +25,7 @@ export const openQueue = (
     try {
       while (waiting.length > 0) await deliver(waiting.splice(0, batch))
     } catch (error) {
-      console.error(JSON.stringify({ realtime: `${what} could not be read`, message: `${error}` }))
+      log('error', `${what} could not be read`, traces(error))
       waiting = []
       lost()
     } finally {

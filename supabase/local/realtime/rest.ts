@@ -45,7 +45,7 @@ export const restOf = ({ hub, rights, identify }: Services): Hono => {
   }
 
   rest.onError((error, c) => {
-    if (error instanceof Refusal) return c.json({ error: error.message.replace(/^\w+: /, '') }, 401)
+    if (error instanceof Refusal) return c.json({ error: error.words }, 401)
     throw error
   })
 

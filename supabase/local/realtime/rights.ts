@@ -1,3 +1,5 @@
+import { log } from '../../../functions/_shared/log.ts'
+import { traces } from '../../../functions/_shared/problem.ts'
 import type { Database } from '../database.ts'
 import type { Identity } from './identity.ts'
 
@@ -20,7 +22,7 @@ export const rightsFrom = (database: Database) => async (topic: string, { claims
     ])
     return row?.rights as Rights
   } catch (error) {
-    console.error(JSON.stringify({ realtime: 'The policies of a topic could not be asked', message: `${error}` }))
+    log('error', 'The policies of a topic could not be asked', traces(error))
     return noRights
   }
 }

@@ -1,4 +1,6 @@
 import { Hono } from 'hono'
+import { log } from '../../../functions/_shared/log.ts'
+import { traces } from '../../../functions/_shared/problem.ts'
 import type { Database } from '../database.ts'
 import type { Keys } from '../settings.ts'
 import { openBroadcasts } from './broadcasts.ts'
@@ -66,7 +68,7 @@ export const openRealtime = async (database: Database, keys: Keys): Promise<Real
       await database.run('vacuum realtime.messages')
       await database.run('vacuum local_realtime.changes')
     } catch (error) {
-      console.error(JSON.stringify({ realtime: 'What is out of date could not be removed', message: `${error}` }))
+      log('error', 'What is out of date could not be removed', traces(error))
     }
   }
   const schedule = setInterval(tidy, tenMinutes)
@@ -87,7 +89,7 @@ export const openRealtime = async (database: Database, keys: Keys): Promise<Real
       return response
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
-      return c.json({ error: error.message.replace(/^\w+: /, '') }, 401)
+      return c.json({ error: error.words }, 401)
     }
   })
   routes.route('/api', restOf(services))
