@@ -8,6 +8,7 @@
  *   deno run -A bench/one_round_trip.ts postgresql://edge_functions@127.0.0.1:5432/postgres
  */
 import postgres from 'postgres'
+import { median } from './endpoints/table.ts'
 
 const url = Deno.args[0]
 if (!url) throw new Error('Give the address of a database')
@@ -47,7 +48,6 @@ for (const shape of Object.values(shapes)) await shape()
 for (let round = 0; round < rounds; round++) {
   for (const [name, shape] of Object.entries(shapes)) rates[name]!.push(await rate(shape))
 }
-const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
 for (const [name, values] of Object.entries(rates)) {
   const share = median(values.map((value, round) => value / rates.bare![round]!))
   console.log(

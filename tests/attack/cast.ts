@@ -1,3 +1,4 @@
+import { inside } from '../tools/inside.ts'
 import { type Answer, asAdmin, call, converse, type Person, say, seededInterests, signUp } from '../tools/people.ts'
 
 export const roles = ['voyager', 'local', 'outsider', 'anonymous', 'deactivated', 'erased'] as const
@@ -121,10 +122,6 @@ export const rowsOf = async ({ people, friend, stranger }: Cast): Promise<Record
     ...await read('reservations', theirs),
   ])
 }
-
-// What only somebody who sees the inside could know.
-export const inside =
-  /sqlstate|postgres|relation "|violates|syntax error|pg_|plpgsql|select |insert into|at (file|https?):|\.ts:\d|node_modules|\bzod|stack/i
 
 /** What an answer tells that is somebody else's; a refusal tells nothing of anybody. */
 export const leaks = (role: Role, { status, text }: Answer, { marks }: Cast): string[] =>

@@ -1,9 +1,9 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
+import { inside } from '../tools/inside.ts'
 import { operations } from '../tools/openapi.ts'
 import { type Answer, asAdmin, call, type Person, signUp } from '../tools/people.ts'
-import { inside } from './cast.ts'
 
 const { origin, publishableKey, jwtSecret } = inject('stack')
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')

@@ -1,14 +1,14 @@
 import { createClient } from '@supabase/supabase-js'
-import { setTimeout as wait } from 'node:timers/promises'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import ws from 'ws'
 import { openInbox } from '../../clients/inbox.ts'
 import { converse, type Person, signUp } from '../tools/people.ts'
+import { eventually } from '../tools/wait.ts'
 
 const stack = inject('stack')
 
 const until = async (isSo: () => boolean) => {
-  for (const end = Date.now() + 10_000; !isSo() && Date.now() < end;) await wait(10)
+  await eventually(isSo)
   expect(isSo()).toBe(true)
 }
 

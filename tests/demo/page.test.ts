@@ -1,5 +1,6 @@
 /// <reference lib="dom" />
 import { describe, expect, inject, test, vi } from 'vitest'
+import { pause } from '../tools/wait.ts'
 import { hasBrowser, logIn, openDemo, openWith, pane, say } from './browser.ts'
 
 const eventually = { timeout: 20_000, interval: 50 }
@@ -37,7 +38,7 @@ describe.skipIf(!hasBrowser)('the page in a browser', () => {
     let held = 0
     await page.route(/users\/search.*[?&]q=ti(&|$)/, async (route) => {
       held++
-      await new Promise((resolve) => setTimeout(resolve, 1000))
+      await pause(1000)
       await route.continue().catch(() => {})
     })
     const box = ines.getByRole('searchbox', { name: 'Search people' })

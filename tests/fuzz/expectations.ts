@@ -1,10 +1,7 @@
+import { inside } from '../tools/inside.ts'
 import { faults, type Operation } from '../tools/openapi.ts'
 import type { Attempt } from './requests.ts'
 import type { Got } from './wire.ts'
-
-// What only somebody who sees the inside could know.
-const inside =
-  /sqlstate|postgres|relation "|violates|syntax error|pg_|plpgsql|at (file|https?):|\.ts:\d|node_modules|\bzod|"stack"/i
 
 const refusals = new Set([400, 413, 415])
 

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test, vi } from 'vitest'
 import { startStack, stopStack } from '../tools/stack.ts'
+import { pause } from '../tools/wait.ts'
 
 const folders: string[] = []
 const folder = (): string => {
@@ -151,7 +152,7 @@ test('a first start that was cut off is begun anew', async () => {
     stdio: 'ignore',
   })
   // Cut while the files of the database are being made.
-  while (!existsSync(join(DATA_DIR, 'postgres', 'base'))) await new Promise((resolve) => setTimeout(resolve, 20))
+  while (!existsSync(join(DATA_DIR, 'postgres', 'base'))) await pause(20)
   await killed(first)
   expect(existsSync(join(DATA_DIR, 'postgres.making'))).toBe(true)
   const second = await startStack({ DATA_DIR })

@@ -2,6 +2,7 @@
 import postgres from 'postgres'
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { platform } from '../tools/supabase.ts'
+import { pause } from '../tools/wait.ts'
 
 // A trigger for each statement runs when the statement has its snapshot and no row yet: there it waits until it is let go.
 const halting = `
@@ -51,7 +52,7 @@ const claimDuring = async (happens: () => Promise<void>) => {
     const claiming = claim()
     const halted = async () =>
       (await holds`select from pg_locks where pid = ${pid} and locktype = 'advisory' and not granted`).length > 0
-    while (!await halted()) await new Promise((resolve) => setTimeout(resolve, 10))
+    while (!await halted()) await pause(10)
     await happens()
     return { claiming }
   })

@@ -7,6 +7,7 @@ import { call } from '../tools/people.ts'
 import { joined, samples, strangers } from '../tools/samples.ts'
 import { openStorage } from '../tools/storage.ts'
 import { platform } from '../tools/supabase.ts'
+import { aWhile } from '../tools/wait.ts'
 
 const secret = 'a-secret-of-at-least-32-characters-for-files'
 const sql = postgres(platform('stored'), { max: 2, onnotice: () => {} })
@@ -135,9 +136,9 @@ describe('a file in a message', () => {
       storage.mood = mood
       expect((await send(ana, talk, attachment)).status).toBe(201)
     }
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    await aWhile()
     const { sent } = storage
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    await aWhile()
     // The connection was let go: only what lay between here and there was sent.
     expect(storage.sent).toBe(sent)
   })

@@ -7,8 +7,7 @@ import postgres from 'postgres'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { testKeys } from '../tools/stack.ts'
 import { platform } from '../tools/supabase.ts'
-
-const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
+import { pause } from '../tools/wait.ts'
 
 /** Stands before the database. */
 const openWire = async () => {
