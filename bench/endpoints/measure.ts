@@ -62,26 +62,27 @@ const withCost = async (
   return { ...told, database: database!, server: server! }
 }
 
-/** Starts one of the servers beside this file. */
+/** Starts one of the servers beside this file. What it says of each request goes nowhere: to read it would take turns from whom is measured. */
 export const start = async (script: string, args: string[], env: Record<string, string>): Promise<Server> => {
   const process = new Deno.Command(Deno.execPath(), {
     args: ['run', '-A', new URL(script, import.meta.url).pathname, ...args],
     env: { JWT_SECRET: jwtSecret, ...env },
-    stdout: 'piped',
+    stdout: 'null',
+    stderr: 'piped',
   }).spawn()
   const stop = async () => {
     process.kill('SIGKILL')
     await process.status
   }
   let said = ''
-  const rest = process.stdout.pipeThrough(new TextDecoderStream())
+  const rest = process.stderr.pipeThrough(new TextDecoderStream())
   const reader = rest.getReader()
   while (true) {
     const { value, done } = await reader.read()
-    if (done) throw new Error(`${script} did not start`)
+    if (done) throw new Error(`${script} did not start: ${said}`)
     const base = /^ready (\S+)$/m.exec(said += value)?.[1]
     if (!base) continue
-    // Doors write a line about each request, and wait where nobody reads it.
+    // A pipe that nobody empties halts who writes into it.
     reader.releaseLock()
     rest.pipeTo(new WritableStream()).catch(() => {})
     return { base, pid: process.pid, stop }

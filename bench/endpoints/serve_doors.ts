@@ -29,5 +29,5 @@ const doors: Record<string, { fetch: (request: Request) => Response | Promise<Re
 Deno.serve({
   hostname: '127.0.0.1',
   port: 0,
-  onListen: ({ port }) => console.log(`ready http://127.0.0.1:${port}`),
+  onListen: ({ port }) => console.error(`ready http://127.0.0.1:${port}`),
 }, (request) => doors[/^\/(\w+)/.exec(new URL(request.url).pathname)?.[1] ?? 'health']!.fetch(request))

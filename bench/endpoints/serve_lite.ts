@@ -19,5 +19,5 @@ await app.ensureSystemSchema()
 Deno.serve({
   hostname: '127.0.0.1',
   port: 0,
-  onListen: ({ port }) => console.log(`ready http://127.0.0.1:${port}`),
+  onListen: ({ port }) => console.error(`ready http://127.0.0.1:${port}`),
 }, (request, info) => app.fetch(request, { peerAddress: info.remoteAddr.hostname }))
