@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 // What only a Postgres server can show; tests/postgres/run.sh starts one.
 const hasServer = Boolean(process.env.PLATFORM_URL)
@@ -16,6 +17,17 @@ const onPglite = [
   ...(process.env.CRASH_SENDS ? [] : ['tests/crash/pglite.test.ts']),
 ]
 
+// Half a minute to two and a half. Begun last, one of them is what everything else has to wait for.
+const longest =
+  /(attack\/mutants|clients\/live|demo\/page|http\/embeddings|http\/hostile|local\/lifecycle|postgres\/outage)\.test\.ts$/
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isShort = ({ moduleId }: TestSpecification) => Number(!longest.test(moduleId))
+    return (await super.sort(files)).toSorted((one, other) => isShort(one) - isShort(other))
+  }
+}
+
 export default defineConfig({
   test: {
     include: ['tests/**/*.test.ts'],
@@ -27,5 +39,6 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     maxWorkers: 4,
+    sequence: { sequencer: LongestFirst },
   },
 })

@@ -64,13 +64,13 @@ const serveDoors = async (role: string, port: number, env: Record<string, string
       ACCESS_LOG: 'off',
       ...env,
     },
-    stdio: ['ignore', 'pipe', process.env.STACK_LOG ? 'inherit' : 'ignore'],
+    stdio: ['ignore', process.env.STACK_LOG ? 'inherit' : 'ignore', 'pipe'],
   })
   stops.push(() => doors.kill('SIGKILL'))
-  for await (const line of createInterface(doors.stdout!)) {
+  for await (const line of createInterface(doors.stderr!)) {
     const base = /^ready (\S+)$/.exec(line)?.[1]
     if (!base) continue
-    doors.stdout!.resume()
+    doors.stderr!.resume()
     const ask = async (path: string, headers = {}) => {
       const start = performance.now()
       const answer = await fetch(`${base}${path}`, { headers, signal: AbortSignal.timeout(20_000) }).catch(() => null)
