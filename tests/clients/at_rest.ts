@@ -1,12 +1,17 @@
 import { afterEach, beforeEach, vi } from 'vitest'
 import { openInbox, type Options } from '../../clients/inbox.ts'
+import { numbersFrom } from '../tools/random.ts'
 import { openWorld } from './world.ts'
 
-/** Each test of the file has a clock that stands still until it is moved. */
+/** Each test of the file has a clock that stands still until it is moved, and the same luck in each run, for how long clients wait is chance. */
 export const onFakeTime = (): void => {
-  beforeEach(() => void vi.useFakeTimers())
+  beforeEach(() => {
+    vi.useFakeTimers()
+    vi.spyOn(Math, 'random').mockImplementation(numbersFrom(1))
+  })
   afterEach(() => {
     vi.useRealTimers()
+    vi.restoreAllMocks()
     vi.unstubAllGlobals()
   })
 }

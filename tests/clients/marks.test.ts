@@ -1,11 +1,9 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { openInbox, type Options } from '../../clients/inbox.ts'
+import { onFakeTime, pass } from './at_rest.ts'
 import { openWorld } from './world.ts'
 
-beforeEach(() => void vi.useFakeTimers())
-afterEach(() => void vi.useRealTimers())
-
-const pass = (milliseconds: number) => vi.advanceTimersByTimeAsync(milliseconds)
+onFakeTime()
 
 /** Ana with three messages of Bob before her. */
 const reading = async (options: Options = { poll: [1e8, 1e9] }) => {

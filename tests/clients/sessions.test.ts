@@ -1,11 +1,9 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { openInbox, type Options } from '../../clients/inbox.ts'
+import { onFakeTime, pass } from './at_rest.ts'
 import { openWorld } from './world.ts'
 
-beforeEach(() => void vi.useFakeTimers())
-afterEach(() => void vi.useRealTimers())
-
-const pass = (milliseconds: number) => vi.advanceTimersByTimeAsync(milliseconds)
+onFakeTime()
 
 /** Ana's inbox with a conversation open, on a client that others can sign in on. */
 const atHome = async (options?: Options) => {

@@ -1,13 +1,11 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { openInbox } from '../../clients/inbox.ts'
 import { openPasses } from '../../clients/passes.ts'
 import type { Problem } from '../../clients/problem.ts'
+import { onFakeTime, pass } from './at_rest.ts'
 import { openWorld } from './world.ts'
 
-beforeEach(() => void vi.useFakeTimers())
-afterEach(() => void vi.useRealTimers())
-
-const pass = (milliseconds: number) => vi.advanceTimersByTimeAsync(milliseconds)
+onFakeTime()
 
 const page = (status: number) => () =>
   new Response('<h1>Welcome to the guest network</h1>', { status, headers: { 'Content-Type': 'text/html' } })
