@@ -39,9 +39,12 @@ export const door = (name: string): Hono => {
   app.use(requestId(), (c, next) => logAs(c.get('requestId'), next), observed)
   // Before there is an answer: put on one that is there, each header copies it, and a body that was copied is sent as a stream, which takes as
   // long as all the rest of a door.
-  app.use((c, next) => {
+  app.use(async (c, next) => {
     for (const [name, value] of common) c.header(name, value)
-    return c.req.method === 'OPTIONS' ? preflight(c, next) : next()
+    if (c.req.method === 'OPTIONS') return preflight(c, next)
+    await next()
+    // What HEAD leaves out is as long as what GET would have sent. Hono takes the body away after this, and 0 would be told.
+    if (c.req.method === 'HEAD') c.header('Content-Length', `${(await c.res.clone().blob()).size}`)
   })
   app.use(methodNotAllowed({
     app,
