@@ -5,7 +5,7 @@ import { openHome } from './home.ts'
 import { openLine } from './line.ts'
 import { logInForm } from './login.ts'
 
-const secondsCut = 6
+const secondsCut = 12
 
 /** A name for this tab: sessions of other tabs are other people's. */
 const tab = (): string => {

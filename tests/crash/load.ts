@@ -3,7 +3,7 @@ import { Agent, type IncomingHttpHeaders, request } from 'node:http'
 import { pause } from '../tools/wait.ts'
 
 // A start of PGlite keeps its process busy for seconds, on a busy machine for ten; what hangs would hang for ever.
-const silence = 30_000
+const silence = 60_000
 class Silence extends Error {}
 
 export interface Sent {
@@ -168,7 +168,7 @@ export const openLoad = async (base: string, direct: string, sends: number) => {
         }
       } catch (error) {
         // The connection broke, and it may have arrived or not. Silence is worse.
-        if (error instanceof Silence) books.problems.push('A message had no answer within thirty seconds')
+        if (error instanceof Silence) books.problems.push('A message had no answer within a minute')
       }
       if (givesUp) {
         books.unacknowledged.push(message)

@@ -17,5 +17,5 @@ test(`no message is lost or doubled by ${crashes} kills of the stack and its dat
   expect(problems).toEqual([])
   expect(figures.acknowledged).toBeGreaterThanOrEqual(sends)
   expect(figures.cuts.afterRequest + figures.cuts.beforeResponse).toBeGreaterThan(0)
-  expect(figures.worstRecoveryMs).toBeLessThan(30_000)
+  expect(figures.worstRecoveryMs).toBeLessThan(60_000)
 }, timeout)

@@ -106,5 +106,5 @@ test('no message is lost or doubled by kills of the stack, of Postgres, or of on
   expect(figures.acknowledged).toBeGreaterThanOrEqual(sends)
   expect(figures.replays).toBeGreaterThan(0)
   expect(figures.cuts.afterRequest + figures.cuts.beforeResponse).toBeGreaterThan(0)
-  expect(figures.worstRecoveryMs).toBeLessThan(30_000)
+  expect(figures.worstRecoveryMs).toBeLessThan(60_000)
 }, timeout)

@@ -41,7 +41,7 @@ const visit = async (
   refusals: number[] = [],
 ): Promise<Visit> => {
   const page = await (await browser.newContext({ viewport: { width: 1360, height: 820 }, ...options })).newPage()
-  page.setDefaultTimeout(20_000)
+  page.setDefaultTimeout(50_000)
   const { host } = new URL(url)
   const faults: string[] = []
   const strays: string[] = []

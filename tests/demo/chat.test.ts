@@ -3,9 +3,9 @@ import { describe, expect, test, vi } from 'vitest'
 import { call } from '../tools/people.ts'
 import { hasBrowser, openDemo, openWith, saidSince, say } from './browser.ts'
 
-const eventually = { timeout: 20_000, interval: 50 }
+const eventually = { timeout: 50_000, interval: 50 }
 
-describe.skipIf(!hasBrowser)('a conversation in a browser', () => {
+describe.skipIf(!hasBrowser)('a conversation in a browser', { timeout: 120_000 }, () => {
   const { openBoth, base } = openDemo()
 
   test('a message is live on the other side: counted, then read, with typing and ticks', async () => {

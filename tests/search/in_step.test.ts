@@ -152,4 +152,4 @@ test(`after each of ${steps} changes a search finds exactly who is searchable an
     const word = pick(words)
     await expectShown(what, { q: `"${word}"` }, people.filter(({ biography }) => biography === word))
   }
-}, 120_000)
+}, 240_000)

@@ -23,11 +23,6 @@ begin
   return null;
 end
 $$;
-create or replace trigger local_realtime_announce
-  after insert on realtime.messages
-  for each row
-  when (new.extension = 'broadcast' and new.event is not null)
-  execute function local_realtime.announce();
 
 -- Rows as they change, kept until every server on this database has had time to deliver them.
 create table if not exists local_realtime.changes (
@@ -288,3 +283,11 @@ begin
   return answer;
 end
 $$;
+
+-- Last, after the triggers on published tables: who sends locks a message's table first and this one second. In the other order the two would
+-- wait for each other, and a send that has waited goes on without its events.
+create or replace trigger local_realtime_announce
+  after insert on realtime.messages
+  for each row
+  when (new.extension = 'broadcast' and new.event is not null)
+  execute function local_realtime.announce();
