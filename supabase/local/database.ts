@@ -34,6 +34,20 @@ export interface Database {
 
 const firstColumn = (rows: unknown[]): string[] => rows.map((row) => String(Object.values(row as object)[0]))
 
+/**
+ * Changes something that belongs to the whole server, such as a role. Of two stacks that do at once Postgres lets neither wait for the other:
+ * one fails, and goes well the next time.
+ */
+export const besideOthers = async (change: () => Promise<void>, tries = 5): Promise<void> => {
+  try {
+    return await change()
+  } catch (error) {
+    if (tries === 1 || !String((error as Error).message).includes('tuple concurrently updated')) throw error
+    await new Promise((resolve) => setTimeout(resolve, 50 + Math.random() * 200))
+    return await besideOthers(change, tries - 1)
+  }
+}
+
 /** Postgres in this process, kept in a folder or in memory. */
 export const openPglite = async (dataDir: string | null): Promise<Database> => {
   const kept = dataDir === null ? null : databaseFolder(dataDir)

@@ -3,7 +3,7 @@ import { provideFetch } from '../../functions/_shared/reach.ts'
 import { surviveCuts } from '../../functions/_shared/survive_cuts.ts'
 import { announce } from './banner.ts'
 import { openDataDir } from './data_dir.ts'
-import { type Database, openPglite, openPostgres } from './database.ts'
+import { besideOthers, type Database, openPglite, openPostgres } from './database.ts'
 import { openGateway } from './gateway.ts'
 import { openPlatform } from './platform.ts'
 import { openRealtime } from './realtime/server.ts'
@@ -24,7 +24,7 @@ const tellFunctions = async (settings: Settings, keys: Keys, database: Database)
   const server = new URL(settings.databaseUrl!)
   const secret = new TextEncoder().encode(`edge_functions ${server.username}:${server.password || crypto.randomUUID()}`)
   const password = new Uint8Array(await crypto.subtle.digest('SHA-256', secret)).toHex()
-  await database.run(`alter role edge_functions password '${password}'`)
+  await besideOthers(() => database.run(`alter role edge_functions password '${password}'`))
   Deno.env.set('EDGE_DATABASE_URL', database.edgeUrl(password)!)
 }
 

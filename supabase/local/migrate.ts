@@ -1,4 +1,4 @@
-import type { Database } from './database.ts'
+import { besideOthers, type Database } from './database.ts'
 
 const root = new URL('../../', import.meta.url)
 const read = (path: string): string => Deno.readTextFileSync(new URL(path, root))
@@ -29,13 +29,9 @@ export const migrate = async (database: Database): Promise<void> => {
   for (const file of files) {
     const [, version, name] = /^(\d+)_(.+)\.sql$/.exec(file) ?? []
     if (!version || !name || applied.has(version)) continue
-    await inOneTransaction(
-      database,
-      `${read(`supabase/migrations/${file}`)}
-      ;insert into supabase_migrations.schema_migrations (version, name) values (${literal(version)}, ${
-        literal(name)
-      })`,
-    )
+    const script = `${read(`supabase/migrations/${file}`)}
+      ;insert into supabase_migrations.schema_migrations (version, name) values (${literal(version)}, ${literal(name)})`
+    await besideOthers(() => inOneTransaction(database, script))
   }
 }
 

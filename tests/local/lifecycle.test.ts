@@ -112,7 +112,7 @@ test('what was acknowledged survives a kill and a restart, and one server at a t
 
   const before = Date.now()
   await stopStack(second.process)
-  expect(Date.now() - before).toBeLessThan(5000)
+  expect(Date.now() - before).toBeLessThan(10_000)
   expect(second.process.exitCode).toBe(0)
 
   const third = await startStack(given)
@@ -197,7 +197,7 @@ test('sign-ups under way when the stack is told to stop are finished, and nobody
   expect(await Promise.all(begun.map(({ status }) => status))).toEqual([201, 201, 201])
   await stopped
   expect(process_.exitCode).toBe(0)
-  expect(Date.now() - before).toBeLessThan(5000)
+  expect(Date.now() - before).toBeLessThan(10_000)
 })
 
 test('who does not finish their request does not keep the stack from stopping', async () => {
@@ -208,7 +208,7 @@ test('who does not finish their request does not keep the stack from stopping', 
   await stopStack(process_)
   expect(await outcome).toBe('cut off')
   expect(process_.exitCode).toBe(0)
-  expect(Date.now() - before).toBeLessThan(5000)
+  expect(Date.now() - before).toBeLessThan(10_000)
 })
 
 test('keys that are none are refused in one line', async () => {

@@ -4,8 +4,8 @@ import postgres from 'postgres'
 import { afterAll, expect, test } from 'vitest'
 import { platform, run } from '../tools/supabase.ts'
 
-const sql = postgres(platform('scripted'), { max: 1, onnotice: () => {} })
-const superuser = postgres(platform('scripted', 'supabase_admin'), { max: 1, onnotice: () => {} })
+const sql = postgres(platform('erased'), { max: 1, onnotice: () => {} })
+const superuser = postgres(platform('erased', 'supabase_admin'), { max: 1, onnotice: () => {} })
 afterAll(() => Promise.all([sql.end(), superuser.end()]))
 
 const newcomer = async (): Promise<string> => {
@@ -65,7 +65,7 @@ test('a statement of doors that log in as somebody else has a time limit, too', 
   const script = `import { asWorker } from './functions/_shared/database.ts'
     console.log(await asWorker\`count_pending_embeddings()\`.catch(({ code }) => code)); Deno.exit()`
   const ask = async () => {
-    const { stdout } = await run('deno', ['eval', '--ext=ts', script], { EDGE_DATABASE_URL: platform('scripted') })
+    const { stdout } = await run('deno', ['eval', '--ext=ts', script], { EDGE_DATABASE_URL: platform('erased') })
     return stdout.trim()
   }
   expect(await ask()).toMatch(/^\d{1,3}$/)

@@ -1,0 +1,28 @@
+// Several stacks that start at once on one server.
+import { expect, onTestFinished, test } from 'vitest'
+import { connected } from '../tools/postgres.ts'
+import { platform, run } from '../tools/supabase.ts'
+
+const url = platform('bare', 'supabase_admin')
+const alterings = (how: string, stacks: number) => `
+  import postgres from 'postgres'
+  import { besideOthers } from './supabase/local/database.ts'
+  const alter = async () => {
+    const sql = postgres(Deno.env.get('DATABASE_URL'), { max: 1 })
+    for (let time = 0; time < 25; time++) await ${how}(async () => void await sql.unsafe("alter role altered password 'x'"))
+    await sql.end()
+  }
+  const ended = await Promise.allSettled(Array.from({ length: ${stacks} }, alter))
+  console.log(ended.map(({ status, reason }) => reason?.message ?? status).toSorted().at(-1))
+  Deno.exit()`
+
+test('a role that others change, too, is changed all the same', async () => {
+  await connected(url, (sql) => sql.unsafe('create role altered'))
+  onTestFinished(() => connected(url, async (sql) => void await sql.unsafe('drop role altered')))
+  const alter = async (how: string, stacks: number) => {
+    const { stdout } = await run('deno', ['eval', '--ext=ts', alterings(how, stacks)], { DATABASE_URL: url })
+    return stdout.trim()
+  }
+  expect(await alter('((change) => change())', 6)).toBe('tuple concurrently updated')
+  expect(await alter('besideOthers', 2)).toBe('fulfilled')
+})
