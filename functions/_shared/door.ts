@@ -43,8 +43,11 @@ export const door = (name: string): Hono => {
     for (const [name, value] of common) c.header(name, value)
     if (c.req.method === 'OPTIONS') return preflight(c, next)
     await next()
-    // What HEAD leaves out is as long as what GET would have sent. Hono takes the body away after this, and 0 would be told.
-    if (c.req.method === 'HEAD') c.header('Content-Length', `${(await c.res.clone().blob()).size}`)
+    if (c.req.method !== 'HEAD') return
+    // What HEAD leaves out is as long as what GET would have sent. Hono takes the body away after this, and 0 would be told. A file to keep is
+    // made as it is sent, and nobody makes it to count it.
+    if (!c.res.body || c.res.headers.has('Content-Disposition')) return
+    c.header('Content-Length', `${(await c.res.clone().blob()).size}`)
   })
   app.use(methodNotAllowed({
     app,

@@ -34,15 +34,18 @@ export interface Database {
 
 const firstColumn = (rows: unknown[]): string[] => rows.map((row) => String(Object.values(row as object)[0]))
 
+// Changed by another meanwhile, made by another meanwhile (internal_error, which has no code of its own; duplicate_object; unique_violation).
+const overtaken = new Set(['XX000', '42710', '23505'])
+
 /**
- * Changes something that belongs to the whole server, such as a role. Of two stacks that do at once Postgres lets neither wait for the other:
- * one fails, and goes well the next time.
+ * Changes what another stack that starts may change as well, such as a role, which belongs to the whole server. Of two who do at once one
+ * fails, and goes well the next time.
  */
 export const besideOthers = async (change: () => Promise<void>, tries = 5): Promise<void> => {
   try {
     return await change()
   } catch (error) {
-    if (tries === 1 || !String((error as Error).message).includes('tuple concurrently updated')) throw error
+    if (tries === 1 || !overtaken.has((error as { code?: string }).code ?? '')) throw error
     await new Promise((resolve) => setTimeout(resolve, 50 + Math.random() * 200))
     return await besideOthers(change, tries - 1)
   }

@@ -1,12 +1,13 @@
 import { App } from '@supabase/lite'
-import type { Database } from './database.ts'
+import { besideOthers, type Database } from './database.ts'
 import { migrate, seed } from './migrate.ts'
 import { isLoopback, type Keys, originOf, type Settings } from './settings.ts'
 
 /** Runs a script unless the database has the schema that it makes. */
 const complete = async (database: Database, schema: string, script: string): Promise<void> => {
   const [found] = await database.query('select to_regnamespace($1) is not null as is_there', [schema])
-  if (!found?.is_there) await database.run(Deno.readTextFileSync(new URL(script, import.meta.url)))
+  if (found?.is_there) return
+  await besideOthers(() => database.run(Deno.readTextFileSync(new URL(script, import.meta.url))))
 }
 
 /** Auth, the Data API and the dashboard, on a database that has its migrations and its seed. */
@@ -30,7 +31,7 @@ export const openPlatform = async (database: Database, keys: Keys, settings: Set
     options: { server: { admin: isLoopback(settings) } },
   })
   await app.ensureSystemSchema()
-  await database.run('grant usage on schema auth to anon, authenticated, service_role')
+  await besideOthers(() => database.run('grant usage on schema auth to anon, authenticated, service_role'))
   await migrate(database)
   await seed(database, settings.seed)
   return app as unknown as App

@@ -147,7 +147,11 @@ describe('a page of another origin', () => {
   test('reads that nothing has changed', async () => {
     const path = `/users/${ana.profileId}`
     const tag = (await call('GET', path)).headers.get('ETag')!
-    expectReadable(await call('GET', path, undefined, { headers: { ...origin, 'If-None-Match': tag } }), 304)
+    const headers = { ...origin, 'If-None-Match': tag }
+    expectReadable(await call('GET', path, undefined, { headers }), 304)
+    const head = await call('HEAD', path, undefined, { headers })
+    expectReadable(head, 304)
+    expect(head.headers.get('Content-Length')).not.toBe('0')
   })
 })
 

@@ -3,8 +3,9 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 
+// The list of interests may be kept, and what is said in its place never.
 const times = (count: number, status: number, retryAfter: string | null = null) =>
-  Array(count).fill({ status, retryAfter })
+  Array(count).fill({ status, retryAfter, kept: status === 200 })
 
 test.each([
   ['two connections, and three may wait', { DATABASE_POOL: '2', DATABASE_QUEUE: '3' }, 5],

@@ -12,7 +12,7 @@ provideQuery(() => {
 
 const told = async (answer: Response | Promise<Response>) => {
   const { status, headers } = await answer
-  return { status, retryAfter: headers.get('Retry-After') }
+  return { status, retryAfter: headers.get('Retry-After'), kept: !headers.get('Cache-Control')?.includes('no-store') }
 }
 
 /** All ask before the database answers, or fails. */

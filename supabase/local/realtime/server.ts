@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import { log } from '../../../functions/_shared/log.ts'
 import { traces } from '../../../functions/_shared/problem.ts'
-import type { Database } from '../database.ts'
+import { besideOthers, type Database } from '../database.ts'
 import type { Keys } from '../settings.ts'
 import { openBroadcasts } from './broadcasts.ts'
 import { openChanges } from './changes.ts'
@@ -30,7 +30,7 @@ const prune = `
 `
 
 export const openRealtime = async (database: Database, keys: Keys): Promise<Realtime> => {
-  await database.run(Deno.readTextFileSync(new URL('install.sql', import.meta.url)))
+  await besideOthers(() => database.run(Deno.readTextFileSync(new URL('install.sql', import.meta.url))))
   const connections = new Set<{ hangUp: (code: number, reason: string) => void }>()
   const hangUp = (code: number, reason: string): void => {
     for (const connection of connections) connection.hangUp(code, reason)
