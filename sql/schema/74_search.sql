@@ -231,4 +231,5 @@ end
 $$;
 comment on function private.find_profiles(text, extensions.halfvec, text, double precision, jsonb, bigint, integer, bigint, boolean) is
   'The search: profiles that hold the words of a query or are near it in meaning, filtered, best first, with their number up to 1,000,
-which beyond 2,000 profiles, or 10,000 that a filter leaves, is as exact as a walk along the index of vectors. Of everybody whom either leg found it reckons both parts of the score, that of the words as closely as the page needs.';
+which beyond 2,000 profiles, or 10,000 that a filter leaves, is as exact as a walk along the index of vectors. Of everybody whom either leg
+found it reckons both parts of the score, that of the words as closely as the page needs.';

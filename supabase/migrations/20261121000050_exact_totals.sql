@@ -362,7 +362,7 @@ end
 $$;
 comment on function private.keyword_bounds(bigint[], private.search_term[], integer, integer[]) is
   'Between what the keyword scores of entries lie, by which words they hold in which attributes, at a third of what the scores themselves
-take. Arguments and `named` as in keyword_scores, with its weights.';
+take. Arguments and `named` as in keyword_scores.';
 
 create or replace function private.keyword_scores(
   ids bigint[],
@@ -690,8 +690,8 @@ as $$
 declare
   -- No more are scored, and no total counts further, whatever a query matches.
   most constant integer := 1000;
-  -- Up to so many rows, measuring every one is exact, and quicker than walking the index, on which those that a filter leaves lie far apart.
-  few integer := 2000;
+  -- Up to so many rows, measuring every one is as quick as walking the index, and exact.
+  few constant integer := 2000;
   model private.search_models;
   words constant private.query_word[] := array(select part from private.parse_query(query) as part);
   asked constant integer := coalesce((select max(place) from unnest(words) where not excluded), 0);
@@ -730,9 +730,6 @@ begin
     private.kept_from(caller)
   into sought;
   filtered := sought.interests || sought.cities || sought.countries <> '{}';
-  if filtered then
-    few := 10000;
-  end if;
 
   if filtered or not exists (select from private.search_entries offset few) then
     -- Planned for the filters at hand, so that it takes their indexes.
@@ -872,6 +869,6 @@ begin
 end
 $$;
 comment on function private.find_profiles(text, extensions.halfvec, text, double precision, jsonb, bigint, integer, bigint, boolean) is
-  'The search: profiles that hold the words of a query or are near it in meaning, filtered, best first, with their number up to 1,000,
-which beyond 2,000 profiles, or 10,000 that a filter leaves, is as exact as a walk along the index of vectors. Of everybody whom either leg found it reckons both parts of the score, that of the words as closely as the page needs.';
+  'The search: profiles that hold the words of a query or are near it in meaning, filtered, best first, with their exact number up to
+1,000. Of everybody whom either leg found it reckons both parts of the score, that of the words as closely as the page needs.';
 

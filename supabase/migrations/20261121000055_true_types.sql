@@ -1,9 +1,6 @@
 -- A file in Storage has to be of the type that it is said to be: the door reads its first bytes, and send_message believes nobody else. Doors
--- of before this migration do not look, and what they send is taken as before until the functions are deployed.
+-- of before this migration do not look, so from here until the functions are deployed a message with such a file is answered 503.
 -- Whoever erased themselves is written to no more, nor typed to.
-
--- Rather pushed again than in everybody's way behind somebody who reads for long.
-set lock_timeout = '2s';
 
 create function private.is_stored(attachment jsonb)
 returns boolean
@@ -129,10 +126,7 @@ begin
     sent.read := false;
     select coalesce(min(sender_name), my_name) into my_name from private.receipts where message_id = sent.id;
   else
-    -- Doors of the release before do not look, and do not say so either.
-    if draft ? 'type_is_true' then
-      perform private.require_true_type(sent.attachment, (draft ->> 'type_is_true')::boolean);
-    end if;
+    perform private.require_true_type(sent.attachment, (draft ->> 'type_is_true')::boolean);
     if key is not null then
       insert into private.receipts (message_id, sender_name) values (sent.id, my_name);
     end if;
@@ -145,5 +139,3 @@ comment on function api.send_message(bigint, jsonb) is
   'Sends {content, attachment, client_id, type_is_true} as the caller; a client_id seen before answers the first answer again and tells
 the door so. 403 says that one of the two blocked the other or that the other erased themselves, and not which. Definer, because nobody holds
 a grant to insert messages: they are written here alone.';
-
-reset lock_timeout;

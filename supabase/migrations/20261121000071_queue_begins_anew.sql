@@ -1,7 +1,4 @@
 -- What one model gave up, another tries anew.
--- Rather pushed again than in everybody's way behind somebody who reads for long.
-set lock_timeout = '2s';
-
 alter table private.embedding_queue add column model text;
 comment on column private.embedding_queue.model is 'Which model the attempts were made with; another begins anew, for it may take what this one refused.';
 
@@ -13,18 +10,10 @@ begin
   insert into private.search_models (name, nothing_alike, much_alike, near_enough)
   values (wanted, 0.1, 0.6, 0.3)
   on conflict do nothing;
-  -- Past what is queued for it already, or each process that starts would hold the whole queue for a moment.
   insert into private.embedding_queue as job (kind, id, model)
-  select kind, id, wanted
-  from (
-    select 'profile' as kind, profile_id as id from private.search_entries where model is distinct from wanted
-    union all
-    select 'context', user_id from private.search_contexts where model is distinct from wanted
-  ) as lacking
-  where not exists (
-    select from private.embedding_queue as queued
-    where queued.kind = lacking.kind and queued.id = lacking.id and queued.model = wanted
-  )
+  select 'profile', profile_id, wanted from private.search_entries where model is distinct from wanted
+  union all
+  select 'context', user_id, wanted from private.search_contexts where model is distinct from wanted
   on conflict (kind, id) do update set attempts = 0, due_at = now(), last_error = null, model = wanted
   where job.model is distinct from wanted;
 end
@@ -89,5 +78,3 @@ $$;
 comment on function private.claim_embeddings(text, integer) is
   'Takes up to so many due jobs for this model as [{kind, id, text, content_hash}]; two workers never get the same. Definer, because the
 doors hold no right on the queue.';
-
-reset lock_timeout;
