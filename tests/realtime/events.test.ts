@@ -19,6 +19,7 @@ const eventsOf = ({ heard }: Ears) => heard.map(({ event, payload }) => ({ event
 test("both people hear of everything that happens between them, on their own topics and their conversation's", async () => {
   const { ana, ben, anas, bens, clients } = await listening()
   const conversation_id = await converse(ana, ben)
+  await aWhile()
   const shared = await Promise.all(clients.map((client) => listen(client, `conversation:${conversation_id}`)))
 
   const first = await say(ana, conversation_id, 'Hello')
@@ -135,6 +136,7 @@ test('who missed messages can have the newest 25 replayed, and nobody those of o
   const since = Date.now() - 1000
   const ids: number[] = []
   for (let n = 0; n < 30; n++) ids.push((await say(ana, conversation, `${n}`)).id)
+  await aWhile()
   const replay = { since, limit: 100 }
   const ears = await listen(clients[1], `conversation:${conversation}`, { replay })
   await eventually(() => ears.heard.length >= 25)

@@ -5,7 +5,7 @@ import { converse, signUp } from '../tools/people.ts'
 import { makeDatabase } from '../tools/postgres.ts'
 import { connect, join, listen } from '../tools/realtime.ts'
 import { startStack, stopStack } from '../tools/stack.ts'
-import { eventually } from '../tools/wait.ts'
+import { aWhile, eventually } from '../tools/wait.ts'
 
 const url = process.env.TEST_DATABASE_URL
 
@@ -29,6 +29,7 @@ describe.skipIf(!url)('on a Postgres server', () => {
     const pair = async () => {
       const [ana, ben] = [await signUp('Ana', {}, stack.base), await signUp('Ben', {}, stack.base)]
       const conversation = await converse(ana, ben)
+      await aWhile()
       const say = (content: string) => ana.call('POST', `/conversations/${conversation}/messages`, { content })
       const clientOf = ({ base }: { base: string }) => connect(ben.token, { origin: new URL(base).origin })
       return {

@@ -8,6 +8,7 @@ const inSeconds = (seconds: number): number => Math.floor(Date.now() / 1000) + s
 test('a token that goes out of date ends the channel, and one that is renewed in time does not', async () => {
   const [ana, ben] = await Promise.all([signUp('Ana'), signUp('Ben')])
   const conversation = await converse(ana, ben)
+  await aWhile()
 
   // For either, so that the renewed one's old token is out of date, too, when the channel of the other has ended.
   const exp = inSeconds(6)

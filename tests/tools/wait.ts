@@ -7,5 +7,5 @@ export const eventually = async (holds: () => boolean, seconds = 10): Promise<vo
   while (!holds() && Date.now() < end) await pause(10)
 }
 
-/** Long enough for what must not come to have come. */
+/** Long enough for what must not come to have come, and for what came before to reach nobody who joins after. */
 export const aWhile = (): Promise<void> => pause(300)
