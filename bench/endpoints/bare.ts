@@ -30,7 +30,10 @@ const listed = `
   ) as listing`
 
 const page = `
-  select coalesce(json_agg(private.message_body(entry, users.name) order by entry.id desc), '[]')::text as body
+  select coalesce(
+    json_agg(private.view_of(entry, json_build_object('id', users.id, 'name', users.name)) order by entry.id desc),
+    '[]'
+  )::text as body
   from (
     select *
     from public.messages

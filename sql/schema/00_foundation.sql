@@ -68,9 +68,11 @@ grant execute on function private.act_as(jsonb, boolean) to edge_functions;
 
 create function private.tell_door(aside jsonb)
 returns void
-language sql volatile security invoker set search_path = ''
+language plpgsql volatile security invoker set search_path = ''
 as $$
-  select set_config('api.aside', tell_door.aside::text, true)
+begin
+  perform set_config('api.aside', tell_door.aside::text, true);
+end
 $$;
 comment on function private.tell_door(jsonb) is
   'What a verb has to say besides its answer, for the door to put into headers: {next: cursor} or {replayed: true}.';

@@ -52,10 +52,14 @@ grant execute on function private.check_interests(bigint[]) to anon, authenticat
 
 create function private.as_ids(list jsonb)
 returns bigint[]
-language sql immutable security invoker set search_path = ''
+language plpgsql immutable security invoker set search_path = ''
 as $$
-  select coalesce(array_agg(distinct id::bigint), '{}')
-  from jsonb_array_elements_text(list) as id
+begin
+  return (
+    select coalesce(array_agg(distinct id::bigint), '{}')
+    from jsonb_array_elements_text(list) as id
+  );
+end
 $$;
 comment on function private.as_ids(jsonb) is 'A JSON array of ids, without repeats.';
 grant execute on function private.as_ids(jsonb) to anon, authenticated;

@@ -26,7 +26,15 @@ language plpgsql stable security definer rows 10 set search_path = ''
 as $$
 declare
   me bigint := private.my_id();
+  looked_at bigint := nullif(current_setting('api.conversation', true), '')::bigint;
 begin
+  if looked_at is not null then
+    return query
+      select id
+      from public.conversations
+      where id = looked_at and me in (voyager_id, local_id);
+    return;
+  end if;
   return query
     select id
     from public.conversations
@@ -38,9 +46,23 @@ begin
 end
 $$;
 comment on function private.my_conversations() is
-  'Conversations the caller takes part in. Definer, so that the policies of messages and reservations ask one set once, not a policy for
-each row: on a 5,000-message scan the set costs what no policy costs, a function of the row''s column ten times as much.';
+  'Conversations the caller takes part in; of them only the one that the transaction looks at, if it does. Definer, so that the policies
+of messages and reservations ask one set once, not a policy for each row: on a 5,000-message scan the set costs what no policy costs, a
+function of the row''s column ten times as much.';
 grant execute on function private.my_conversations() to authenticated;
+
+create function private.look_at(conversation bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  perform set_config('api.conversation', coalesce(conversation::text, ''), true);
+end
+$$;
+comment on function private.look_at(bigint) is
+  'Narrows my_conversations to one, until it is null again or the transaction ends. It gives nobody anything: whose that one is not finds
+none. For verbs about one conversation, whose policies would else gather the whole inbox, 50 to 150 of the 450 µs that a page takes.';
+grant execute on function private.look_at(bigint) to authenticated;
 
 create function private.my_open_conversations()
 returns setof bigint

@@ -1,7 +1,8 @@
 -- Messages: written by send_message alone, marked read by their recipient, never changed otherwise.
 create function private.is_attachment(value jsonb)
 returns boolean
-language sql immutable security invoker set search_path = ''
+-- Strict, so that a message without one does not pay for it: Postgres 17 plans the body of an SQL function anew at each call, 95 µs.
+language sql immutable strict security invoker set search_path = ''
 as $$
   select jsonb_typeof(value) = 'object'
     and value ?& array['url', 'name', 'mime_type', 'size']
@@ -11,7 +12,7 @@ as $$
     and jsonb_typeof(value -> 'mime_type') = 'string' and char_length(value ->> 'mime_type') between 1 and 255
     and jsonb_typeof(value -> 'size') = 'number' and (value ->> 'size')::numeric >= 0
 $$;
-comment on function private.is_attachment(jsonb) is 'Whether this is {url, name, mime_type, size} and nothing else.';
+comment on function private.is_attachment(jsonb) is 'Whether this is {url, name, mime_type, size} and nothing else; null of null.';
 grant execute on function private.is_attachment(jsonb) to service_role;
 
 create table public.messages (
@@ -56,24 +57,37 @@ comment on table private.receipts is
   'What the first answer to a keyed send said that may change since: the sender''s name. With it a repeat answers byte for byte.';
 alter table private.receipts enable row level security;
 
-create function private.message_body(message public.messages, sender_name text)
-returns json
+create type private.message_view as (
+  id bigint,
+  user_id bigint,
+  conversation_id bigint,
+  content text,
+  attachment jsonb,
+  read boolean,
+  "createdAt" text,
+  "Sender" json
+);
+comment on type private.message_view is
+  'A message as the listing shows it. A row, because a page of rows becomes JSON in two thirds of the time that as many objects take.';
+
+create function private.view_of(message public.messages, sender json)
+returns private.message_view
 language sql stable security invoker
 as $$
-  select pg_catalog.json_build_object(
-    'id', message.id,
-    'user_id', message.user_id,
-    'conversation_id', message.conversation_id,
-    'content', message.content,
-    'attachment', message.attachment,
-    'read', message.read,
-    'createdAt', private.iso(message.created_at),
-    'Sender', pg_catalog.json_build_object('id', message.user_id, 'name', sender_name)
-  )
+  select row(
+    message.id,
+    message.user_id,
+    message.conversation_id,
+    message.content,
+    message.attachment,
+    message.read,
+    private.iso(message.created_at),
+    sender
+  )::private.message_view
 $$;
-comment on function private.message_body(public.messages, text) is
-  'A message as the listing shows it. Without `set search_path`, so that it is inlined as private.iso is.';
-grant execute on function private.message_body(public.messages, text) to authenticated;
+comment on function private.view_of(public.messages, json) is
+  'A message as the listing shows it, from its sender {id, name}. Without `set search_path`, so that it is inlined as private.iso is.';
+grant execute on function private.view_of(public.messages, json) to authenticated;
 
 create function api.list_messages(conversation bigint, page jsonb)
 returns json
@@ -87,24 +101,23 @@ declare
   after_id bigint := coalesce((page ->> 'after_id')::bigint, 0);
   oldest_first boolean := after_id > 0 or page ->> 'order' = 'asc';
   people record;
-  bodies json[];
-  ids bigint[];
+  voyager json;
+  local json;
+  listed private.message_view[];
 begin
   -- It finds the two for participants alone, so only who is about to be refused is looked at twice.
   select * into people from private.people_in(array[conversation]);
   if not found then
     perform private.require_participation(conversation);
   end if;
+  voyager := json_build_object('id', people.voyager_id, 'name', people.voyager_name);
+  local := json_build_object('id', people.local_id, 'name', people.local_name);
+  perform private.look_at(conversation);
 
   -- One row more than the page tells whether there is a next one.
   if oldest_first then
-    select
-      array_agg(
-        private.message_body(entry, case entry.user_id when people.voyager_id then people.voyager_name else people.local_name end)
-        order by entry.id
-      ),
-      array_agg(entry.id order by entry.id)
-    into bodies, ids
+    select array_agg(private.view_of(entry, case user_id when people.voyager_id then voyager else local end) order by entry.id)
+    into listed
     from (
       select *
       from public.messages
@@ -114,13 +127,8 @@ begin
       offset page_offset
     ) as entry;
   else
-    select
-      array_agg(
-        private.message_body(entry, case entry.user_id when people.voyager_id then people.voyager_name else people.local_name end)
-        order by entry.id desc
-      ),
-      array_agg(entry.id order by entry.id desc)
-    into bodies, ids
+    select array_agg(private.view_of(entry, case user_id when people.voyager_id then voyager else local end) order by entry.id desc)
+    into listed
     from (
       select *
       from public.messages
@@ -131,10 +139,11 @@ begin
     ) as entry;
   end if;
 
-  if cardinality(ids) > page_limit then
-    perform private.tell_door(jsonb_build_object('next', ids[page_limit]));
+  perform private.look_at(null);
+  if cardinality(listed) > page_limit then
+    perform private.tell_door(jsonb_build_object('next', listed[page_limit].id));
   end if;
-  return coalesce(array_to_json(bodies[:page_limit]), '[]');
+  return coalesce(array_to_json(listed[:page_limit]), '[]');
 end
 $$;
 comment on function api.list_messages(bigint, jsonb) is
@@ -197,7 +206,7 @@ begin
     end if;
   end if;
 
-  return private.message_body(sent, my_name);
+  return to_json(private.view_of(sent, json_build_object('id', me, 'name', my_name)));
 end
 $$;
 comment on function api.send_message(bigint, jsonb) is

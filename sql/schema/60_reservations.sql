@@ -26,23 +26,27 @@ grant all on public.reservations to service_role;
 
 create function private.reservations_of(conversation bigint)
 returns json
-language sql stable security invoker set search_path = ''
+language plpgsql stable security invoker set search_path = ''
 as $$
-  select coalesce(
-    json_agg(
-      json_build_object(
-        'id', reservations.id,
-        'title', reservations.title,
-        'price', reservations.price,
-        'date', private.iso(reservations.date),
-        'status', reservations.status
-      )
-      order by reservations.date, reservations.id
-    ),
-    '[]'
-  )
-  from public.reservations
-  where reservations.conversation_id = reservations_of.conversation
+begin
+  return (
+    select coalesce(
+      json_agg(
+        json_build_object(
+          'id', reservations.id,
+          'title', reservations.title,
+          'price', reservations.price,
+          'date', private.iso(reservations.date),
+          'status', reservations.status
+        )
+        order by reservations.date, reservations.id
+      ),
+      '[]'
+    )
+    from public.reservations
+    where reservations.conversation_id = reservations_of.conversation
+  );
+end
 $$;
 comment on function private.reservations_of(bigint) is 'A conversation''s reservations, by date.';
 grant execute on function private.reservations_of(bigint) to authenticated;
@@ -51,16 +55,23 @@ create function api.get_conversation(conversation bigint)
 returns json
 language plpgsql stable security invoker set search_path = ''
 as $$
+declare
+  people record;
+  reservations json;
 begin
-  perform private.require_participation(conversation);
-  return (
-    select json_build_object(
-      'id', id,
-      'Voyager', json_build_object('id', voyager_id, 'name', voyager_name),
-      'Local', json_build_object('id', local_id, 'name', local_name),
-      'Reservations', private.reservations_of(conversation)
-    )
-    from private.people_in(array[conversation])
+  -- As in list_messages.
+  select * into people from private.people_in(array[conversation]);
+  if not found then
+    perform private.require_participation(conversation);
+  end if;
+  perform private.look_at(conversation);
+  reservations := private.reservations_of(conversation);
+  perform private.look_at(null);
+  return json_build_object(
+    'id', people.id,
+    'Voyager', json_build_object('id', people.voyager_id, 'name', people.voyager_name),
+    'Local', json_build_object('id', people.local_id, 'name', people.local_name),
+    'Reservations', reservations
   );
 end
 $$;

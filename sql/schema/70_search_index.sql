@@ -119,71 +119,83 @@ alter table private.search_lexicon enable row level security;
 
 create function private.spots_of(profile public.profiles, name text, interests text[])
 returns jsonb
-language sql stable security invoker set search_path = ''
+language plpgsql stable security invoker set search_path = ''
 as $$
-  with texts (attribute, element, value) as (
-    values
-      (0, 0, name),
-      (2, 0, profile.city),
-      (3, 0, profile.country),
-      (4, 0, profile.biography),
-      (5, 0, profile.first_name),
-      (5, 1, profile.last_name)
-    union all
-    select 1, ordinality - 1, interest
-    from unnest(interests) with ordinality as listed (interest, ordinality)
-  ),
-  placed as (
-    select attribute, element, position, word
-    from texts
-    cross join lateral unnest(private.words_of(value)) with ordinality as listed (word, position)
-    -- Letters that fold into many words could run into the next text's spots.
-    where position <= 9000
-    union all
-    select attribute, element, least(9000, cardinality(private.words_of(value))) + 1, ''
-    from texts
-    where value is not null
-  ),
-  standing as (
-    select
-      word,
-      attribute * 1000000 + element * 10000 + position - 1 as spot,
-      row_number() over (partition by word order by attribute, element, position) as nth
-    from placed
-  )
-  select coalesce(jsonb_object_agg(word, spots), '{}')
-  from (
-    select word, jsonb_agg(spot order by spot) as spots
-    from standing
-    -- A word's tenth mention tells nothing that the first nine did not.
-    where nth <= 9 or word = ''
-    group by word
-  ) as grouped
+begin
+  return (
+    with texts (attribute, element, value) as (
+      values
+        (0, 0, name),
+        (2, 0, profile.city),
+        (3, 0, profile.country),
+        (4, 0, profile.biography),
+        (5, 0, profile.first_name),
+        (5, 1, profile.last_name)
+      union all
+      select 1, ordinality - 1, interest
+      from unnest(interests) with ordinality as listed (interest, ordinality)
+    ),
+    worded as materialized (
+      select attribute, element, private.words_of(value) as words
+      from texts
+      where value is not null
+    ),
+    placed as (
+      select attribute, element, position, word
+      from worded
+      cross join lateral unnest(words) with ordinality as listed (word, position)
+      -- Letters that fold into many words could run into the next text's spots.
+      where position <= 9000
+      union all
+      select attribute, element, least(9000, cardinality(words)) + 1, ''
+      from worded
+    ),
+    standing as (
+      select
+        word,
+        attribute * 1000000 + element * 10000 + position - 1 as spot,
+        row_number() over (partition by word order by attribute, element, position) as nth
+      from placed
+    )
+    select coalesce(jsonb_object_agg(word, spots), '{}')
+    from (
+      select word, jsonb_agg(spot order by spot) as spots
+      from standing
+      -- A word's tenth mention tells nothing that the first nine did not.
+      where nth <= 9 or word = ''
+      group by word
+    ) as grouped
+  );
+end
 $$;
 comment on function private.spots_of(public.profiles, text, text[]) is 'Where each word of a profile stands; see search_postings.';
 
 create function private.words_from_spots(spots jsonb)
 returns tsvector
-language sql immutable security invoker set search_path = ''
+language plpgsql immutable security invoker set search_path = ''
 as $$
-  select coalesce(
-    string_agg(
-      quote_literal(word) || ':' || least(16383, attribute_start + element * 40 + position + 1)
-        || substr('ABCCDA', attribute + 1, 1),
-      ' '
-    ),
-    ''
-  )::tsvector
-  from (
-    select
-      word,
-      spot / 1000000 as attribute,
-      spot / 10000 % 100 as element,
-      spot % 10000 as position,
-      -- Attributes stand apart, so that no phrase reaches from one into the next.
-      (array[0, 200, 2400, 2600, 2800, 15000])[spot / 1000000 + 1] as attribute_start
-    from jsonb_each(spots - '') as entry (word, list)
-    cross join lateral (select value::integer as spot from jsonb_array_elements(list)) as placed
-  ) as placed
+begin
+  return (
+    select coalesce(
+      string_agg(
+        quote_literal(word) || ':' || least(16383, attribute_start + element * 40 + position + 1)
+          || substr('ABCCDA', attribute + 1, 1),
+        ' '
+      ),
+      ''
+    )::tsvector
+    from (
+      select
+        word,
+        spot / 1000000 as attribute,
+        spot / 10000 % 100 as element,
+        spot % 10000 as position,
+        -- Attributes stand apart, so that no phrase reaches from one into the next.
+        (array[0, 200, 2400, 2600, 2800, 15000])[spot / 1000000 + 1] as attribute_start
+      from jsonb_each(spots - '') as entry (word, list)
+      cross join lateral (select value::integer as spot from jsonb_array_elements(list)) as placed
+    ) as placed
+  );
+end
 $$;
 comment on function private.words_from_spots(jsonb) is 'The same words as a tsvector, in which phrases are found.';

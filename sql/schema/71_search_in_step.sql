@@ -170,8 +170,9 @@ create trigger follow_swapped_interests
 
 create function private.count_words(deltas private.search_lexicon[])
 returns void
-language sql volatile security invoker set search_path = ''
+language plpgsql volatile security invoker set search_path = ''
 as $$
+begin
   insert into private.search_lexicon as lexicon (word, entries)
   select word, entries from unnest(deltas) where entries > 0
   on conflict (word) do update set entries = lexicon.entries + excluded.entries;
@@ -184,6 +185,7 @@ as $$
   set entries = lexicon.entries + delta.entries
   from unnest(deltas) as delta
   where delta.word = lexicon.word and delta.entries < 0;
+end
 $$;
 comment on function private.count_words(private.search_lexicon[]) is 'Adds to and takes from the lexicon; a word that no entry has any more is gone.';
 

@@ -68,32 +68,40 @@ create trigger enqueue_context
 
 create function private.entry_text(profile bigint)
 returns text
-language sql stable security invoker set search_path = ''
+language plpgsql stable security invoker set search_path = ''
 as $$
-  select concat_ws('. ', nullif(array_to_string(interests, ', '), ''), concat_ws(', ', city, country), biography)
-  from private.search_entries
-  where profile_id = profile
+begin
+  return (
+    select concat_ws('. ', nullif(array_to_string(interests, ', '), ''), concat_ws(', ', city, country), biography)
+    from private.search_entries
+    where profile_id = profile
+  );
+end
 $$;
 comment on function private.entry_text(bigint) is 'What a profile''s vector is made from.';
 
 create function private.context_text(person bigint)
 returns text
-language sql stable security invoker set search_path = ''
+language plpgsql stable security invoker set search_path = ''
 as $$
-  select concat_ws(
-    '. ',
-    (
-      select string_agg(interests.name, ', ' order by interests.name)
-      from public.profiles
-      join public.profile_interests on profile_interests.profile_id = profiles.id
-      join public.interests on interests.id = profile_interests.interest_id
-      where profiles.user_id = users.id
-    ),
-    users.bio,
-    users.location
-  )
-  from public.users
-  where id = person and is_active
+begin
+  return (
+    select concat_ws(
+      '. ',
+      (
+        select string_agg(interests.name, ', ' order by interests.name)
+        from public.profiles
+        join public.profile_interests on profile_interests.profile_id = profiles.id
+        join public.interests on interests.id = profile_interests.interest_id
+        where profiles.user_id = users.id
+      ),
+      users.bio,
+      users.location
+    )
+    from public.users
+    where id = person and is_active
+  );
+end
 $$;
 comment on function private.context_text(bigint) is 'What a person''s context is made from.';
 

@@ -54,8 +54,8 @@ begin
     select
       conversations.id,
       people.voyager_id,
-      people.voyager_name,
-      people.local_name,
+      json_build_object('id', people.voyager_id, 'name', people.voyager_name) as voyager,
+      json_build_object('id', people.local_id, 'name', people.local_name) as local,
       json_build_object(
         'id', conversations.id,
         'voyager_id', conversations.voyager_id,
@@ -84,9 +84,7 @@ begin
     separator := ',';
     select
       string_agg(
-        private.message_body(
-          message, case message.user_id when entry.voyager_id then entry.voyager_name else entry.local_name end
-        )::text,
+        to_json(private.view_of(message, case user_id when entry.voyager_id then entry.voyager else entry.local end))::text,
         ','
         order by message.id
       ) as bodies,

@@ -70,10 +70,10 @@ const tolerated = {
     'function_search_path_mutable private.is_sought': inlined,
     'function_search_path_mutable private.iso': inlined,
     'function_search_path_mutable private.keyword_score': inlined,
-    'function_search_path_mutable private.message_body': inlined,
     'function_search_path_mutable private.position_cost': inlined,
     'function_search_path_mutable private.postings_of': inlined,
     'function_search_path_mutable private.typo_budget': inlined,
+    'function_search_path_mutable private.view_of': inlined,
   } as Record<string, string>,
 }
 

@@ -3,12 +3,15 @@
 set local role edge_functions;
 select private.act_as(null, false);
 select private.tell_door('{"next": 1}');
+set local role authenticated;
+select private.look_at(1);
 commit;
 
 begin;
 set local search_path = tap, public;
-select plan(4);
+select plan(5);
 select is(current_user, session_user, 'the role is forgotten');
 select is(coalesce(current_setting('request.jwt.claims', true), ''), '', 'the claims are forgotten');
 select is(coalesce(current_setting('request.jwt.claim.sub', true), ''), '', 'the account is forgotten');
 select is(coalesce(current_setting('api.aside', true), ''), '', 'what was told the door is forgotten');
+select is(coalesce(current_setting('api.conversation', true), ''), '', 'what was looked at is forgotten');
