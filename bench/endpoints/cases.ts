@@ -1,5 +1,6 @@
 /** What is asked: each endpoint as requests, as the statement that its door makes of them, and where there is one, as a peer's request. */
 import { bare } from './bare.ts'
+import { pathOf } from './findable.ts'
 import type { World } from './world.ts'
 
 export interface Ask {
@@ -27,7 +28,7 @@ export interface Case {
 const drawn = <Value>(count: number, draw: () => Value): Value[] => Array.from({ length: count }, draw)
 const upTo = (count: number): number => 1 + Math.floor(Math.random() * count)
 
-export const casesOf = async ({ sql, users, conversations }: World): Promise<Case[]> => {
+export const casesOf = async ({ sql, users, conversations, queries }: World): Promise<Case[]> => {
   const anybody = `\\set user random(1, ${users})`
   // Who opened a conversation follows from its id (world.sql).
   const openerOf = (conversation: number) => 2 + (conversation - 1) % (users - 1)
@@ -94,6 +95,9 @@ export const casesOf = async ({ sql, users, conversations }: World): Promise<Cas
       asks: inConversation(''),
       verb: 'get_conversation(:conversation)',
       draw: anyConversation,
+      peer: ({ path }) =>
+        '/rest/v1/conversations?select=id,voyager_id,local_id,reservations(id,title,price,date,status)' +
+        `&id=eq.${/\d+/.exec(path)![0]}`,
     },
     {
       name: 'GET /conversations/unread',
@@ -176,6 +180,9 @@ export const casesOf = async ({ sql, users, conversations }: World): Promise<Cas
       asks: asPerson('/users/me'),
       verb: 'get_me()',
       draw: anybody,
+      peer: () =>
+        '/rest/v1/users?select=id,name,email,bio,location,role,is_active,created_at,' +
+        'profiles(id,first_name,last_name,age,biography,country,city,image_url,is_searchable)',
     },
     {
       name: 'GET /users/:id',
@@ -191,6 +198,13 @@ export const casesOf = async ({ sql, users, conversations }: World): Promise<Cas
       verb: 'list_interests()',
       draw: anybody,
       peer: () => '/rest/v1/interests?select=id,name&order=name',
+    },
+    {
+      name: 'GET /users/search',
+      method: 'GET',
+      asks: queries.map((query) => ({ user: upTo(users), path: pathOf(query) })),
+      verb: 'search_profiles((select request from bench.requests where id = :request))',
+      draw: `${anybody}\n\\set request random(1, 1000)`,
     },
     {
       name: 'PATCH /users/profile',

@@ -16,7 +16,7 @@ import { casesOf } from './cases.ts'
 import { asBare, asStatement, type Measured, overHttp, type Server, start, writeRequests } from './measure.ts'
 import { pages } from './pages.ts'
 import { median, row } from './table.ts'
-import { openWorld } from './world.ts'
+import { openWorld, type World } from './world.ts'
 
 const { values } = parseArgs({
   args: Deno.args,
@@ -36,19 +36,20 @@ const rounds = Number(values.rounds)
 const effort = { seconds: Number(values.seconds), connections: Number(values.connections) }
 
 const began = performance.now()
-const world = await openWorld({
-  users: Number(values.users),
-  conversations: Number(values.conversations),
-  messages: Number(values.messages),
-})
-const openUrl = values.pages ? '' : await world.withoutPolicies()
-const servers: Server[] = []
+const endings: (() => Promise<void>)[] = []
+const end = async (): Promise<void> => {
+  for (const ending of endings.splice(0).reverse()) await ending().catch(console.error)
+}
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  Deno.addSignalListener(signal, () => void end().finally(() => Deno.exit(1)))
+}
+
 const serve = async (script: string, args: string[], env: Record<string, string>): Promise<Server> => {
   const server = await start(script, args, env)
-  servers.push(server)
+  endings.push(server.stop)
   return server
 }
-const doors = (pool = '3', at = world.url) => {
+const doors = (at: string, pool = '3') => {
   const edge = new URL(at)
   edge.username = 'edge_functions'
   return serve('serve_doors.ts', [], { EDGE_DATABASE_URL: edge.href, DATABASE_POOL: pool })
@@ -70,11 +71,11 @@ const ratios = (some: Measured[], others: Measured[], digits = 2): string => {
   return `${median(byRate).toFixed(digits)} ${median(byCost).toFixed(digits)}`
 }
 
-const sweep = async (sizes: string[]): Promise<void> => {
+const sweep = async (world: World, sizes: string[]): Promise<void> => {
   const [, , , , , page] = await casesOf(world)
   const file = await writeRequests(world, page!, ({ path }) => path, tokens)
   const pools = await Promise.all(
-    sizes.map(async (size) => ({ size, server: await doors(size), all: [] as Measured[] })),
+    sizes.map(async (size) => ({ size, server: await doors(world.url, size), all: [] as Measured[] })),
   )
   for (let round = 0; round < rounds; round++) {
     for (const { server, all } of pools) all.push(await overHttp(world, server, file, effort))
@@ -86,10 +87,10 @@ const sweep = async (sizes: string[]): Promise<void> => {
   }
 }
 
-const compare = async (): Promise<void> => {
+const compare = async (world: World, openUrl: string): Promise<void> => {
   const [door, open, bare, peer] = [
-    await doors(),
-    await doors('3', openUrl),
+    await doors(world.url),
+    await doors(openUrl),
     await serve('serve_doors.ts', ['--bare'], { EDGE_DATABASE_URL: world.url }),
     await serve('serve_lite.ts', [], { DATABASE_URL: world.url }),
   ]
@@ -136,7 +137,14 @@ const compare = async (): Promise<void> => {
       // so requests come as they do from people, also while others are not answered yet.
       if (some.before) await world.sql.unsafe(some.before)
       half!.push(
-        await overHttp(world, door, file, { ...effort, connections: 256 }, 256_000 / (doors!.at(-1)!.rate / 2)),
+        await overHttp(
+          world,
+          door,
+          file,
+          // Longer, for as many connections are opened first, and that counts, too.
+          { seconds: 2 * effort.seconds, connections: 256 },
+          256_000 / (doors!.at(-1)!.rate / 2),
+        ),
       )
     }
     console.log(row(some.name, [
@@ -162,25 +170,22 @@ const compare = async (): Promise<void> => {
   }
 }
 
-const close = async (): Promise<void> => {
-  for (const server of servers) await server.stop()
-  await world.sql.end()
-  await world.stop()
-}
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  Deno.addSignalListener(signal, () => void close().finally(() => Deno.exit(1)))
-}
-
 try {
+  const world = await openWorld({
+    users: Number(values.users),
+    conversations: Number(values.conversations),
+    messages: Number(values.messages),
+  }, (ending) => endings.push(ending))
+  const openUrl = values.pages ? '' : await world.withoutPolicies()
   console.log(
     `${values.users} people, ${values.conversations} conversations, ${values.messages} messages, ready after ${since()}`,
   )
   if (values.pages) await pages(world)
   else {
-    if (values.pools) await sweep(values.pools.split(','))
-    await compare()
+    if (values.pools) await sweep(world, values.pools.split(','))
+    await compare(world, openUrl)
   }
   console.log(`\ndone after ${since()}`)
 } finally {
-  await close()
+  await end()
 }

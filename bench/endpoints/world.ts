@@ -5,6 +5,8 @@ import { openPostgres } from '../../supabase/local/database.ts'
 import { openPlatform } from '../../supabase/local/platform.ts'
 import { readSettings } from '../../supabase/local/settings.ts'
 import { freePort } from '../../tests/tools/ports.ts'
+import type { Query } from '../search/crowd.ts'
+import { makeFindable } from './findable.ts'
 
 export interface Size {
   users: number
@@ -19,10 +21,11 @@ export interface World extends Size {
   bin: string
   wrk: string
   sql: postgres.Sql
+  /** What people search for. */
+  queries: Query[]
   token: (user: number) => Promise<string>
   /** Copies the data, before anything else asks, into a database without row level security; answers with its address. */
   withoutPolicies: () => Promise<string>
-  stop: () => Promise<void>
 }
 
 export const jwtSecret = 'bench-secret-of-at-least-32-characters'
@@ -68,7 +71,8 @@ const postmasterOf = async (url: string): Promise<number> => {
   return found!.pid
 }
 
-export const openWorld = async (size: Size): Promise<World> => {
+/** Tells `whenDone` what is to be done in the end, whether the world came to be or not. */
+export const openWorld = async (size: Size, whenDone: (ending: () => Promise<void>) => void): Promise<World> => {
   const folder = await Deno.makeTempDir({ prefix: 'bench.' })
   await Deno.chmod(folder, 0o755)
   // As root the server runs as nobody, who may not enter every folder that a clone can be in.
@@ -77,6 +81,10 @@ export const openWorld = async (size: Size): Promise<World> => {
   const port = await freePort()
   const server = (...args: string[]) =>
     run('bash', ['tests/postgres/server.sh', ...args], { PREFIX: prefix, POSTGRES_CONF: conf })
+  whenDone(async () => {
+    await server('stop', `${folder}/data`)
+    await Deno.remove(folder, { recursive: true })
+  })
   await server('start', `${folder}/data`, String(port))
   const bin = `${prefix}/usr/lib/postgresql/17/bin`
   const at = (database: string) => `postgresql://supabase_admin@127.0.0.1:${port}/${database}`
@@ -88,13 +96,17 @@ export const openWorld = async (size: Size): Promise<World> => {
   const psql = (database: string, ...statements: string[]) =>
     run(`${bin}/psql`, ['-XqAt', ...statements.flatMap((statement) => ['-c', statement]), at(database)])
   const key = new TextEncoder().encode(jwtSecret)
+  const queries = await makeFindable(url, size.users)
+  const sql = postgres(url, { max: 1, onnotice: () => {} })
+  whenDone(() => sql.end())
   return {
     ...size,
     url,
     postmaster: await postmasterOf(url),
     bin,
     wrk: `${prefix}/usr/bin/wrk`,
-    sql: postgres(url, { max: 1, onnotice: () => {} }),
+    sql,
+    queries,
     token: (user) =>
       new SignJWT({ sub: `00000000-0000-4000-8000-000000${100_000 + user}`, role: 'authenticated' })
         .setProtectedHeader({ alg: 'HS256' }).setAudience('authenticated').setExpirationTime('12h').sign(key),
@@ -102,10 +114,6 @@ export const openWorld = async (size: Size): Promise<World> => {
       await psql('postgres', 'create database bench_open template bench strategy file_copy')
       await psql('bench_open', openTables)
       return at('bench_open')
-    },
-    stop: async () => {
-      await server('stop', `${folder}/data`)
-      await Deno.remove(folder, { recursive: true })
     },
   }
 }

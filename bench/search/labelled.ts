@@ -49,7 +49,8 @@ export const openEmpty = async (): Promise<Database> => {
   return database
 }
 
-const makeVectors = async (database: Database): Promise<void> => {
+/** Embeds whatever of the index has no vector of the offline provider's. */
+export const makeVectors = async (database: Database): Promise<void> => {
   await database.query('select private.adopt_model($1)', [embedder.model])
   while (true) {
     const [claimed] = await database.query('select private.claim_embeddings($1, 64) as jobs', [embedder.model])
@@ -107,8 +108,8 @@ const loadPeople = async (database: Database): Promise<Map<string, number>> => {
   return new Map(rows.map(({ key, id }) => [String(key), Number(id)]))
 }
 
-// As functions/_shared/embeddings/query_vector.ts words it.
-const meaningOf = async (q: string): Promise<number[] | null> => {
+/** The vector of a query's words, as functions/_shared/embeddings/query_vector.ts takes them; null where it says nothing. */
+export const meaningOf = async (q: string): Promise<number[] | null> => {
   const words = q.replace(/(^|\s)-("[^"]*"?|\S+)/g, ' ').replaceAll('"', ' ').trim().split(/\s+/)
   const text = words.slice(0, 10).join(' ')
   if (text === '') return null

