@@ -14,7 +14,10 @@ const drawn = (some: Case): string => {
       ? Number(first) + Math.floor(Math.random() * (Number(second) - Number(first) + 1))
       : Number(/^\d+$/.test(last!) ? last : 2 + (known.conversation! - 1) % Number(last!.split('% ')[1]))
   }
-  return statementOf(some).replaceAll(/(?<!:):(user|conversation|wanted|request)\b/g, (_, name) => `${known[name]}::bigint`)
+  return statementOf(some).replaceAll(
+    /(?<!:):(user|conversation|wanted|request)\b/g,
+    (_, name) => `${known[name]}::bigint`,
+  )
 }
 
 export const pages = async (world: World): Promise<void> => {
