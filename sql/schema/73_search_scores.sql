@@ -150,19 +150,27 @@ begin
       select
         posting.profile_id,
         posting.place,
-        -- The first spot is in the best attribute.
-        min(posting.typos * 10 + posting.spots[1] / 1000000) as standing,
+        -- The first spot is in the best attribute, and where the word is there twice, another may be in a better place.
+        min(standing + cost) as at_worst,
+        min(standing + case when cardinality(posting.spots) > 1 then 0 else cost end) as at_best,
         bool_or(posting.typos = 0 and posting.spots[1] < 1000000) as in_name
       from private.postings_of(terms, ids) as posting
+      cross join lateral (
+        select
+          posting.typos * 1000 + posting.spots[1] / 1000000 * 100 as standing,
+          private.position_cost(abs(posting.spots[1] % 10000 - (posting.place - 1))) as cost
+      ) as first
       group by posting.profile_id, posting.place
     ),
     tallies as (
       select
         matched.profile_id,
         count(*)::integer as kept,
-        sum(matched.standing / 10)::integer as typos,
+        sum(matched.at_worst / 1000)::integer as typos,
         greatest(sum(allowed[matched.place]), case when count(*) > 1 then count(*) else 0 end)::integer + 1 as typo_max,
-        sum(matched.standing % 10)::integer as attributes,
+        sum(matched.at_worst % 1000 / 100)::integer as attributes,
+        sum(matched.at_worst % 100)::integer as furthest,
+        sum(matched.at_best % 100)::integer as nearest,
         count(*) filter (where matched.in_name) = asked as named
       from matched
       group by matched.profile_id
@@ -170,9 +178,9 @@ begin
     select
       tallies.profile_id,
       private.keyword_score(
-        asked, kept, typos, typo_max, 3 * (kept - 1), attributes, 5 * kept + 1, 10 * kept, 2 + kept / (kept + 1)::double precision
+        asked, kept, typos, typo_max, 3 * (kept - 1), attributes, 5 * kept + 1, furthest, 2 + kept / (kept + 1)::double precision
       ),
-      private.keyword_score(asked, kept, typos, typo_max, 0, attributes, 5 * kept + 1, 0, 0),
+      private.keyword_score(asked, kept, typos, typo_max, 0, attributes, 5 * kept + 1, nearest, 0),
       tallies.named
     from tallies;
 end

@@ -133,9 +133,10 @@ create function private.nearest_profiles(
   sought private.search_filter,
   besides bigint[],
   reach integer,
-  furthest double precision
+  furthest double precision,
+  out ids bigint[],
+  out distances double precision[]
 )
-returns bigint[]
 language plpgsql stable security invoker
 set search_path = 'extensions'
 -- About in the order of the distances: to have them exactly in order costs half as much again, and who ranks them measures them anyway.
@@ -147,10 +148,11 @@ set enable_seqscan = off
 set enable_sort = off
 as $$
 declare
-  nearest bigint[] := array[]::bigint[];
   neighbour record;
   strangers integer := 0;
 begin
+  ids := array[]::bigint[];
+  distances := array[]::double precision[];
   for neighbour in
     select profile_id, embedding <=> meaning as distance
     from private.search_entries as entry
@@ -160,16 +162,16 @@ begin
     order by embedding <=> meaning
   loop
     if neighbour.distance <= furthest then
-      nearest := nearest || neighbour.profile_id;
+      ids := ids || neighbour.profile_id;
+      distances := distances || neighbour.distance;
       strangers := 0;
     else
       strangers := strangers + 1;
     end if;
     -- As many as come at a time: when all of them are too far away, so are those that would come after them.
-    exit when strangers = 100 or cardinality(nearest) >= reach;
+    exit when strangers = 100 or cardinality(ids) >= reach;
   end loop;
-  return nearest;
 end
 $$;
 comment on function private.nearest_profiles(extensions.halfvec, text, private.search_filter, bigint[], integer, double precision) is
-  'The profiles nearest to a vector by cosine distance besides some that are known, at most so many and so far away, along the index.';
+  'The profiles nearest to a vector besides some that are known, at most so many and so far away, and their cosine distances, along the index.';

@@ -63,6 +63,7 @@ declare
   within bigint[];
   by_words bigint[] := array[]::bigint[];
   by_meaning bigint[] := array[]::bigint[];
+  distances double precision[];
   answer json;
 begin
   select * into model from private.search_models where name = meaning_model;
@@ -118,24 +119,35 @@ begin
   -- Those besides whom the words brought, as many as the total still counts, and no fewer than make the first pages.
   reach := greatest(100, most - cardinality(by_words));
   if meaning is not null and within is not null then
-    by_meaning := array(
-      select profile_id
+    select coalesce(array_agg(profile_id), '{}'), coalesce(array_agg(distance), '{}')
+    into by_meaning, distances
+    from (
+      select profile_id, embedding <=> meaning as distance
       from private.search_entries
       where profile_id = any (within)
         and profile_id not in (select unnest(by_words))
         and search_entries.model = meaning_model
         and embedding <=> meaning <= furthest
-      order by embedding <=> meaning, profile_id
+      order by distance, profile_id
       limit reach
-    );
+    ) as nearest;
   elsif meaning is not null then
-    by_meaning := private.nearest_profiles(meaning, meaning_model, sought, by_words, reach, furthest);
+    select ids, nearest.distances
+    into by_meaning, distances
+    from private.nearest_profiles(meaning, meaning_model, sought, by_words, reach, furthest) as nearest;
   end if;
 
-  with measured as materialized (
-    select profile_id, entry.model = meaning_model and meaning is not null as has_meaning, 1 - (embedding <=> meaning) as cosine
+  with measured as (
+    select id as profile_id, null::double precision as cosine
+    from unnest(by_words) as id
+    where meaning is null
+    union all
+    select profile_id, case when entry.model = meaning_model then 1 - (embedding <=> meaning) end
     from private.search_entries as entry
-    where profile_id = any (by_words || by_meaning)
+    where meaning is not null and profile_id = any (by_words)
+    union all
+    select id, 1 - distance
+    from unnest(by_meaning, distances) as near (id, distance)
   ),
   bounds as (
     select * from private.keyword_bounds(by_words, terms, asked, allowed)
@@ -146,13 +158,10 @@ begin
       case when asked = 0 and meaning is null then 1 else coalesce(bounds.at_least, 0) end as at_least,
       case when asked = 0 and meaning is null then 1 else coalesce(bounds.at_most, 0) end as at_most,
       bounds.named,
-      case when has_meaning then cosine end as cosine,
-      case
-        when has_meaning then least(1, greatest(0, (cosine - model.nothing_alike) / (model.much_alike - model.nothing_alike)))
-        else 0
-      end as semantic,
+      cosine,
+      coalesce(least(1, greatest(0, (cosine - model.nothing_alike) / (model.much_alike - model.nothing_alike))), 0) as semantic,
       -- A leg that is missing, for the whole query or for one entry, leaves all the weight to the other.
-      case when not coalesce(has_meaning, false) then 0 when cardinality(by_words) = 0 then 1 else ratio end as ratio
+      case when cosine is null then 0 when cardinality(by_words) = 0 then 1 else ratio end as ratio
     from measured
     left join bounds on bounds.profile_id = measured.profile_id
   ),
@@ -219,7 +228,7 @@ begin
       '[]'
     ),
     'query', query,
-    'estimatedTotalHits', least(most, (select count(*) from candidates)),
+    'estimatedTotalHits', least(most, cardinality(by_words) + cardinality(by_meaning)),
     'limit', page_limit,
     'offset', page_offset
   )

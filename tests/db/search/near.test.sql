@@ -34,15 +34,16 @@ returns setof integer
 language sql
 as $$
   select nth
-  from unnest(
-    private.nearest_profiles(
-      pg_temp.towards(1),
-      'offline-wordnet-v1',
-      row('{}', case when city is null then '{}' else array[city] end, '{}', null, null, null, null)::private.search_filter,
-      besides, reach, furthest
-    )
-  ) as id
+  from private.nearest_profiles(
+    pg_temp.towards(1),
+    'offline-wordnet-v1',
+    row('{}', case when city is null then '{}' else array[city] end, '{}', null, null, null, null)::private.search_filter,
+    besides, reach, furthest
+  ) as nearest
+  cross join lateral unnest(ids, distances) as neighbour (id, distance)
   join people using (id)
+  -- Each with its own distance.
+  where abs(distance - (nth - .5) / 300) < .001
 $$;
 
 select set_eq('select pg_temp.walk(null, 20, 2)', 'select generate_series(1, 20)', 'so many as are asked for are the nearest');

@@ -1,0 +1,319 @@
+-- A search measures nobody twice, and knows better whom its page can show.
+create or replace function private.keyword_bounds(ids bigint[], terms private.search_term[], asked integer, allowed integer[])
+returns table (profile_id bigint, at_least double precision, at_most double precision, named boolean)
+language plpgsql stable security invoker
+set search_path = ''
+-- As in keyword_scores.
+set plan_cache_mode = 'force_generic_plan'
+set enable_nestloop = off
+as $$
+begin
+  return query
+    with matched as (
+      select
+        posting.profile_id,
+        posting.place,
+        -- The first spot is in the best attribute, and where the word is there twice, another may be in a better place.
+        min(standing + cost) as at_worst,
+        min(standing + case when cardinality(posting.spots) > 1 then 0 else cost end) as at_best,
+        bool_or(posting.typos = 0 and posting.spots[1] < 1000000) as in_name
+      from private.postings_of(terms, ids) as posting
+      cross join lateral (
+        select
+          posting.typos * 1000 + posting.spots[1] / 1000000 * 100 as standing,
+          private.position_cost(abs(posting.spots[1] % 10000 - (posting.place - 1))) as cost
+      ) as first
+      group by posting.profile_id, posting.place
+    ),
+    tallies as (
+      select
+        matched.profile_id,
+        count(*)::integer as kept,
+        sum(matched.at_worst / 1000)::integer as typos,
+        greatest(sum(allowed[matched.place]), case when count(*) > 1 then count(*) else 0 end)::integer + 1 as typo_max,
+        sum(matched.at_worst % 1000 / 100)::integer as attributes,
+        sum(matched.at_worst % 100)::integer as furthest,
+        sum(matched.at_best % 100)::integer as nearest,
+        count(*) filter (where matched.in_name) = asked as named
+      from matched
+      group by matched.profile_id
+    )
+    select
+      tallies.profile_id,
+      private.keyword_score(
+        asked, kept, typos, typo_max, 3 * (kept - 1), attributes, 5 * kept + 1, furthest, 2 + kept / (kept + 1)::double precision
+      ),
+      private.keyword_score(asked, kept, typos, typo_max, 0, attributes, 5 * kept + 1, nearest, 0),
+      tallies.named
+    from tallies;
+end
+$$;
+comment on function private.keyword_bounds(bigint[], private.search_term[], integer, integer[]) is
+  'Between what the keyword scores of entries lie, by which words they hold in which attributes, at a third of what the scores themselves
+take. Arguments and `named` as in keyword_scores, with its weights.';
+
+drop function private.nearest_profiles(extensions.halfvec, text, private.search_filter, bigint[], integer, double precision);
+
+create function private.nearest_profiles(
+  meaning extensions.halfvec,
+  meaning_model text,
+  sought private.search_filter,
+  besides bigint[],
+  reach integer,
+  furthest double precision,
+  out ids bigint[],
+  out distances double precision[]
+)
+language plpgsql stable security invoker
+set search_path = 'extensions'
+-- About in the order of the distances: to have them exactly in order costs half as much again, and who ranks them measures them anyway.
+set hnsw.iterative_scan = 'relaxed_order'
+set hnsw.ef_search = 100
+-- The one plan that there is to be: a walk along the index.
+set plan_cache_mode = 'force_generic_plan'
+set enable_seqscan = off
+set enable_sort = off
+as $$
+declare
+  neighbour record;
+  strangers integer := 0;
+begin
+  ids := array[]::bigint[];
+  distances := array[]::double precision[];
+  for neighbour in
+    select profile_id, embedding <=> meaning as distance
+    from private.search_entries as entry
+    where model = meaning_model
+      and private.is_sought(entry, sought)
+      and profile_id not in (select unnest(besides))
+    order by embedding <=> meaning
+  loop
+    if neighbour.distance <= furthest then
+      ids := ids || neighbour.profile_id;
+      distances := distances || neighbour.distance;
+      strangers := 0;
+    else
+      strangers := strangers + 1;
+    end if;
+    -- As many as come at a time: when all of them are too far away, so are those that would come after them.
+    exit when strangers = 100 or cardinality(ids) >= reach;
+  end loop;
+end
+$$;
+comment on function private.nearest_profiles(extensions.halfvec, text, private.search_filter, bigint[], integer, double precision) is
+  'The profiles nearest to a vector besides some that are known, at most so many and so far away, and their cosine distances, along the index.';
+
+create or replace function private.find_profiles(
+  query text,
+  meaning extensions.halfvec,
+  meaning_model text,
+  ratio double precision,
+  filters jsonb,
+  caller bigint,
+  page_limit integer,
+  page_offset bigint,
+  explain boolean
+)
+returns json
+language plpgsql stable security invoker
+set search_path = 'extensions'
+-- Planning its statements anew would take longer than most of them.
+set plan_cache_mode = 'force_generic_plan'
+as $$
+declare
+  -- No more are scored, and no total counts further, whatever a query matches.
+  most constant integer := 1000;
+  -- Up to so many rows, measuring every one is exact, and quicker than walking the index, on which those that a filter leaves lie far apart.
+  few integer := 2000;
+  model private.search_models;
+  words constant private.query_word[] := array(select part from private.parse_query(query) as part);
+  asked constant integer := coalesce((select max(place) from unnest(words) where not excluded), 0);
+  allowed constant integer[] := array(select private.typo_budget(word) from unnest(words) where not excluded order by place);
+  -- Who asks with no words gets everybody, near or not.
+  furthest double precision := 2;
+  terms private.search_term[];
+  sought private.search_filter;
+  filtered boolean;
+  reach integer;
+  within bigint[];
+  by_words bigint[] := array[]::bigint[];
+  by_meaning bigint[] := array[]::bigint[];
+  distances double precision[];
+  answer json;
+begin
+  select * into model from private.search_models where name = meaning_model;
+  if model.name is null then
+    meaning := null;
+  end if;
+  if asked > 0 then
+    furthest := 1 - model.near_enough;
+    terms := coalesce(private.terms_of(words), '{}');
+  end if;
+  with units as (
+    select excluded, quoted, string_agg(quote_literal(word), ' <-> ' order by place)::tsquery as phrase
+    from unnest(words)
+    group by excluded, quoted, unit
+  )
+  select
+    private.as_keys(filters -> 'interests'),
+    private.as_keys(filters -> 'cities'),
+    private.as_keys(filters -> 'countries'),
+    (select string_agg(phrase::text, ' & ')::tsquery from units where quoted and not excluded),
+    (select string_agg('(' || phrase::text || ')', ' | ')::tsquery from units where excluded),
+    caller,
+    private.kept_from(caller)
+  into sought;
+  filtered := sought.interests || sought.cities || sought.countries <> '{}';
+  if filtered then
+    few := 10000;
+  end if;
+
+  if filtered or not exists (select from private.search_entries offset few) then
+    -- Planned for the filters at hand, so that it takes their indexes.
+    execute 'select array(select profile_id from private.search_entries as entry where private.is_sought(entry, $1) limit $2 + 1)'
+    into within
+    using sought, few;
+    if cardinality(within) > few then
+      within := null;
+    end if;
+  end if;
+
+  if cardinality(terms) > 0 then
+    by_words := private.holders_of(private.bearing_terms(terms), sought, within, most);
+  end if;
+  if asked = 0 and meaning is null then
+    by_words := array(
+      select profile_id
+      from private.search_entries as entry
+      where private.is_sought(entry, sought)
+      order by profile_id
+      limit most
+    );
+  end if;
+
+  -- Those besides whom the words brought, as many as the total still counts, and no fewer than make the first pages.
+  reach := greatest(100, most - cardinality(by_words));
+  if meaning is not null and within is not null then
+    select coalesce(array_agg(profile_id), '{}'), coalesce(array_agg(distance), '{}')
+    into by_meaning, distances
+    from (
+      select profile_id, embedding <=> meaning as distance
+      from private.search_entries
+      where profile_id = any (within)
+        and profile_id not in (select unnest(by_words))
+        and search_entries.model = meaning_model
+        and embedding <=> meaning <= furthest
+      order by distance, profile_id
+      limit reach
+    ) as nearest;
+  elsif meaning is not null then
+    select ids, nearest.distances
+    into by_meaning, distances
+    from private.nearest_profiles(meaning, meaning_model, sought, by_words, reach, furthest) as nearest;
+  end if;
+
+  with measured as (
+    select id as profile_id, null::double precision as cosine
+    from unnest(by_words) as id
+    where meaning is null
+    union all
+    select profile_id, case when entry.model = meaning_model then 1 - (embedding <=> meaning) end
+    from private.search_entries as entry
+    where meaning is not null and profile_id = any (by_words)
+    union all
+    select id, 1 - distance
+    from unnest(by_meaning, distances) as near (id, distance)
+  ),
+  bounds as (
+    select * from private.keyword_bounds(by_words, terms, asked, allowed)
+  ),
+  weighed as (
+    select
+      measured.profile_id,
+      case when asked = 0 and meaning is null then 1 else coalesce(bounds.at_least, 0) end as at_least,
+      case when asked = 0 and meaning is null then 1 else coalesce(bounds.at_most, 0) end as at_most,
+      bounds.named,
+      cosine,
+      coalesce(least(1, greatest(0, (cosine - model.nothing_alike) / (model.much_alike - model.nothing_alike))), 0) as semantic,
+      -- A leg that is missing, for the whole query or for one entry, leaves all the weight to the other.
+      case when cosine is null then 0 when cardinality(by_words) = 0 then 1 else ratio end as ratio
+    from measured
+    left join bounds on bounds.profile_id = measured.profile_id
+  ),
+  candidates as materialized (
+    select
+      *,
+      private.hybrid_score(weighed.ratio, at_least, semantic, named) as lowest,
+      private.hybrid_score(weighed.ratio, at_most, semantic, named) as highest
+    from weighed
+  ),
+  contenders as materialized (
+    -- Who cannot come onto the page, however well they hold the words, need not be scored. Less a little, for what rounding does.
+    select *
+    from candidates
+    where highest >= coalesce(
+      (select lowest from candidates order by lowest desc offset least(page_offset, most) + page_limit - 1 limit 1) - 1e-9,
+      0
+    )
+  ),
+  keyword as (
+    select *
+    from private.keyword_scores(array(select profile_id from contenders where named is not null), terms, asked, allowed)
+  ),
+  ranked as (
+    select
+      contenders.profile_id,
+      coalesce(keyword.score, contenders.at_least) as keyword,
+      contenders.named,
+      keyword.ranks,
+      contenders.cosine,
+      contenders.semantic,
+      contenders.ratio,
+      private.hybrid_score(contenders.ratio, coalesce(keyword.score, contenders.at_least), semantic, contenders.named) as score
+    from contenders
+    left join keyword on keyword.profile_id = contenders.profile_id
+  ),
+  page as (
+    select *
+    from ranked
+    order by score desc, keyword desc, profile_id
+    limit greatest(0, least(page_limit, most - page_offset))
+    offset page_offset
+  )
+  select json_build_object(
+    'hits', coalesce(
+      json_agg(
+        case
+          when explain then (
+            private.hit_body(entry, page.score)::jsonb || jsonb_build_object('_rankingScoreDetails', jsonb_build_object(
+              'words', private.keyword_details(page.ranks),
+              'keyword', page.keyword,
+              'cosine', page.cosine,
+              'nothingAlike', model.nothing_alike,
+              'muchAlike', model.much_alike,
+              'semantic', page.semantic,
+              'ratio', page.ratio,
+              'named', coalesce(page.named, false)
+            ))
+          )::json
+          else private.hit_body(entry, page.score)
+        end
+        order by page.score desc, page.keyword desc, page.profile_id
+      ),
+      '[]'
+    ),
+    'query', query,
+    'estimatedTotalHits', least(most, cardinality(by_words) + cardinality(by_meaning)),
+    'limit', page_limit,
+    'offset', page_offset
+  )
+  into answer
+  from page
+  join private.search_entries as entry on entry.profile_id = page.profile_id;
+  return answer;
+end
+$$;
+comment on function private.find_profiles(text, extensions.halfvec, text, double precision, jsonb, bigint, integer, bigint, boolean) is
+  'The search: profiles that hold the words of a query or are near it in meaning, filtered, best first, with their number up to 1,000,
+which beyond 2,000 profiles, or 10,000 that a filter leaves, is as exact as a walk along the index of vectors. Of everybody whom either leg
+found it reckons both parts of the score, that of the words as closely as the page needs.';
