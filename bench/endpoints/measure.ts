@@ -70,8 +70,10 @@ export const start = async (script: string, args: string[], env: Record<string, 
     stdout: 'null',
     stderr: 'piped',
   }).spawn()
+  let running = true
   const stop = async () => {
-    process.kill('SIGKILL')
+    if (running) process.kill('SIGKILL')
+    running = false
     await process.status
   }
   let said = ''
