@@ -62,7 +62,6 @@ export const casesOf = async ({ sql, users, conversations, queries }: World): Pr
   const unreadAgain = `update public.messages set read = false where read and id = any ('{${
     unread.map(({ id }) => id)
   }}')`
-  const change = { bio: 'I walk a lot, and know where to stop.', location: 'By the river' }
   const saying = (body: unknown): Pick<Ask, 'body'> => ({ body: JSON.stringify(body) })
 
   return [
@@ -209,16 +208,22 @@ export const casesOf = async ({ sql, users, conversations, queries }: World): Pr
     {
       name: 'PATCH /users/profile',
       method: 'PATCH',
-      asks: asPerson('/users/profile').map((ask) => ({ ...ask, ...saying(change) })),
-      verb: `update_profile('${JSON.stringify(change)}')`,
-      draw: anybody,
+      asks: asPerson('/users/profile').map((ask) => ({
+        ...ask,
+        ...saying({ bio: `I know ${upTo(1000)} places to stop.` }),
+      })),
+      verb: `update_profile(jsonb_build_object('bio', 'I know ' || :places || ' places to stop.'))`,
+      draw: `${anybody}\n\\set places random(1, 1000)`,
     },
     {
       name: 'PUT /users/profile/interests',
       method: 'PUT',
-      asks: asPerson('/users/profile/interests').map((ask) => ({ ...ask, ...saying({ interest_ids: [1, 2, 3] }) })),
-      verb: `set_interests('{"ids": [1, 2, 3]}')`,
-      draw: anybody,
+      asks: asPerson('/users/profile/interests').map((ask) => {
+        const first = upTo(50)
+        return { ...ask, ...saying({ interest_ids: [first, first + 1, first + 2] }) }
+      }),
+      verb: `set_interests(jsonb_build_object('ids', jsonb_build_array(:first, :first + 1, :first + 2)))`,
+      draw: `${anybody}\n\\set first random(1, 50)`,
     },
     {
       // Last, for it hides people.

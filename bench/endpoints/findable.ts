@@ -49,7 +49,6 @@ export const makeFindable = async (url: string, users: number): Promise<Query[]>
       where is_searchable and id > ${from} and id <= ${from + atOnce}`
   }
   const database = await openPostgres(url)
-  await database.query('select private.adopt_model($1)', [embedder.model])
   await makeVectors(database)
   await database.close()
 

@@ -9,7 +9,7 @@
  *   --rounds=3 --seconds=2 --connections=16
  *   --only=TEXT      endpoints whose name has it
  *   --pools=2,3,4,6,10,20   first, which size of the pool suits this machine
- *   --half           instead: only how long answers take at half load
+ *   --half           instead: how long answers take at half load
  *   --pages          instead: what each verb reads and takes, one by one
  */
 import { parseArgs } from 'node:util'
@@ -48,18 +48,21 @@ const effort = { seconds: Number(values.seconds), connections: Number(values.con
 
 const began = performance.now()
 const endings: (() => Promise<void>)[] = []
-const end = async (): Promise<void> => {
-  for (const ending of endings.splice(0).reverse()) await ending().catch(console.error)
+let ended: Promise<void> | undefined
+const endAll = async (): Promise<void> => {
+  for (const ending of endings.reverse()) await ending().catch(console.error)
 }
+// Once, and waited for by whoever asks: a signal ends what is under way, too, which then ends the rest.
+const end = (): Promise<void> => ended ??= endAll()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   Deno.addSignalListener(signal, () => void end().finally(() => Deno.exit(1)))
 }
 
-const serve = async (script: string, args: string[], env: Record<string, string>): Promise<Server> => {
-  const server = await start(script, args, env)
-  endings.push(server.stop)
-  return server
+const whenDone = (ending: () => Promise<void>): void => {
+  endings.push(ending)
 }
+const serve = (script: string, args: string[], env: Record<string, string>): Promise<Server> =>
+  start(script, args, env, whenDone)
 const doors = (at: string, pool = '3') => {
   const edge = new URL(at)
   edge.username = 'edge_functions'
@@ -96,6 +99,8 @@ const sweep = async (world: World, sizes: string[]): Promise<void> => {
   for (const { size, all } of pools) {
     console.log(row(size, [whole(middle(all, 'rate')), fine(middle(all, 'p50')), fine(middle(all, 'p99'))]))
   }
+  for (const { server } of pools) await server.stop()
+  await Deno.remove(file)
 }
 
 const compare = async (world: World, openUrl: string): Promise<void> => {
@@ -164,13 +169,12 @@ const compare = async (world: World, openUrl: string): Promise<void> => {
     }
     for (const name of [file, peerFile]) if (name) await Deno.remove(name)
   }
-  for (const server of [door, open, bare, peer]) await server.stop()
 }
 
 /**
  * An open loop but for a few in a thousand: of 256 connections nearly all wait for their next turn, which comes at random, and so requests
- * come as they do from people, also while others are not answered yet; half as many as can be answered. With the doors alone beside Postgres,
- * for whoever else is there takes turns of the processor.
+ * come as they do from people, also while others are not answered yet; half as many as can be answered. In a run of its own: servers that
+ * stand by take turns of the processor, too.
  */
 const atHalfLoad = async (world: World): Promise<void> => {
   const door = await doors(world.url)
@@ -204,7 +208,7 @@ try {
     users: Number(values.users),
     conversations: Number(values.conversations),
     messages: Number(values.messages),
-  }, (ending) => endings.push(ending))
+  }, whenDone)
   const openUrl = values.pages || values.half ? '' : await world.withoutPolicies()
   console.log(
     `${values.users} people, ${values.conversations} conversations, ${values.messages} messages, ready after ${since()}`,
@@ -212,8 +216,8 @@ try {
   if (values.pages) await pages(world)
   else {
     if (values.pools) await sweep(world, values.pools.split(','))
-    if (!values.half) await compare(world, openUrl)
-    await atHalfLoad(world)
+    if (values.half) await atHalfLoad(world)
+    else await compare(world, openUrl)
   }
   console.log(`\ndone after ${since()}`)
 } finally {

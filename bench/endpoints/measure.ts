@@ -63,7 +63,12 @@ const withCost = async (
 }
 
 /** Starts one of the servers beside this file. What it says of each request goes nowhere: to read it would take turns from whom is measured. */
-export const start = async (script: string, args: string[], env: Record<string, string>): Promise<Server> => {
+export const start = async (
+  script: string,
+  args: string[],
+  env: Record<string, string>,
+  whenDone: (ending: () => Promise<void>) => void,
+): Promise<Server> => {
   const process = new Deno.Command(Deno.execPath(), {
     args: ['run', '-A', new URL(script, import.meta.url).pathname, ...args],
     env: { JWT_SECRET: jwtSecret, ...env },
@@ -76,6 +81,7 @@ export const start = async (script: string, args: string[], env: Record<string, 
     running = false
     await process.status
   }
+  whenDone(stop)
   let said = ''
   const rest = process.stderr.pipeThrough(new TextDecoderStream())
   const reader = rest.getReader()

@@ -15,7 +15,7 @@ const drawn = (some: Case): string => {
       : Number(/^\d+$/.test(last!) ? last : 2 + (known.conversation! - 1) % Number(last!.split('% ')[1]))
   }
   return statementOf(some).replaceAll(
-    /(?<!:):(user|conversation|wanted|request)\b/g,
+    /(?<!:):(user|conversation|wanted|request|places|first)\b/g,
     (_, name) => `${known[name]}::bigint`,
   )
 }

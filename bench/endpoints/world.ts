@@ -82,8 +82,11 @@ export const openWorld = async (size: Size, whenDone: (ending: () => Promise<voi
   const server = (...args: string[]) =>
     run('bash', ['tests/postgres/server.sh', ...args], { PREFIX: prefix, POSTGRES_CONF: conf })
   whenDone(async () => {
-    await server('stop', `${folder}/data`)
-    await Deno.remove(folder, { recursive: true })
+    try {
+      await server('stop', `${folder}/data`)
+    } finally {
+      await Deno.remove(folder, { recursive: true })
+    }
   })
   await server('start', `${folder}/data`, String(port))
   const bin = `${prefix}/usr/lib/postgresql/17/bin`

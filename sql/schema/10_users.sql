@@ -54,7 +54,7 @@ as $$
 declare
   me bigint;
 begin
-  -- Without a subquery around auth.uid(), which an index asks once anyway, and into a variable: 4 µs in place of 6, several times a request.
+  -- Without a subquery around auth.uid(), which an index asks once anyway (a scan of a small table for each row), and into a variable: 4 µs in place of 6, several times a request.
   select id
   into me
   from public.users

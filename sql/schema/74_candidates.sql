@@ -127,7 +127,7 @@ $$;
 comment on function private.holders_of(private.search_term[], private.search_filter, bigint[], integer) is
   'Who holds any of the terms and passes the filters, those first who hold the most of the query, at most so many.';
 
-create function private.nearest_profiles(
+create function private.neighbours_of(
   meaning extensions.halfvec,
   meaning_model text,
   sought private.search_filter,
@@ -139,7 +139,7 @@ create function private.nearest_profiles(
 )
 language plpgsql stable security invoker
 set search_path = 'extensions'
--- About in the order of the distances: to have them exactly in order costs half as much again, and who ranks them measures them anyway.
+-- About in the order of the distances: to have them exactly in order costs half as much again, and whoever asks ranks them.
 set hnsw.iterative_scan = 'relaxed_order'
 set hnsw.ef_search = 100
 -- The one plan that there is to be: a walk along the index.
@@ -173,5 +173,5 @@ begin
   end loop;
 end
 $$;
-comment on function private.nearest_profiles(extensions.halfvec, text, private.search_filter, bigint[], integer, double precision) is
+comment on function private.neighbours_of(extensions.halfvec, text, private.search_filter, bigint[], integer, double precision) is
   'The profiles nearest to a vector besides some that are known, at most so many and so far away, and their cosine distances, along the index.';

@@ -134,7 +134,7 @@ begin
   elsif meaning is not null then
     select ids, nearest.distances
     into by_meaning, distances
-    from private.nearest_profiles(meaning, meaning_model, sought, by_words, reach, furthest) as nearest;
+    from private.neighbours_of(meaning, meaning_model, sought, by_words, reach, furthest) as nearest;
   end if;
 
   with measured as (
@@ -159,7 +159,8 @@ begin
       case when asked = 0 and meaning is null then 1 else coalesce(bounds.at_most, 0) end as at_most,
       bounds.named,
       cosine,
-      coalesce(least(1, greatest(0, (cosine - model.nothing_alike) / (model.much_alike - model.nothing_alike))), 0) as semantic,
+      -- 0 without a cosine, since greatest() passes nulls over.
+      least(1, greatest(0, (cosine - model.nothing_alike) / (model.much_alike - model.nothing_alike))) as semantic,
       -- A leg that is missing, for the whole query or for one entry, leaves all the weight to the other.
       case when cosine is null then 0 when cardinality(by_words) = 0 then 1 else ratio end as ratio
     from measured

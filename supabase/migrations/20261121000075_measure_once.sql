@@ -52,9 +52,7 @@ comment on function private.keyword_bounds(bigint[], private.search_term[], inte
   'Between what the keyword scores of entries lie, by which words they hold in which attributes, at a third of what the scores themselves
 take. Arguments and `named` as in keyword_scores, with its weights.';
 
-drop function private.nearest_profiles(extensions.halfvec, text, private.search_filter, bigint[], integer, double precision);
-
-create function private.nearest_profiles(
+create function private.neighbours_of(
   meaning extensions.halfvec,
   meaning_model text,
   sought private.search_filter,
@@ -66,7 +64,7 @@ create function private.nearest_profiles(
 )
 language plpgsql stable security invoker
 set search_path = 'extensions'
--- About in the order of the distances: to have them exactly in order costs half as much again, and who ranks them measures them anyway.
+-- About in the order of the distances: to have them exactly in order costs half as much again, and whoever asks ranks them.
 set hnsw.iterative_scan = 'relaxed_order'
 set hnsw.ef_search = 100
 -- The one plan that there is to be: a walk along the index.
@@ -100,7 +98,7 @@ begin
   end loop;
 end
 $$;
-comment on function private.nearest_profiles(extensions.halfvec, text, private.search_filter, bigint[], integer, double precision) is
+comment on function private.neighbours_of(extensions.halfvec, text, private.search_filter, bigint[], integer, double precision) is
   'The profiles nearest to a vector besides some that are known, at most so many and so far away, and their cosine distances, along the index.';
 
 create or replace function private.find_profiles(
@@ -209,7 +207,7 @@ begin
   elsif meaning is not null then
     select ids, nearest.distances
     into by_meaning, distances
-    from private.nearest_profiles(meaning, meaning_model, sought, by_words, reach, furthest) as nearest;
+    from private.neighbours_of(meaning, meaning_model, sought, by_words, reach, furthest) as nearest;
   end if;
 
   with measured as (
@@ -234,7 +232,8 @@ begin
       case when asked = 0 and meaning is null then 1 else coalesce(bounds.at_most, 0) end as at_most,
       bounds.named,
       cosine,
-      coalesce(least(1, greatest(0, (cosine - model.nothing_alike) / (model.much_alike - model.nothing_alike))), 0) as semantic,
+      -- 0 without a cosine, since greatest() passes nulls over.
+      least(1, greatest(0, (cosine - model.nothing_alike) / (model.much_alike - model.nothing_alike))) as semantic,
       -- A leg that is missing, for the whole query or for one entry, leaves all the weight to the other.
       case when cosine is null then 0 when cardinality(by_words) = 0 then 1 else ratio end as ratio
     from measured
@@ -317,3 +316,5 @@ comment on function private.find_profiles(text, extensions.halfvec, text, double
   'The search: profiles that hold the words of a query or are near it in meaning, filtered, best first, with their number up to 1,000,
 which beyond 2,000 profiles, or 10,000 that a filter leaves, is as exact as a walk along the index of vectors. Of everybody whom either leg
 found it reckons both parts of the score, that of the words as closely as the page needs.';
+
+drop function private.nearest_profiles(extensions.halfvec, text, private.search_filter, bigint[], integer, double precision);

@@ -178,7 +178,7 @@ select set_eq(
 );
 select set_eq(
   $$ select name from functions where proconfig is not null and not proconfig @> array['search_path=""'] $$,
-  $$ select name from functions where proconfig @> array['search_path=extensions'] and name in ('api.search_profiles', 'private.find_profiles', 'private.nearest_profiles') $$,
+  $$ select name from functions where proconfig @> array['search_path=extensions'] and name in ('api.search_profiles', 'private.find_profiles', 'private.neighbours_of') $$,
   'that is nowhere at all but for the three that need the operators of vectors'
 );
 select is_empty(
