@@ -22,6 +22,7 @@ import {
   overHttp,
   type Server,
   start,
+  type WhenDone,
   writeRequests,
 } from './measure.ts'
 import { pages } from './pages.ts'
@@ -58,7 +59,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   Deno.addSignalListener(signal, () => void end().finally(() => Deno.exit(1)))
 }
 
-const whenDone = (ending: () => Promise<void>): void => {
+const whenDone: WhenDone = (ending) => {
   endings.push(ending)
 }
 const serve = (script: string, args: string[], env: Record<string, string>): Promise<Server> =>
@@ -181,16 +182,16 @@ const atHalfLoad = async (world: World): Promise<void> => {
   console.log(`\nat half load\n${row('', ['/s', 'p50 ms', 'p99 ms', 'p99/p50', 'failed'])}`)
   for (const some of (await casesOf(world)).filter(({ name }) => name.includes(values.only!))) {
     const file = await writeRequests(world, some, ({ path }) => path, tokens)
-    const whileThereIsWork = async (asked: Effort, pause?: number): Promise<Measured> => {
+    const ask = async (asked: Effort, pause?: number): Promise<Measured> => {
       if (some.before) await world.sql.unsafe(some.before)
       return await overHttp(world, door, file, asked, pause)
     }
-    await whileThereIsWork({ ...effort, seconds: 1 })
+    await ask({ ...effort, seconds: 1 })
     const all: Measured[] = []
     for (let round = 0; round < rounds; round++) {
-      const { rate } = await whileThereIsWork(effort)
+      const { rate } = await ask(effort)
       // Longer, for as many connections are opened first, and that counts, too.
-      all.push(await whileThereIsWork({ seconds: 2 * effort.seconds, connections: 256 }, 256_000 / (rate / 2)))
+      all.push(await ask({ seconds: 2 * effort.seconds, connections: 256 }, 256_000 / (rate / 2)))
     }
     console.log(row(some.name, [
       whole(middle(all, 'rate')),

@@ -19,6 +19,9 @@ export interface Server {
   stop: () => Promise<void>
 }
 
+/** Takes what is to be done in the end, whether all went well or not. */
+export type WhenDone = (ending: () => Promise<void>) => void
+
 export interface Effort {
   seconds: number
   connections: number
@@ -67,7 +70,7 @@ export const start = async (
   script: string,
   args: string[],
   env: Record<string, string>,
-  whenDone: (ending: () => Promise<void>) => void,
+  whenDone: WhenDone,
 ): Promise<Server> => {
   const process = new Deno.Command(Deno.execPath(), {
     args: ['run', '-A', new URL(script, import.meta.url).pathname, ...args],

@@ -7,6 +7,7 @@ import { readSettings } from '../../supabase/local/settings.ts'
 import { freePort } from '../../tests/tools/ports.ts'
 import type { Query } from '../search/crowd.ts'
 import { makeFindable } from './findable.ts'
+import type { WhenDone } from './measure.ts'
 
 export interface Size {
   users: number
@@ -71,8 +72,7 @@ const postmasterOf = async (url: string): Promise<number> => {
   return found!.pid
 }
 
-/** Tells `whenDone` what is to be done in the end, whether the world came to be or not. */
-export const openWorld = async (size: Size, whenDone: (ending: () => Promise<void>) => void): Promise<World> => {
+export const openWorld = async (size: Size, whenDone: WhenDone): Promise<World> => {
   const folder = await Deno.makeTempDir({ prefix: 'bench.' })
   await Deno.chmod(folder, 0o755)
   // As root the server runs as nobody, who may not enter every folder that a clone can be in.

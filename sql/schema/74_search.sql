@@ -161,7 +161,8 @@ begin
       cosine,
       -- 0 without a cosine, since greatest() passes nulls over.
       least(1, greatest(0, (cosine - model.nothing_alike) / (model.much_alike - model.nothing_alike))) as semantic,
-      -- A leg that is missing, for the whole query or for one entry, leaves all the weight to the other.
+      -- A leg that is missing, for the whole query or for one entry (also one of which the model knows no word), leaves all the weight to the
+      -- other.
       case when cosine is null then 0 when cardinality(by_words) = 0 then 1 else ratio end as ratio
     from measured
     left join bounds on bounds.profile_id = measured.profile_id

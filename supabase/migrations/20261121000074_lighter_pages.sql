@@ -69,8 +69,8 @@ begin
 end
 $$;
 comment on function private.look_at(bigint) is
-  'Narrows my_conversations to one, until it is null again or the transaction ends. It gives nobody anything: whose that one is not finds
-none. For verbs about one conversation, whose policies would else gather the whole inbox: 100 µs for one of 246, where a page takes 300.';
+  'Narrows my_conversations to one, until it is null again or the transaction ends. It gives nobody anything: who has no part in that one
+finds none. For verbs about one conversation, whose policies would else gather the whole inbox: 100 µs for one of 246, where a page takes 300.';
 grant execute on function private.look_at(bigint) to authenticated;
 
 create type private.message_view as (

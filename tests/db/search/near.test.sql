@@ -1,5 +1,5 @@
 -- Neighbours by meaning are found as far as they are near enough, and no total stops before them.
-select plan(9);
+select plan(10);
 
 -- 300 people whose vectors turn away from the first axis in even steps: the nth has a cosine of 1 - (n - .5) / 300 to it.
 create temp table people (nth integer primary key, id bigint);
@@ -88,4 +88,20 @@ select results_eq(
     order by start, place
   $$,
   'small pages are large ones cut up, though they score fewer'
+);
+
+-- What the model says nothing of is not unlike what is sought.
+update private.search_entries
+set embedding = null
+where profile_id = (select id from people where nth = 10);
+select results_eq(
+  $$
+    select (hit -> '_rankingScoreDetails' ->> 'ratio')::double precision, hit ->> '_rankingScore' = hit -> '_rankingScoreDetails' ->> 'keyword'
+    from json_array_elements(
+      private.find_profiles('quillon nearburg', pg_temp.towards(1), 'offline-wordnet-v1', .5, '{"cities": ["Nearburg"]}', null, 100, 0, true) -> 'hits'
+    ) as hit
+    where (hit ->> 'id')::bigint = (select id from people where nth = 10)
+  $$,
+  $$ values (0::double precision, true) $$,
+  'who has a vector of nothing is ranked by words alone'
 );
