@@ -48,6 +48,7 @@ declare
 begin
   perform set_config('request.jwt.claims', coalesce(claims::text, '{"role": "anon"}'), true);
   perform set_config('request.jwt.claim.sub', coalesce(claims ->> 'sub', ''), true);
+  perform set_config('api.caller', '', true);
   perform set_config('role', case when person is null then 'anon' else 'authenticated' end, true);
 end
 $$;
@@ -59,6 +60,7 @@ as $$
 begin
   perform set_config('request.jwt.claims', '', true);
   perform set_config('request.jwt.claim.sub', '', true);
+  perform set_config('api.caller', '', true);
   perform set_config('role', wanted, true);
 end
 $$;

@@ -70,6 +70,7 @@ const tolerated = {
     'function_search_path_mutable private.is_sought': inlined,
     'function_search_path_mutable private.iso': inlined,
     'function_search_path_mutable private.keyword_score': inlined,
+    'function_search_path_mutable private.my_id': inlined,
     'function_search_path_mutable private.position_cost': inlined,
     'function_search_path_mutable private.postings_of': inlined,
     'function_search_path_mutable private.typo_budget': inlined,

@@ -172,9 +172,9 @@ select set_eq(
   $$ select name from functions where not coalesce(array_to_string(proconfig, ' ') like '%search_path=%', false) $$,
   array[
     'private.hit_body', 'private.hybrid_score', 'private.is_sought', 'private.iso', 'private.keyword_score',
-    'private.position_cost', 'private.postings_of', 'private.typo_budget', 'private.view_of'
+    'private.my_id', 'private.position_cost', 'private.postings_of', 'private.typo_budget', 'private.view_of'
   ],
-  'every function but the nine that are to be inlined looks names up nowhere but where they say'
+  'every function but the ten that are to be inlined looks names up nowhere but where they say'
 );
 select set_eq(
   $$ select name from functions where proconfig is not null and not proconfig @> array['search_path=""'] $$,
@@ -224,14 +224,14 @@ select set_eq(
   $$ select name from functions where schema = 'private' and has_function_privilege('edge_functions', oid, 'execute') $$,
   array[
     'private.act_as', 'private.adopt_model', 'private.claim_embeddings', 'private.count_pending_embeddings', 'private.describe_search',
-    'private.fail_embeddings', 'private.report_search', 'private.save_embeddings', 'private.standing', 'private.take_turn', 'private.take_turn_to_send'
+    'private.fail_embeddings', 'private.find_me', 'private.report_search', 'private.save_embeddings', 'private.standing', 'private.take_turn', 'private.take_turn_to_send'
   ],
   'of the helpers the doors call what makes them their caller, what brings vectors and what counts turns, and no other'
 );
 select set_eq(
   $$ select name from functions where schema = 'private' and has_function_privilege('anon', oid, 'execute') $$,
   array[
-    'private.as_ids', 'private.check_interests', 'private.iso', 'private.my_id', 'private.tell_door'
+    'private.as_ids', 'private.check_interests', 'private.find_me', 'private.iso', 'private.my_id', 'private.tell_door'
   ],
   'anonymous callers run these helpers and no other'
 );
