@@ -91,7 +91,10 @@ grant execute on function private.view_of(public.messages, json) to authenticate
 
 create function api.list_messages(conversation bigint, page jsonb)
 returns json
-language plpgsql stable security invoker set search_path = ''
+language plpgsql stable security invoker
+set search_path = ''
+-- Where most conversations are short, the general plan would gather the whole of a long one, and sort it for its last 50.
+set enable_bitmapscan = off
 as $$
 declare
   page_limit integer := (page ->> 'limit')::integer;

@@ -1,4 +1,24 @@
 -- Privacy: what a person gets of all they have here, and what is left when they go.
+create function private.messages_after(conversation bigint, seen bigint, most integer)
+returns setof public.messages
+language plpgsql stable security invoker
+set search_path = ''
+-- As in list_messages.
+set enable_bitmapscan = off
+as $$
+begin
+  return query
+    select *
+    from public.messages
+    where conversation_id = conversation and id > seen
+    order by id
+    limit most;
+end
+$$;
+comment on function private.messages_after(bigint, bigint, integer) is
+  'The next messages of a conversation, oldest first. By itself, because what else export_me reads needs the scan that this must do without.';
+grant execute on function private.messages_after(bigint, bigint, integer) to authenticated;
+
 create function api.export_me(place jsonb)
 returns text
 language plpgsql stable security invoker set search_path = ''
@@ -91,13 +111,7 @@ begin
       count(*) as length,
       max(message.id) as last_id
     into page
-    from (
-      select *
-      from public.messages
-      where conversation_id = entry.id and id > seen
-      order by id
-      limit room + 1
-    ) as message;
+    from private.messages_after(entry.id, seen, room + 1) as message;
     pieces := pieces || (case when seen > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
     if page.length > room then
       perform private.tell_door(

@@ -110,6 +110,7 @@ select is(
     'authenticated: iso',
     'authenticated: look_at',
     'authenticated: me_with_profile',
+    'authenticated: messages_after',
     'authenticated: my_blocks',
     'authenticated: my_conversations',
     'authenticated: my_id',
