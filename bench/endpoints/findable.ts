@@ -55,9 +55,7 @@ export const makeFindable = async (url: string, users: number): Promise<Query[]>
   const queries = makeQueries(5000, profiles)
   const requests = await Promise.all(queries.slice(0, pgbenchQueries).map(requestOf))
   await sql.unsafe(`
-    create schema bench;
     create table bench.requests (id integer primary key, request jsonb not null);
-    grant usage on schema bench to edge_functions, authenticated;
     grant select on bench.requests to edge_functions, authenticated`)
   await sql`
     insert into bench.requests (id, request)

@@ -13,7 +13,8 @@
  *   --pages          instead: what each verb reads and takes, one by one
  */
 import { parseArgs } from 'node:util'
-import { casesOf } from './cases.ts'
+import postgres from 'postgres'
+import { type Case, casesOf, statementOf } from './cases.ts'
 import {
   asBare,
   asStatement,
@@ -27,7 +28,7 @@ import {
 } from './measure.ts'
 import { pages } from './pages.ts'
 import { median, row } from './table.ts'
-import { openWorld, type World } from './world.ts'
+import { openWorld, publishableKey, secretKey, type World } from './world.ts'
 
 const { values } = parseArgs({
   args: Deno.args,
@@ -64,11 +65,42 @@ const whenDone: WhenDone = (ending) => {
 }
 const serve = (script: string, args: string[], env: Record<string, string>): Promise<Server> =>
   start(script, args, env, whenDone)
-const doors = (at: string, pool = '3') => {
+const doors = (at: string, auth?: Server, pool = '3') => {
   const edge = new URL(at)
   edge.username = 'edge_functions'
-  return serve('serve_doors.ts', [], { EDGE_DATABASE_URL: edge.href, DATABASE_POOL: pool })
+  return serve('serve_doors.ts', [], {
+    EDGE_DATABASE_URL: edge.href,
+    DATABASE_POOL: pool,
+    ...auth && { SUPABASE_URL: auth.base },
+    SUPABASE_PUBLISHABLE_KEY: publishableKey,
+    SUPABASE_SECRET_KEY: secretKey,
+  })
 }
+const peerOn = (world: World) => serve('serve_lite.ts', [], { DATABASE_URL: world.url })
+
+/** A database, and how far the requests of a case that can be made once were made there. */
+interface Place {
+  url: string
+  sql: postgres.Sql
+  from: number
+}
+
+/** Runs a case in a place that is made ready for it. */
+const runIn = async (place: Place, some: Case, run: (from?: number) => Promise<Measured>): Promise<Measured> => {
+  if (some.before) await place.sql.unsafe(some.before)
+  if (!some.once) return await run()
+  const measured = await run(place.from)
+  // With room for clients of pgbench that got further than others.
+  place.from += Math.ceil(1.5 * measured.answers) + 4 * effort.connections
+  return measured
+}
+// A password takes Auth a tenth of a second, and what can be done once is used up sooner.
+const effortOf = (some: Case): Effort => {
+  if (some.withAuth) return { seconds: 2 * effort.seconds, connections: 4 }
+  return some.once ? { ...effort, seconds: Math.max(1, Math.floor(effort.seconds / 2)) } : effort
+}
+const wanted = async (world: World): Promise<Case[]> =>
+  (await casesOf(world)).filter(({ name }) => name.includes(values.only!))
 
 const since = () => `${((performance.now() - began) / 1000).toFixed(0)} s`
 const tokens = new Map<number, string>()
@@ -87,10 +119,10 @@ const ratios = (some: Measured[], others: Measured[], digits = 2): string => {
 }
 
 const sweep = async (world: World, sizes: string[]): Promise<void> => {
-  const [, , , , , page] = await casesOf(world)
+  const [page] = await wanted(world)
   const file = await writeRequests(world, page!, ({ path }) => path, tokens)
   const pools = await Promise.all(
-    sizes.map(async (size) => ({ size, server: await doors(world.url, size), all: [] as Measured[] })),
+    sizes.map(async (size) => ({ size, server: await doors(world.url, undefined, size), all: [] as Measured[] })),
   )
   for (let round = 0; round < rounds; round++) {
     for (const { server, all } of pools) all.push(await overHttp(world, server, file, effort))
@@ -104,12 +136,13 @@ const sweep = async (world: World, sizes: string[]): Promise<void> => {
   await Deno.remove(file)
 }
 
-const compare = async (world: World, openUrl: string): Promise<void> => {
-  const [door, open, bare, peer] = [
-    await doors(world.url),
-    await doors(openUrl),
+const compare = async (world: World, open: Place): Promise<void> => {
+  const here: Place = { url: world.url, sql: world.sql, from: 0 }
+  const peer = await peerOn(world)
+  const [door, openDoor, bare] = [
+    await doors(here.url, peer),
+    await doors(open.url),
     await serve('serve_doors.ts', ['--bare'], { EDGE_DATABASE_URL: world.url }),
-    await serve('serve_lite.ts', [], { DATABASE_URL: world.url }),
   ]
   console.log(
     '\nTwo figures: by answers a second, and by answers for the same processor time, which other work disturbs less.',
@@ -121,34 +154,35 @@ const compare = async (world: World, openUrl: string): Promise<void> => {
     ]),
   )
   const notDurable = '-c synchronous_commit=off'
-  for (const some of (await casesOf(world)).filter(({ name }) => name.includes(values.only!))) {
+  for (const some of await wanted(world)) {
+    here.from = open.from = 0
     const file = await writeRequests(world, some, ({ path }) => path, tokens)
     const peerFile = some.peer && await writeRequests(world, some, some.peer, tokens)
+    const each = effortOf(some)
+    const ask = (server: Server, place: Place, requests: string, effort = each) =>
+      runIn(place, some, (from) => overHttp(world, server, requests, effort, { from }))
     // Servers warm up, and find their plans.
-    const short = { ...effort, seconds: 1 }
-    for (const server of some.bare ? [door, open, bare] : [door, open]) await overHttp(world, server, file, short)
-    if (peerFile) await overHttp(world, peer, peerFile, short)
+    const short = { ...each, seconds: Math.min(1, each.seconds) }
+    await ask(door, here, file, short)
+    if (!some.withAuth) await ask(openDoor, open, file, short)
+    if (some.bare) await ask(bare, here, file, short)
+    if (peerFile) await ask(peer, here, peerFile, short)
     const all: Measured[][] = Array.from({ length: 9 }, () => [])
     const [doors, statement, asOwner, sqlOfOwner, lite, lazy, lazyOwner, openDoors, openStatement] = all
     for (let round = 0; round < rounds; round++) {
-      if (some.before) await world.sql.unsafe(some.before)
       // In turns, for whoever comes second finds the processor warm.
-      const withAndWithout = [[door, world.url, doors!, statement!], [
-        open,
-        openUrl,
-        openDoors!,
-        openStatement!,
-      ]] as const
-      for (const [server, url, asked, sql] of round % 2 ? withAndWithout.toReversed() : withAndWithout) {
-        if (server === door || !some.before) asked.push(await overHttp(world, server, file, effort))
-        if (some.verb) sql.push(await asStatement(world, some, effort, url))
+      const withAndWithout = [[door, here, doors!, statement!], [openDoor, open, openDoors!, openStatement!]] as const
+      for (const [server, place, asked, sql] of round % 2 ? withAndWithout.toReversed() : withAndWithout) {
+        if (place === here || !some.withAuth) asked.push(await ask(server, place, file))
+        if (!statementOf(some)) continue
+        sql.push(await runIn(place, some, (from) => asStatement(world, some, each, { at: place.url, from })))
       }
-      if (some.bare) asOwner!.push(await overHttp(world, bare, file, effort))
-      if (some.bare) sqlOfOwner!.push(await asBare(world, some, effort))
-      if (peerFile) lite!.push(await overHttp(world, peer, peerFile, effort))
+      if (some.bare) asOwner!.push(await ask(bare, here, file))
+      if (some.bare) sqlOfOwner!.push(await asBare(world, some, each))
+      if (peerFile) lite!.push(await ask(peer, here, peerFile))
       if (some.method === 'POST' && some.bare) {
-        lazy!.push(await asStatement(world, some, effort, world.url, notDurable))
-        lazyOwner!.push(await asBare(world, some, effort, notDurable))
+        lazy!.push(await asStatement(world, some, each, { options: notDurable }))
+        lazyOwner!.push(await asBare(world, some, each, notDurable))
       }
     }
     console.log(row(some.name, [
@@ -178,20 +212,21 @@ const compare = async (world: World, openUrl: string): Promise<void> => {
  * stand by take turns of the processor, too.
  */
 const atHalfLoad = async (world: World): Promise<void> => {
-  const door = await doors(world.url)
+  const place: Place = { url: world.url, sql: world.sql, from: 0 }
+  const door = await doors(world.url, await peerOn(world))
   console.log(`\nat half load\n${row('', ['/s', 'p50 ms', 'p99 ms', 'p99/p50', 'failed'])}`)
-  for (const some of (await casesOf(world)).filter(({ name }) => name.includes(values.only!))) {
+  for (const some of await wanted(world)) {
+    place.from = 0
     const file = await writeRequests(world, some, ({ path }) => path, tokens)
-    const ask = async (asked: Effort, pause?: number): Promise<Measured> => {
-      if (some.before) await world.sql.unsafe(some.before)
-      return await overHttp(world, door, file, asked, pause)
-    }
-    await ask({ ...effort, seconds: 1 })
+    const each = effortOf(some)
+    const ask = (asked: Effort, pause?: number): Promise<Measured> =>
+      runIn(place, some, (from) => overHttp(world, door, file, asked, { pause, from }))
+    await ask({ ...each, seconds: Math.min(1, each.seconds) })
     const all: Measured[] = []
     for (let round = 0; round < rounds; round++) {
-      const { rate } = await ask(effort)
+      const { rate } = await ask(each)
       // Longer, for as many connections are opened first, and that counts, too.
-      all.push(await ask({ seconds: 2 * effort.seconds, connections: 256 }, 256_000 / (rate / 2)))
+      all.push(await ask({ seconds: 2 * each.seconds, connections: 256 }, 256_000 / (rate / 2)))
     }
     console.log(row(some.name, [
       whole(middle(all, 'rate')),
@@ -210,7 +245,7 @@ try {
     conversations: Number(values.conversations),
     messages: Number(values.messages),
   }, whenDone)
-  const openUrl = values.pages || values.half ? '' : await world.withoutPolicies()
+  const open = values.pages || values.half ? null : await world.withoutPolicies()
   console.log(
     `${values.users} people, ${values.conversations} conversations, ${values.messages} messages, ready after ${since()}`,
   )
@@ -218,7 +253,7 @@ try {
   else {
     if (values.pools) await sweep(world, values.pools.split(','))
     if (values.half) await atHalfLoad(world)
-    else await compare(world, openUrl)
+    else if (open) await compare(world, { ...open, from: 0 })
   }
   console.log(`\ndone after ${since()}`)
 } finally {

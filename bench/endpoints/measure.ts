@@ -3,6 +3,7 @@ import { type Ask, type Case, statementOf } from './cases.ts'
 import { jwtSecret, type World } from './world.ts'
 
 export interface Measured {
+  answers: number
   /** Answers a second. */
   rate: number
   p50: number
@@ -54,14 +55,14 @@ type Told = Omit<Measured, 'database' | 'server'>
 const withCost = async (
   world: World,
   pid: number | null,
-  work: () => Promise<Told & { answers: number }>,
+  work: () => Promise<Told>,
 ): Promise<Measured> => {
   const now = () => [usedByPostgres(world.postmaster), pid ? used(pid) : 0] as const
   const before = now()
-  const { answers, ...told } = await work()
+  const told = await work()
   // Backends that end are counted a moment later.
   if (!pid) await new Promise((resolve) => setTimeout(resolve, 200))
-  const [database, server] = now().map((ticks, index) => (ticks - before[index]!) * 10_000 / answers)
+  const [database, server] = now().map((ticks, index) => (ticks - before[index]!) * 10_000 / told.answers)
   return { ...told, database: database!, server: server! }
 }
 
@@ -100,16 +101,28 @@ export const start = async (
   }
 }
 
-/** Asks over HTTP from so many connections; each waits `pause` ms in the mean before it asks again. */
-export const overHttp = (world: World, { base, pid }: Server, file: string, effort: Effort, pause = 0) =>
+/** Asks over HTTP from so many connections; each waits `pause` ms in the mean before it asks again. In order where it begins `from` one. */
+export const overHttp = (
+  world: World,
+  { base, pid }: Server,
+  file: string,
+  effort: Effort,
+  { pause = 0, from }: { pause?: number; from?: number } = {},
+) =>
   withCost(world, pid, async () => {
     const said = await output(world.wrk, [
       ...['-t1', `-c${effort.connections}`, `-d${effort.seconds}s`, '--timeout', '20s'],
       ...['-s', new URL('load.lua', import.meta.url).pathname, base],
-      ...['--', file, String(pause), String(Math.floor(Math.random() * 1e6))],
+      ...[
+        '--',
+        file,
+        String(pause),
+        String(Math.floor(Math.random() * 1e6)),
+        ...from === undefined ? [] : [String(from)],
+      ],
     ])
     const { requests, seconds, ...rest } = JSON.parse(said.trim().split('\n').at(-1)!)
-    return { rate: requests / seconds, answers: requests, ...rest } as Told & { answers: number }
+    return { rate: requests / seconds, answers: requests, ...rest } as Told
   })
 
 const byPgbench = (world: World, at: string, script: string, effort: Effort, user: string, options: string) =>
@@ -119,7 +132,20 @@ const byPgbench = (world: World, at: string, script: string, effort: Effort, use
     const url = new URL(at)
     url.username = user
     const said = await output(`${world.bin}/pgbench`, [
-      ...['-n', '-M', 'prepared', '-c', String(effort.connections), '-T', String(effort.seconds), '-f', file, url.href],
+      ...[
+        '-n',
+        '-M',
+        'prepared',
+        '-c',
+        String(effort.connections),
+        '-T',
+        String(effort.seconds),
+        '-D',
+        'step=-1',
+        '-f',
+        file,
+        url.href,
+      ],
     ], { PGOPTIONS: options })
     await Deno.remove(file)
     const number = (pattern: RegExp) => Number(pattern.exec(said)?.[1])
@@ -133,15 +159,17 @@ const byPgbench = (world: World, at: string, script: string, effort: Effort, use
   })
 
 /** The statement of a case's door by pgbench, as the doors log in, in the world or in its copy without policies. */
-export const asStatement = (world: World, some: Case, effort: Effort, at = world.url, options = '') =>
-  byPgbench(
-    world,
-    at,
-    `${some.draw}\n${statementOf(some)};\n`.replaceAll(/\n +/g, ' '),
-    effort,
-    'edge_functions',
-    options,
-  )
+export const asStatement = (
+  world: World,
+  some: Case,
+  effort: Effort,
+  { at = world.url, options = '', from = 0 }: { at?: string; options?: string; from?: number } = {},
+) => {
+  // Each of its clients takes every sixteenth.
+  const inOrder = `\\set step :step + 1\n\\set turn ${from} + :step * ${effort.connections} + :client_id\n`
+  const script = `${some.once ? inOrder : ''}${some.draw ?? ''}\n${statementOf(some)};\n`
+  return byPgbench(world, at, script.replaceAll(/\n +/g, ' '), effort, 'edge_functions', options)
+}
 
 /** The bare SQL of a case by pgbench, as the owner. */
 export const asBare = (world: World, some: Case, effort: Effort, options = ''): Promise<Measured> =>
@@ -165,7 +193,7 @@ export const writeRequests = async (
   const lines: string[] = []
   for (const ask of some.asks) {
     if (!tokens.has(ask.user)) tokens.set(ask.user, await world.token(ask.user))
-    lines.push([some.method, pathOf(ask), tokens.get(ask.user), ask.body ?? ''].join('\t'))
+    lines.push([some.method, pathOf(ask), ask.token ?? tokens.get(ask.user), ask.body ?? ''].join('\t'))
   }
   await Deno.writeTextFile(file, lines.join('\n') + '\n')
   return file

@@ -6,18 +6,16 @@ import type { World } from './world.ts'
 
 const times = 40
 
-/** A request of the case as pgbench would draw it. */
-const drawn = (some: Case): string => {
-  const known: Record<string, number> = {}
-  for (const [, name, first, second, last] of some.draw!.matchAll(/\\set (\w+) (?:random\((\d+), (\d+)\)|(.+))/g)) {
-    known[name!] = first
-      ? Number(first) + Math.floor(Math.random() * (Number(second) - Number(first) + 1))
-      : Number(/^\d+$/.test(last!) ? last : 2 + (known.conversation! - 1) % Number(last!.split('% ')[1]))
+/** A request of the case as pgbench would draw it, whose expressions are Postgres' as well. */
+const drawn = async (sql: postgres.Sql, some: Case, turn: number): Promise<string> => {
+  const known: Record<string, number> = { turn }
+  const filled = (text: string): string =>
+    text.replaceAll(/(?<!:):([a-z]+)\b/g, (whole, name) => name in known ? `${known[name]}::bigint` : whole)
+  for (const [, name, expression] of (some.draw ?? '').matchAll(/\\set (\w+) (.+)/g)) {
+    const [row] = await sql.unsafe(`select (${filled(expression!)})::integer as value`)
+    known[name!] = row!.value
   }
-  return statementOf(some).replaceAll(
-    /(?<!:):(user|conversation|wanted|request|places|first)\b/g,
-    (_, name) => `${known[name]}::bigint`,
-  )
+  return filled(statementOf(some)!)
 }
 
 export const pages = async (world: World): Promise<void> => {
@@ -25,16 +23,17 @@ export const pages = async (world: World): Promise<void> => {
   url.username = 'edge_functions'
   const sql = postgres(url.href, { max: 1, onnotice: () => {} })
   console.log(row('', ['pages', 'most', 'ms', 'kB sent']))
-  for (const some of (await casesOf(world)).filter(({ verb }) => verb)) {
+  for (const some of (await casesOf(world)).filter(statementOf)) {
+    if (some.before) await world.sql.unsafe(some.before)
     const seen: { read: number; took: number }[] = []
     let sent = 0
     for (let time = 0; time < times; time++) {
-      const statement = drawn(some)
+      const statement = await drawn(sql, some, time)
       const [row] = await sql.unsafe(`explain (analyze, buffers, format json) ${statement}`)
       const [{ Plan: plan, 'Execution Time': took }] = row!['QUERY PLAN']
       // The first few find their plans.
       if (time > 9) seen.push({ read: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'], took })
-      if (time === 0) sent = String((await sql.unsafe(statement))[0]!.body).length / 1000
+      if (time === 0 && !some.once) sent = String((await sql.unsafe(statement))[0]!.body).length / 1000
     }
     const read = seen.map((one) => one.read)
     console.log(row(some.name, [

@@ -6,7 +6,9 @@
 import postgres from 'postgres'
 import { provideQuery } from '../../functions/_shared/database.ts'
 import { settings } from '../../functions/_shared/settings.ts'
+import auth from '../../functions/auth/index.ts'
 import conversations from '../../functions/conversations/index.ts'
+import embed from '../../functions/embed/index.ts'
 import health from '../../functions/health/index.ts'
 import users from '../../functions/users/index.ts'
 import { bareStatement, withoutTriggers } from './bare.ts'
@@ -22,7 +24,9 @@ if (Deno.args.includes('--bare')) {
 }
 
 const doors: Record<string, { fetch: (request: Request) => Response | Promise<Response> }> = {
+  auth,
   conversations,
+  embed,
   health,
   users,
 }

@@ -1,9 +1,10 @@
 /**
- * The Data API of @supabase/lite alone, on a database that has its data.
+ * The Data API and the Auth of @supabase/lite alone, on a database that has its data.
  *   DATABASE_URL=… JWT_SECRET=… deno run -A bench/endpoints/serve_lite.ts
  */
 import { App } from '@supabase/lite'
 import { openPostgres } from '../../supabase/local/database.ts'
+import { publishableKey, secretKey } from './world.ts'
 
 const database = await openPostgres(Deno.env.get('DATABASE_URL')!)
 const app = new App({
@@ -11,8 +12,8 @@ const app = new App({
   auth: {
     enabled: true,
     jwt_secret: Deno.env.get('JWT_SECRET')!,
-    publishable_key: 'sb_publishable_bench',
-    secret_key: 'sb_secret_bench',
+    publishable_key: publishableKey,
+    secret_key: secretKey,
   },
 })
 await app.ensureSystemSchema()

@@ -6,10 +6,32 @@ set maintenance_work_mem = '512MB';
 set work_mem = '256MB';
 select setseed(0.5);
 
+-- What of the bench itself is in the database. Who signed up before is here for the hash of their password, which is everybody's.
+create schema bench;
+grant usage on schema bench to edge_functions, authenticated;
+create table bench.password as
+select encrypted_password as hash
+from auth.users;
+set client_min_messages = warning;
+truncate auth.users, public.users cascade;
+
 -- Log-ins end in their user's id and 100,000, so that pgbench, which cannot pad, can name them.
-insert into auth.users (id, email)
-select ('00000000-0000-4000-8000-000000' || 100000 + id)::uuid, 'person' || id || '@example.com'
-from generate_series(1, :users) as id;
+insert into auth.users (id, email, encrypted_password, email_confirmed_at)
+select ('00000000-0000-4000-8000-000000' || 100000 + id)::uuid, 'person' || id || '@example.com', hash, now()
+from generate_series(1, :users) as id
+cross join bench.password;
+create procedure bench.begin_sessions()
+language sql
+as $$
+  delete from auth.sessions;
+  insert into auth.sessions (id, user_id, aal)
+  select overlay(id::text placing '1' from 1 for 1)::uuid, id, 'aal1'
+  from auth.users;
+  insert into auth.refresh_tokens (id, token, user_id, session_id)
+  select overlay(id::text placing '3' from 1 for 1), overlay(id::text placing '2' from 1 for 1), id, overlay(id::text placing '1' from 1 for 1)::uuid
+  from auth.users
+$$;
+call bench.begin_sessions();
 insert into public.users (id, auth_id, name, email) overriding system value
 select id, ('00000000-0000-4000-8000-000000' || 100000 + id)::uuid, 'Person ' || id, 'person' || id || '@example.com'
 from generate_series(1, :users) as id;
@@ -21,7 +43,8 @@ select profiles.id, interests.id
 from public.profiles
 join public.interests on interests.id % 10 = profiles.id % 10;
 
--- Everybody opened as many conversations; locals are sought as Zipf has it. The first was sought by 600 people, whom pgbench can name, too.
+-- Everybody opened as many conversations; locals are sought as Zipf has it, but for some who stay strangers, whom cases write to for the
+-- first time. The first was sought by 600 people, whom pgbench can name, too.
 insert into public.conversations (id, voyager_id, local_id, created_at) overriding system value
 select id, 2 + (id - 1) % (:users - 1), 1, timestamptz '2026-01-01'
 from generate_series(1, 600) as id;
@@ -33,7 +56,10 @@ select format(
     select id, 2 + (id - 1) %% (%1$s - 1) as voyager, 2 + floor((%1$s - 1) * random() ^ 3)::bigint as local
     from generate_series(601, %2$s) as id
   ) as drawn
-  where voyager <> local and not exists (select from public.conversations where conversations.id = drawn.id)
+  where voyager <> local
+    and (local - voyager + %1$s) %% %1$s not between 2001 and 2010
+    and (voyager - local + %1$s) %% %1$s not between 2001 and 2010
+    and not exists (select from public.conversations where conversations.id = drawn.id)
   on conflict do nothing',
   :users, :conversations
 )
@@ -72,6 +98,15 @@ insert into private.receipts (message_id, sender_name)
 select messages.id, users.name
 from public.messages
 join public.users on users.id = messages.user_id;
+
+create table bench.unread as
+select row_number() over (order by random()) as number, messages.id, conversation_id as conversation, voyager_id + local_id - user_id as reader
+from public.messages
+join public.conversations on conversations.id = conversation_id
+where not read
+limit 5000;
+alter table bench.unread add primary key (number);
+grant select on bench.unread to edge_functions, authenticated;
 
 select setval('public.users_id_seq', :users), setval('public.profiles_id_seq', :users),
   setval('public.conversations_id_seq', :conversations) \g /dev/null

@@ -26,10 +26,18 @@ export interface World extends Size {
   queries: Query[]
   token: (user: number) => Promise<string>
   /** Copies the data, before anything else asks, into a database without row level security; answers with its address. */
-  withoutPolicies: () => Promise<string>
+  withoutPolicies: () => Promise<{ url: string; sql: postgres.Sql }>
 }
 
 export const jwtSecret = 'bench-secret-of-at-least-32-characters'
+export const publishableKey = 'sb_publishable_bench'
+export const secretKey = 'sb_secret_bench'
+/** Everybody's. */
+export const password = 'correct horse battery staple'
+
+const uuidOf = (kind: string, user: number): string => `${kind}0000000-0000-4000-8000-000000${100_000 + user}`
+/** As world.sql has them. */
+export const refreshTokenOf = (user: number): string => uuidOf('2', user)
 
 const root = new URL('../../', import.meta.url).pathname
 const run = async (command: string, args: string[], env: Record<string, string> = {}): Promise<void> => {
@@ -60,8 +68,15 @@ $$`
 
 const build = async (url: string): Promise<void> => {
   const database = await openPostgres(url)
-  const keys = { jwtSecret, publishableKey: 'sb_publishable_bench', secretKey: 'sb_secret_bench' }
-  await openPlatform(database, keys, readSettings({ DATABASE_URL: url, DATA_DIR: 'memory', SEED: 'none' }))
+  const keys = { jwtSecret, publishableKey, secretKey }
+  const app = await openPlatform(database, keys, readSettings({ DATABASE_URL: url, DATA_DIR: 'memory', SEED: 'none' }))
+  await app.fetch(
+    new Request('http://localhost/auth/v1/signup', {
+      method: 'POST',
+      headers: { apikey: publishableKey, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ email: 'somebody@example.com', password }),
+    }),
+  )
   await database.close()
 }
 
@@ -111,12 +126,14 @@ export const openWorld = async (size: Size, whenDone: WhenDone): Promise<World> 
     sql,
     queries,
     token: (user) =>
-      new SignJWT({ sub: `00000000-0000-4000-8000-000000${100_000 + user}`, role: 'authenticated' })
+      new SignJWT({ sub: uuidOf('0', user), session_id: uuidOf('1', user), role: 'authenticated' })
         .setProtectedHeader({ alg: 'HS256' }).setAudience('authenticated').setExpirationTime('12h').sign(key),
     withoutPolicies: async () => {
       await psql('postgres', 'create database bench_open template bench strategy file_copy')
       await psql('bench_open', openTables)
-      return at('bench_open')
+      const sql = postgres(at('bench_open'), { max: 1, onnotice: () => {} })
+      whenDone(() => sql.end())
+      return { url: at('bench_open'), sql }
     },
   }
 }
