@@ -10,7 +10,7 @@
  *   --only=TEXT      endpoints whose name has it
  *   --pools=2,3,4,6,10,20   first, which size of the pool suits this machine
  *   --half           instead: how long answers take at half load
- *   --pages          instead: what each verb reads and takes, one by one
+ *   --pages          instead: what each verb reads and takes, one by one, and what of it policies take
  */
 import { parseArgs } from 'node:util'
 import postgres from 'postgres'
@@ -245,11 +245,11 @@ try {
     conversations: Number(values.conversations),
     messages: Number(values.messages),
   }, whenDone)
-  const open = values.pages || values.half ? null : await world.withoutPolicies()
+  const open = values.half ? null : await world.withoutPolicies()
   console.log(
     `${values.users} people, ${values.conversations} conversations, ${values.messages} messages, ready after ${since()}`,
   )
-  if (values.pages) await pages(world)
+  if (values.pages && open) await pages(world, await wanted(world), open)
   else {
     if (values.pools) await sweep(world, values.pools.split(','))
     if (values.half) await atHalfLoad(world)

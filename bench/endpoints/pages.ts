@@ -1,10 +1,14 @@
-/** What each verb costs one caller at a time: pages of 8 kB, and milliseconds, both as medians. And how large tables are. */
+/**
+ * What each verb costs one caller at a time: pages of 8 kB and milliseconds, and how long it would take without policies for each of these,
+ * as medians. And how large tables are.
+ */
 import postgres from 'postgres'
-import { type Case, casesOf, statementOf } from './cases.ts'
+import { type Case, statementOf } from './cases.ts'
 import { median, row } from './table.ts'
 import type { World } from './world.ts'
 
-const times = 40
+const times = 320
+const warming = 20
 
 /** A request of the case as pgbench would draw it, whose expressions are Postgres' as well. */
 const drawn = async (sql: postgres.Sql, some: Case, turn: number): Promise<string> => {
@@ -18,32 +22,50 @@ const drawn = async (sql: postgres.Sql, some: Case, turn: number): Promise<strin
   return filled(statementOf(some)!)
 }
 
-export const pages = async (world: World): Promise<void> => {
-  const url = new URL(world.url)
-  url.username = 'edge_functions'
-  const sql = postgres(url.href, { max: 1, onnotice: () => {} })
-  console.log(row('', ['pages', 'most', 'ms', 'kB sent']))
-  for (const some of (await casesOf(world)).filter(statementOf)) {
-    if (some.before) await world.sql.unsafe(some.before)
-    const seen: { read: number; took: number }[] = []
+const loginAs = (url: string, role: string): postgres.Sql => {
+  const login = new URL(url)
+  login.username = role
+  return postgres(login.href, { max: 1, onnotice: () => {} })
+}
+
+/** Pages and milliseconds of one request. */
+const explain = async (sql: postgres.Sql, statement: string): Promise<{ read: number; took: number }> => {
+  const [row] = await sql.unsafe(`explain (analyze, timing off, buffers, format json) ${statement}`)
+  const [{ Plan: plan, 'Execution Time': took }] = row!['QUERY PLAN']
+  return { read: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'], took }
+}
+
+/** Both are asked the same, one after the other, and the first now the one and now the other: what else the machine does meets both. */
+export const pages = async (world: World, cases: Case[], open: { url: string; sql: postgres.Sql }): Promise<void> => {
+  const [here, there] = [loginAs(world.url, 'edge_functions'), loginAs(open.url, 'edge_functions')]
+  console.log(row('', ['pages', 'most', 'ms', 'of RLS off', 'kB sent']))
+  for (const some of cases.filter(statementOf)) {
+    if (some.before) { for (const { sql } of [world, open]) await sql.unsafe(some.before) }
+    const seen: { read: number; took: number; open: number }[] = []
     let sent = 0
     for (let time = 0; time < times; time++) {
-      const statement = await drawn(sql, some, time)
-      const [row] = await sql.unsafe(`explain (analyze, buffers, format json) ${statement}`)
-      const [{ Plan: plan, 'Execution Time': took }] = row!['QUERY PLAN']
+      const statement = await drawn(here, some, time)
+      // What a request reads is in memory nearly always: of two answers the second counts, where asking twice is asking the same.
+      if (some.method === 'GET') { for (const sql of [here, there]) await explain(sql, statement) }
+      const ask = { here: () => explain(here, statement), there: () => explain(there, statement) }
+      const first = time % 2 ? await ask.there() : undefined
+      const { read, took } = await ask.here()
+      const { took: open } = first ?? await ask.there()
       // The first few find their plans.
-      if (time > 9) seen.push({ read: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'], took })
-      if (time === 0 && !some.once) sent = String((await sql.unsafe(statement))[0]!.body).length / 1000
+      if (time >= warming) seen.push({ read, took, open })
+      if (time === 0 && !some.once) sent = String((await here.unsafe(statement))[0]!.body).length / 1000
     }
     const read = seen.map((one) => one.read)
     console.log(row(some.name, [
       median(read).toFixed(0),
       Math.max(...read).toFixed(0),
-      median(seen.map(({ took }) => took)).toFixed(2),
+      median(seen.map(({ took }) => took)).toFixed(3),
+      median(seen.map(({ took, open }) => open / took)).toFixed(2),
       sent.toFixed(1),
     ]))
   }
-  await sql.end()
+  await here.end()
+  await there.end()
 
   console.log('\n' + row('', ['rows', 'bytes a row', 'its indexes']))
   for (
