@@ -13,7 +13,7 @@ function init(args)
     local headers = {
       ['Authorization'] = 'Bearer ' .. token,
       ['apikey'] = 'sb_publishable_bench',
-      -- People are at home in different places, and limits count for each.
+      -- Requests come from different places, and limits count for each.
       ['CF-Connecting-IP'] = ('10.%d.%d.%d'):format(math.random(0, 255), math.random(0, 255), math.random(0, 255)),
       ['Content-Type'] = body ~= '' and 'application/json' or nil,
     }

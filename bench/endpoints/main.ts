@@ -1,5 +1,5 @@
 /**
- * Every endpoint next to pgbench with the same statement and next to @supabase/lite's Data API on the same data: `npm run bench`.
+ * Every endpoint next to pgbench with the same statement and next to the Data API and the Auth of @supabase/lite on the same data: `npm run bench`.
  * Starts a Postgres 17 of its own (durable: fsync and synchronous_commit on), loads 10,000 people, 20,000 conversations of very different
  * length and 1,000,000 messages, and starts the doors, in one Deno process without the gateway, on it. wrk asks, 16 connections. Rounds
  * alternate between whom is asked; ratios are taken within a round, and their median is shown, since only ratios mean anything on a
@@ -7,14 +7,15 @@
  * statements, where only the policies are missing, but not the caller nor the verb ("RLS off"). "Bare" leaves those out as well (bare.ts).
  *   --users=10000 --conversations=20000 --messages=1000000
  *   --rounds=3 --seconds=2 --connections=16
- *   --only=TEXT      endpoints whose name has it
+ *   --only=TEXT,TEXT endpoints whose name has one of these
  *   --pools=2,3,4,6,10,20   first, which size of the pool suits this machine
  *   --half           instead: how long answers take at half load
  *   --pages          instead: what each verb reads and takes, one by one, and what of it policies take
  */
 import { parseArgs } from 'node:util'
 import postgres from 'postgres'
-import { type Case, casesOf, statementOf } from './cases.ts'
+import type { Case } from './cases/case.ts'
+import { casesOf, statementOf } from './cases.ts'
 import {
   asBare,
   asStatement,
@@ -28,7 +29,8 @@ import {
 } from './measure.ts'
 import { pages } from './pages.ts'
 import { median, row } from './table.ts'
-import { openWorld, publishableKey, secretKey, type World } from './world.ts'
+import { publishableKey, secretKey } from './keys.ts'
+import { openWorld, type World } from './world.ts'
 
 const { values } = parseArgs({
   args: Deno.args,
@@ -89,6 +91,10 @@ interface Place {
 const runIn = async (place: Place, some: Case, run: (from?: number) => Promise<Measured>): Promise<Measured> => {
   if (some.before) await place.sql.unsafe(some.before)
   if (!some.once) return await run()
+  if (some.before) place.from = 0
+  if (place.from >= some.asks.length) {
+    throw new Error(`${some.name} can be asked ${some.asks.length} times, in fewer rounds`)
+  }
   const measured = await run(place.from)
   // With room for clients of pgbench that got further than others.
   place.from += Math.ceil(1.5 * measured.answers) + 4 * effort.connections
@@ -100,7 +106,7 @@ const effortOf = (some: Case): Effort => {
   return some.once ? { ...effort, seconds: Math.max(1, Math.floor(effort.seconds / 2)) } : effort
 }
 const wanted = async (world: World): Promise<Case[]> =>
-  (await casesOf(world)).filter(({ name }) => name.includes(values.only!))
+  (await casesOf(world)).filter(({ name }) => values.only!.split(',').some((part) => name.includes(part)))
 
 const since = () => `${((performance.now() - began) / 1000).toFixed(0)} s`
 const tokens = new Map<number, string>()
@@ -120,14 +126,15 @@ const ratios = (some: Measured[], others: Measured[], digits = 2): string => {
 
 const sweep = async (world: World, sizes: string[]): Promise<void> => {
   const [page] = await wanted(world)
-  const file = await writeRequests(world, page!, ({ path }) => path, tokens)
+  if (!page) throw new Error('No endpoint has that name')
+  const file = await writeRequests(world, page, ({ path }) => path, tokens)
   const pools = await Promise.all(
     sizes.map(async (size) => ({ size, server: await doors(world.url, undefined, size), all: [] as Measured[] })),
   )
   for (let round = 0; round < rounds; round++) {
     for (const { server, all } of pools) all.push(await overHttp(world, server, file, effort))
   }
-  console.log(`\n${page!.name} by size of the pool`)
+  console.log(`\n${page.name} by size of the pool`)
   console.log(row('connections', ['/s', 'p50 ms', 'p99 ms']))
   for (const { size, all } of pools) {
     console.log(row(size, [whole(middle(all, 'rate')), fine(middle(all, 'p50')), fine(middle(all, 'p99'))]))

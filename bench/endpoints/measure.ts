@@ -1,6 +1,8 @@
 /** Runs wrk and pgbench, and the servers they ask. */
-import { type Ask, type Case, statementOf } from './cases.ts'
-import { jwtSecret, type World } from './world.ts'
+import type { Ask, Case } from './cases/case.ts'
+import { statementOf } from './cases.ts'
+import { jwtSecret } from './keys.ts'
+import type { World } from './world.ts'
 
 export interface Measured {
   answers: number
@@ -165,7 +167,7 @@ export const asStatement = (
   effort: Effort,
   { at = world.url, options = '', from = 0 }: { at?: string; options?: string; from?: number } = {},
 ) => {
-  // Each of its clients takes every sixteenth.
+  // Each of its clients takes its share: of 16 clients every sixteenth.
   const inOrder = `\\set step :step + 1\n\\set turn ${from} + :step * ${effort.connections} + :client_id\n`
   const script = `${some.once ? inOrder : ''}${some.draw ?? ''}\n${statementOf(some)};\n`
   return byPgbench(world, at, script.replaceAll(/\n +/g, ' '), effort, 'edge_functions', options)

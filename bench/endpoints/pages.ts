@@ -1,9 +1,10 @@
 /**
- * What each verb costs one caller at a time: pages of 8 kB and milliseconds, and how long it would take without policies for each of these,
- * as medians. And how large tables are.
+ * What each verb costs one caller at a time: pages of 8 kB, milliseconds, and how these compare to a copy without policies; all as medians.
+ * And how large tables are.
  */
 import postgres from 'postgres'
-import { type Case, statementOf } from './cases.ts'
+import type { Case } from './cases/case.ts'
+import { statementOf } from './cases.ts'
 import { median, row } from './table.ts'
 import type { World } from './world.ts'
 
@@ -11,40 +12,40 @@ const times = 320
 const warming = 20
 
 /** A request of the case as pgbench would draw it, whose expressions are Postgres' as well. */
-const drawn = async (sql: postgres.Sql, some: Case, turn: number): Promise<string> => {
+const requestOf = async (sql: postgres.Sql, some: Case, turn: number): Promise<string> => {
   const known: Record<string, number> = { turn }
   const filled = (text: string): string =>
     text.replaceAll(/(?<!:):([a-z]+)\b/g, (whole, name) => name in known ? `${known[name]}::bigint` : whole)
   for (const [, name, expression] of (some.draw ?? '').matchAll(/\\set (\w+) (.+)/g)) {
-    const [row] = await sql.unsafe(`select (${filled(expression!)})::integer as value`)
-    known[name!] = row!.value
+    const [found] = await sql.unsafe(`select (${filled(expression!)})::integer as value`)
+    known[name!] = found!.value
   }
   return filled(statementOf(some)!)
 }
 
-const loginAs = (url: string, role: string): postgres.Sql => {
+const logIn = (url: string): postgres.Sql => {
   const login = new URL(url)
-  login.username = role
+  login.username = 'edge_functions'
   return postgres(login.href, { max: 1, onnotice: () => {} })
 }
 
 /** Pages and milliseconds of one request. */
 const explain = async (sql: postgres.Sql, statement: string): Promise<{ read: number; took: number }> => {
-  const [row] = await sql.unsafe(`explain (analyze, timing off, buffers, format json) ${statement}`)
-  const [{ Plan: plan, 'Execution Time': took }] = row!['QUERY PLAN']
+  const [found] = await sql.unsafe(`explain (analyze, timing off, buffers, format json) ${statement}`)
+  const [{ Plan: plan, 'Execution Time': took }] = found!['QUERY PLAN']
   return { read: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'], took }
 }
 
 /** Both are asked the same, one after the other, and the first now the one and now the other: what else the machine does meets both. */
 export const pages = async (world: World, cases: Case[], open: { url: string; sql: postgres.Sql }): Promise<void> => {
-  const [here, there] = [loginAs(world.url, 'edge_functions'), loginAs(open.url, 'edge_functions')]
+  const [here, there] = [logIn(world.url), logIn(open.url)]
   console.log(row('', ['pages', 'most', 'ms', 'of RLS off', 'kB sent']))
   for (const some of cases.filter(statementOf)) {
     if (some.before) { for (const { sql } of [world, open]) await sql.unsafe(some.before) }
     const seen: { read: number; took: number; open: number }[] = []
     let sent = 0
     for (let time = 0; time < times; time++) {
-      const statement = await drawn(here, some, time)
+      const statement = await requestOf(here, some, time)
       // What a request reads is in memory nearly always: of two answers the second counts, where asking twice is asking the same.
       if (some.method === 'GET') { for (const sql of [here, there]) await explain(sql, statement) }
       const ask = { here: () => explain(here, statement), there: () => explain(there, statement) }

@@ -4,7 +4,7 @@
  */
 import { App } from '@supabase/lite'
 import { openPostgres } from '../../supabase/local/database.ts'
-import { publishableKey, secretKey } from './world.ts'
+import { publishableKey, secretKey } from './keys.ts'
 
 const database = await openPostgres(Deno.env.get('DATABASE_URL')!)
 const app = new App({

@@ -6,7 +6,7 @@ set maintenance_work_mem = '512MB';
 set work_mem = '256MB';
 select setseed(0.5);
 
--- What of the bench itself is in the database. Who signed up before is here for the hash of their password, which is everybody's.
+-- What of the bench itself is in the database. Somebody signed up before: the hash that Auth made of their password becomes everybody's.
 create schema bench;
 grant usage on schema bench to edge_functions, authenticated;
 create table bench.password as
@@ -48,7 +48,6 @@ join public.interests on interests.id % 10 = profiles.id % 10;
 insert into public.conversations (id, voyager_id, local_id, created_at) overriding system value
 select id, 2 + (id - 1) % (:users - 1), 1, timestamptz '2026-01-01'
 from generate_series(1, 600) as id;
-\set tries 1
 select format(
   'insert into public.conversations (id, voyager_id, local_id, created_at) overriding system value
   select id, voyager, local, timestamptz ''2026-01-01''
@@ -99,12 +98,17 @@ select messages.id, users.name
 from public.messages
 join public.users on users.id = messages.user_id;
 
+-- In each conversation the latest that waits to be read.
 create table bench.unread as
-select row_number() over (order by random()) as number, messages.id, conversation_id as conversation, voyager_id + local_id - user_id as reader
-from public.messages
-join public.conversations on conversations.id = conversation_id
-where not read
-limit 5000;
+select row_number() over (order by random()) as number, waiting.*
+from (
+  select distinct on (conversation_id)
+    messages.id, conversation_id as conversation, voyager_id + local_id - user_id as reader
+  from public.messages
+  join public.conversations on conversations.id = conversation_id
+  where not read
+  order by conversation_id, messages.id desc
+) as waiting;
 alter table bench.unread add primary key (number);
 grant select on bench.unread to edge_functions, authenticated;
 

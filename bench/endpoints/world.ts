@@ -7,6 +7,7 @@ import { readSettings } from '../../supabase/local/settings.ts'
 import { freePort } from '../../tests/tools/ports.ts'
 import type { Query } from '../search/crowd.ts'
 import { makeFindable } from './findable.ts'
+import { jwtSecret, password, publishableKey, secretKey, uuidOf } from './keys.ts'
 import type { WhenDone } from './measure.ts'
 
 export interface Size {
@@ -25,19 +26,9 @@ export interface World extends Size {
   /** What people search for. */
   queries: Query[]
   token: (user: number) => Promise<string>
-  /** Copies the data, before anything else asks, into a database without row level security; answers with its address. */
+  /** Copies the data, before anything else asks, into a database without row level security; answers with its address and a connection. */
   withoutPolicies: () => Promise<{ url: string; sql: postgres.Sql }>
 }
-
-export const jwtSecret = 'bench-secret-of-at-least-32-characters'
-export const publishableKey = 'sb_publishable_bench'
-export const secretKey = 'sb_secret_bench'
-/** Everybody's. */
-export const password = 'correct horse battery staple'
-
-const uuidOf = (kind: string, user: number): string => `${kind}0000000-0000-4000-8000-000000${100_000 + user}`
-/** As world.sql has them. */
-export const refreshTokenOf = (user: number): string => uuidOf('2', user)
 
 const root = new URL('../../', import.meta.url).pathname
 const run = async (command: string, args: string[], env: Record<string, string> = {}): Promise<void> => {
@@ -70,13 +61,14 @@ const build = async (url: string): Promise<void> => {
   const database = await openPostgres(url)
   const keys = { jwtSecret, publishableKey, secretKey }
   const app = await openPlatform(database, keys, readSettings({ DATABASE_URL: url, DATA_DIR: 'memory', SEED: 'none' }))
-  await app.fetch(
+  const { ok } = await app.fetch(
     new Request('http://localhost/auth/v1/signup', {
       method: 'POST',
       headers: { apikey: publishableKey, 'Content-Type': 'application/json' },
       body: JSON.stringify({ email: 'somebody@example.com', password }),
     }),
   )
+  if (!ok) throw new Error('Nobody could sign up')
   await database.close()
 }
 
@@ -88,6 +80,8 @@ const postmasterOf = async (url: string): Promise<number> => {
 }
 
 export const openWorld = async (size: Size, whenDone: WhenDone): Promise<World> => {
+  // Among fewer, strangers would not be (world.sql).
+  if (size.users < 5000) throw new Error('There must be 5,000 people or more')
   const folder = await Deno.makeTempDir({ prefix: 'bench.' })
   await Deno.chmod(folder, 0o755)
   // As root the server runs as nobody, who may not enter every folder that a clone can be in.

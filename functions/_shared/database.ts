@@ -53,7 +53,7 @@ const connect = (): Query => {
   const logsInAsDoors = /^edge_functions(\.|$)/.test(decodeURIComponent(new URL(url).username))
   surviveCuts()
   const sql = postgres(url, {
-    // Three beat ten and twenty on two cores: as many answers a second, a quarter of the p99 (npm run bench -- --pools=3,10,20).
+    // Three beat ten and twenty on two cores: as many answers a second, a quarter of the p99 (npm run bench -- --pools=3,10,20 --only=/messages).
     max: settings.databasePool,
     idle_timeout: 60,
     connect_timeout: 5,

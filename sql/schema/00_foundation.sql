@@ -46,7 +46,10 @@ begin
     me := private.find_me();
     if me is null then
       standing := private.standing();
-      if strict and standing is null then
+      if standing = 'active' then
+        -- Since a moment ago: the door asks again.
+        raise sqlstate '40001' using message = 'This account has just changed';
+      elsif strict and standing is null then
         raise sqlstate 'PT401' using message = 'This account no longer exists';
       elsif strict then
         raise sqlstate 'PT403' using message = 'This account is deactivated';

@@ -75,8 +75,9 @@ as $$
   select coalesce(nullif(pg_catalog.current_setting('api.caller', true), '')::bigint, private.find_me())
 $$;
 comment on function private.my_id() is
-  'The caller''s user id; null for anonymous and deactivated callers. Who came through a door was looked up by act_as; policies and verbs
-ask six times a request, and were a fifth of what some statements took. Whoever else comes (Data API, Realtime) is looked up here.';
+  'The caller''s user id; null for anonymous and deactivated callers. For whom a door acts, act_as looked up: policies and verbs ask six times
+a request, and were a fifth of what some statements took. Whoever else comes (Data API, Realtime) is looked up here. Who could set api.caller
+could as well set the claims: nobody but act_as does, for no caller brings SQL of their own.';
 grant execute on function private.my_id() to anon, authenticated;
 
 create policy "people read themselves" on public.users

@@ -27,8 +27,9 @@ as $$
   select coalesce(nullif(pg_catalog.current_setting('api.caller', true), '')::bigint, private.find_me())
 $$;
 comment on function private.my_id() is
-  'The caller''s user id; null for anonymous and deactivated callers. Who came through a door was looked up by act_as; policies and verbs
-ask six times a request, and were a fifth of what some statements took. Whoever else comes (Data API, Realtime) is looked up here.';
+  'The caller''s user id; null for anonymous and deactivated callers. For whom a door acts, act_as looked up: policies and verbs ask six times
+a request, and were a fifth of what some statements took. Whoever else comes (Data API, Realtime) is looked up here. Who could set api.caller
+could as well set the claims: nobody but act_as does, for no caller brings SQL of their own.';
 
 create or replace function private.act_as(claims jsonb, strict boolean)
 returns boolean
@@ -44,7 +45,10 @@ begin
     me := private.find_me();
     if me is null then
       standing := private.standing();
-      if strict and standing is null then
+      if standing = 'active' then
+        -- Since a moment ago: the door asks again.
+        raise sqlstate '40001' using message = 'This account has just changed';
+      elsif strict and standing is null then
         raise sqlstate 'PT401' using message = 'This account no longer exists';
       elsif strict then
         raise sqlstate 'PT403' using message = 'This account is deactivated';

@@ -249,7 +249,9 @@ describe.each(['participant', 'outsider', 'anonymous'] as const)('as %s nobody',
     ['send_message', { conversation: 1, draft: {} }],
     ['act_as', { claims: {}, strict: false }],
     ['my_id', {}],
+    ['find_me', {}],
     ['set_config', { setting_name: 'role', new_value: 'postgres', is_local: false }],
+    ['set_config', { setting_name: 'api.caller', new_value: '1', is_local: false }],
   ])('calls the function %s', async (name, parameters) => {
     expect(await clients[who].rpc(name, parameters)).toMatchObject({ data: null, status: 404 })
     expect((await clients[who].schema('api').rpc(name, parameters)).status).toBe(406)

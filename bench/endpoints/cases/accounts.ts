@@ -1,5 +1,6 @@
-import { type Ask, type Case, drawn, saying, upTo } from '../cases.ts'
-import { password, refreshTokenOf, type World } from '../world.ts'
+import { type Ask, type Case, drawn, saying, upTo } from './case.ts'
+import { password, refreshTokenOf } from '../keys.ts'
+import type { World } from '../world.ts'
 
 const email = (user: number): string => `person${user}@example.com`
 

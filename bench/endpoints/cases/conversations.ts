@@ -1,5 +1,5 @@
 import { bare } from '../bare.ts'
-import { anybody, type Ask, asPerson, type Case, drawn, saying, upTo } from '../cases.ts'
+import { anybody, type Ask, asPerson, type Case, drawn, saying, sqlStrangerOf, strangerOf, upTo } from './case.ts'
 import type { World } from '../world.ts'
 
 const peerList =
@@ -10,7 +10,7 @@ const peerPage = ({ path }: Ask): string =>
   `&conversation_id=eq.${/\d+/.exec(path)![0]}`
 
 // Of the messages that wait to be read, in bench.unread.
-const ofUnread = (column: string): string => `(select ${column} from bench.unread where number = :number)`
+const ofUnread = (column: string): string => `(select ${column} from bench.unread where number = :turn + 1)`
 
 export const conversationCases = async (world: World): Promise<Case[]> => {
   const { sql, users, conversations } = world
@@ -36,9 +36,8 @@ export const conversationCases = async (world: World): Promise<Case[]> => {
     { user: openerOf(longest!.id), path: `/conversations/${longest!.id}/messages?limit=50${query}` },
   ]
   const constant = `\\set conversation ${longest!.id}\n\\set user ${openerOf(longest!.id)}`
-  const message = JSON.stringify({ content: 'Hello there, it is me.', client_id: 'NEWKEY' })
-  const unread = await sql`select id::integer, conversation::integer, reader::integer from bench.unread`
-  const drawUnread = `\\set number random(1, ${unread.length})`
+  const { body: message } = saying({ content: 'Hello there, it is me.', client_id: 'NEWKEY' })
+  const unread = await sql`select id::integer, conversation::integer, reader::integer from bench.unread order by number`
   const unreadAgain = 'update public.messages set read = false where read and id in (select id from bench.unread)'
 
   return [
@@ -114,7 +113,7 @@ export const conversationCases = async (world: World): Promise<Case[]> => {
       method: 'POST',
       asks: inConversation('/messages', message),
       verb:
-        `send_message(:conversation, jsonb_build_object('content', 'Hello there, it is me.', 'client_id', gen_random_uuid()))`,
+        `send_message(:conversation, jsonb_build_object('content', 'Hello there, it is me.', 'client_id', gen_random_uuid(), 'type_is_true', null))`,
       draw: anyConversation,
       bare: bare.send_message,
     },
@@ -128,7 +127,7 @@ export const conversationCases = async (world: World): Promise<Case[]> => {
       before: unreadAgain,
       verb: `mark_read(${ofUnread('conversation')}, ${ofUnread('id')}, false)`,
       who: ofUnread('reader'),
-      draw: drawUnread,
+      once: true,
     },
     {
       name: 'POST /conversations/:id/read',
@@ -141,19 +140,18 @@ export const conversationCases = async (world: World): Promise<Case[]> => {
       before: unreadAgain,
       verb: `mark_read(${ofUnread('conversation')}, ${ofUnread('id')}, true)`,
       who: ofUnread('reader'),
-      draw: drawUnread,
+      once: true,
     },
     {
       name: 'POST /conversations',
       method: 'POST',
-      // Whom world.sql left a stranger to whom.
-      asks: Array.from({ length: 2 * users }, (_, turn) => {
+      asks: Array.from({ length: 4 * users }, (_, turn) => {
         const user = 1 + turn % users
-        const other_user_id = 1 + (user + 2000 + Math.floor(turn / users)) % users
+        const other_user_id = strangerOf(world, user, Math.floor(turn / users))
         return { user, path: '/conversations', ...saying({ other_user_id }) }
       }),
       once: true,
-      verb: `open_conversation(1 + (:user + 2000 + :turn / ${users}) % ${users})`,
+      verb: `open_conversation(${sqlStrangerOf(world, ':user', `:turn / ${users}`)})`,
       draw: `\\set user 1 + :turn % ${users}`,
     },
   ]

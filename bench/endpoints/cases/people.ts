@@ -1,16 +1,15 @@
-import { anybody, asPerson, type Case, drawn, saying, upTo } from '../cases.ts'
+import { anybody, asPerson, type Case, drawn, saying, sqlStrangerOf, strangerOf, upTo } from './case.ts'
 import { pathOf } from '../findable.ts'
 import type { World } from '../world.ts'
 
 export const peopleCases = (world: World): Case[] => {
   const { users, queries } = world
-  // Everybody has somebody whom they block and take back.
-  const another = (one: string): string => `1 + (${one} + 2000) % ${users}`
-  const isOfAnother = `blocked_id = ${another('blocker_id')}`
-  const ofAnother = drawn(5000, () => upTo(users)).map((user) => ({
-    user,
-    path: `/users/me/blocks/${1 + (user + 2000) % users}`,
+  // Everybody blocks somebody, and takes it back.
+  const ofStranger = Array.from({ length: users }, (_, turn) => ({
+    user: 1 + turn,
+    path: `/users/me/blocks/${strangerOf(world, 1 + turn)}`,
   }))
+  const everybody = `\\set user 1 + :turn % ${users}`
   return [
     {
       name: 'GET /users/me',
@@ -26,6 +25,7 @@ export const peopleCases = (world: World): Case[] => {
       name: 'GET /users/:id',
       method: 'GET',
       asks: drawn(5000, () => ({ user: 1, path: `/users/${upTo(users / 5) * 5 - 1}` })),
+      caller: 'nobody',
       verb: `get_public_profile(5 * :user - 1)`,
       draw: `\\set user random(1, ${Math.floor(users / 5)})`,
     },
@@ -33,6 +33,7 @@ export const peopleCases = (world: World): Case[] => {
       name: 'GET /users/interests',
       method: 'GET',
       asks: asPerson(world, '/users/interests'),
+      caller: 'nobody',
       verb: 'list_interests()',
       draw: anybody(world),
       peer: () => '/rest/v1/interests?select=id,name&order=name',
@@ -41,6 +42,7 @@ export const peopleCases = (world: World): Case[] => {
       name: 'GET /users/search',
       method: 'GET',
       asks: queries.map((query) => ({ user: upTo(users), path: pathOf(query) })),
+      caller: 'maybe',
       verb: 'search_profiles((select request from bench.requests where id = :request))',
       draw: `${anybody(world)}\n\\set request random(1, 1000)`,
     },
@@ -62,19 +64,21 @@ export const peopleCases = (world: World): Case[] => {
     {
       name: 'PUT /users/me/blocks/:user_id',
       method: 'PUT',
-      asks: ofAnother,
-      before: `delete from private.blocks where ${isOfAnother}`,
-      verb: `block_person(${another(':user')})`,
-      draw: anybody(world),
+      asks: ofStranger,
+      once: true,
+      before: `delete from private.blocks where blocked_id = ${sqlStrangerOf(world, 'blocker_id')}`,
+      verb: `block_person(${sqlStrangerOf(world, ':user')})`,
+      draw: everybody,
     },
     {
       name: 'DELETE …/blocks/:user_id',
       method: 'DELETE',
-      asks: ofAnother,
+      asks: ofStranger,
+      once: true,
       before: `insert into private.blocks (blocker_id, blocked_id)
-        select id, ${another('id')} from generate_series(1, ${users}) as id on conflict do nothing`,
-      verb: `unblock_person(${another(':user')})`,
-      draw: anybody(world),
+        select id, ${sqlStrangerOf(world, 'id')} from generate_series(1, ${users}) as id on conflict do nothing`,
+      verb: `unblock_person(${sqlStrangerOf(world, ':user')})`,
+      draw: everybody,
     },
     {
       name: 'PATCH /users/profile',

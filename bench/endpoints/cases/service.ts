@@ -1,5 +1,5 @@
-import type { Ask, Case } from '../cases.ts'
-import { secretKey } from '../world.ts'
+import type { Ask, Case } from './case.ts'
+import { secretKey } from '../keys.ts'
 
 const asSecret = (path: string): Ask[] => [{ user: 1, path, token: secretKey }]
 

@@ -1,10 +1,10 @@
 -- Who a door acts for is looked up once; who comes another way, by their claims.
-select plan(8);
+select plan(9);
 select tests.make_person('ana');
 select tests.make_person('ben');
 select tests.make_person('dora');
 create temporary table ids as
-select tests.id_of('ana') as ana, tests.id_of('ben') as ben;
+select tests.id_of('ana') as ana, tests.id_of('ben') as ben, tests.claims_of('ben')::text as claims;
 grant select on ids to public;
 update public.users
 set is_active = false
@@ -13,7 +13,8 @@ where id = tests.id_of('dora');
 set local role edge_functions;
 select private.act_as(tests.claims_of('ana'), true);
 select is(private.my_id(), (select ana from ids), 'a door that acts for ana is ana');
-select is(current_setting('api.caller'), (select ana::text from ids), 'and need not look for her again');
+select set_config('request.jwt.claims', (select claims from ids), true), set_config('request.jwt.claim.sub', (select claims::jsonb ->> 'sub' from ids), true);
+select is(private.my_id(), (select ana from ids), 'and looks for nobody again, whatever else the claims come to say');
 set local role edge_functions;
 select private.act_as(tests.claims_of('ben'), true);
 select is(private.my_id(), (select ben from ids), 'acting for ben next, it is ben');
@@ -32,3 +33,16 @@ select tests.become('dora');
 select is(private.my_id(), null, 'and dora nobody');
 select tests.become(null);
 select is(private.my_id(), null, 'nor is who has no claims');
+
+select tests.become_owner();
+create or replace function private.find_me()
+returns bigint
+language sql stable security definer set search_path = ''
+as $$ select null::bigint $$;
+select tests.become_role('edge_functions');
+select throws_ok(
+  $$ select private.act_as(tests.claims_of('ana'), true) $$,
+  '40001',
+  'This account has just changed',
+  'who becomes active between two looks is not refused: the door is to ask again'
+);

@@ -67,7 +67,5 @@ select is(pg_temp.messages_read(pg_temp.page('{"limit": 50}')), 51::bigint, 'the
 select is(pg_temp.messages_read(pg_temp.page('{"limit": 50, "before_id": $}', 600)), 51::bigint, 'so does one in the middle, backwards');
 select is(pg_temp.messages_read(pg_temp.page('{"limit": 50, "after_id": $}', 600)), 51::bigint, 'and forwards');
 select is(pg_temp.messages_read(pg_temp.page('{"limit": 50, "order": "asc"}')), 51::bigint, 'and the oldest');
-select cmp_ok(
-  pg_temp.messages_read('list_conversations(null, 0)'), '<=', 24::bigint, 'the list reads the latest message of each of 24 conversations'
-);
+select is(pg_temp.messages_read('list_conversations(null, 0)'), 24::bigint, 'the list reads the latest message of each of 24 conversations');
 select is(pg_temp.exported(), 501::bigint, 'and a piece of an export what it holds');
