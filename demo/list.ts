@@ -23,10 +23,15 @@ export const openList = <Item>(
       next.set(key, before?.says === says ? before : { says, node: redraw(item, before?.node) })
     }
     for (const [key, { node }] of shown) if (!next.has(key)) node.remove()
+    const { activeElement } = document
     let place = parent.firstChild
     for (const { node } of next.values()) {
       if (node === place) place = place.nextSibling
       else parent.insertBefore(node, place)
+    }
+    // Whatever is moved loses the focus.
+    if (activeElement instanceof HTMLElement && parent.contains(activeElement)) {
+      activeElement.focus({ preventScroll: true })
     }
     shown = next
   }

@@ -124,8 +124,27 @@ describe.skipIf(!hasBrowser)('the page in a browser', { timeout: 120_000 }, () =
     await tomas.locator('.message:not(.outgoing)', { hasText: 'Everything.\nAlmost.' }).waitFor()
     await keyboard.press('Escape')
     expect(await focused()).toContain('Daisuke Morimoto')
-    const outline = await page.evaluate(() => getComputedStyle(document.activeElement!).outlineStyle)
-    expect(outline).toBe('solid')
+    const seen = await page.evaluate(() => {
+      const focus = document.activeElement!
+      return { isEntry: focus.matches('.entry'), outline: getComputedStyle(focus).outlineStyle }
+    })
+    expect(seen).toEqual({ isEntry: true, outline: 'solid' })
+  })
+
+  test('whoever has the focus keeps it while the list is put into another order', async () => {
+    const { tomas } = await openBoth()
+    await openWith(tomas, 'Daisuke Morimoto')
+    await say(tomas, 'Is it open on Sundays?')
+    await tomas.getByRole('button', { name: 'Back' }).click()
+    await tomas.locator('.entry').first().filter({ hasText: 'Daisuke Morimoto' }).waitFor()
+    const entry = tomas.locator('.entry', { hasText: 'Inês Carvalho' })
+    await entry.focus()
+    const elsewhere = await open('/demo')
+    await logIn(elsewhere.ines)
+    await openWith(elsewhere.ines, 'Tomáš Novák')
+    await say(elsewhere.ines, 'Are you still there?')
+    await tomas.locator('.entry').first().filter({ hasText: 'Are you still there?' }).waitFor()
+    expect(await entry.evaluate((node) => node === document.activeElement)).toBe(true)
   })
 
   test('everything that can be used has a name, ids are unique, and the page has a language and a title', async () => {
