@@ -13,7 +13,7 @@
  *   --pages          instead: what each verb reads and takes, one by one, and what of it policies take
  */
 import { parseArgs } from 'node:util'
-import postgres from 'postgres'
+import type postgres from 'postgres'
 import type { Case } from './cases/case.ts'
 import { casesOf, statementOf } from './cases.ts'
 import {

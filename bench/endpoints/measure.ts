@@ -115,13 +115,8 @@ export const overHttp = (
     const said = await output(world.wrk, [
       ...['-t1', `-c${effort.connections}`, `-d${effort.seconds}s`, '--timeout', '20s'],
       ...['-s', new URL('load.lua', import.meta.url).pathname, base],
-      ...[
-        '--',
-        file,
-        String(pause),
-        String(Math.floor(Math.random() * 1e6)),
-        ...from === undefined ? [] : [String(from)],
-      ],
+      ...['--', file, String(pause), String(Math.floor(Math.random() * 1e6))],
+      ...from === undefined ? [] : [String(from)],
     ])
     const { requests, seconds, ...rest } = JSON.parse(said.trim().split('\n').at(-1)!)
     return { rate: requests / seconds, answers: requests, ...rest } as Told
@@ -134,20 +129,8 @@ const byPgbench = (world: World, at: string, script: string, effort: Effort, use
     const url = new URL(at)
     url.username = user
     const said = await output(`${world.bin}/pgbench`, [
-      ...[
-        '-n',
-        '-M',
-        'prepared',
-        '-c',
-        String(effort.connections),
-        '-T',
-        String(effort.seconds),
-        '-D',
-        'step=-1',
-        '-f',
-        file,
-        url.href,
-      ],
+      ...['-n', '-M', 'prepared', '-D', 'step=-1', '-c', String(effort.connections)],
+      ...['-T', String(effort.seconds), '-f', file, url.href],
     ], { PGOPTIONS: options })
     await Deno.remove(file)
     const number = (pattern: RegExp) => Number(pattern.exec(said)?.[1])

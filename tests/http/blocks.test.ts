@@ -135,9 +135,6 @@ describe('between two of whom one blocked the other', () => {
     const seen = async (who?: Person, parameters = {}) => namesOf(await find(parameters, who?.token)).toSorted()
     expect(await seen(ana)).toEqual(['Benoît', 'Cleo'])
     const ways: Record<string, string>[] = [{}, { q: 'climb mountains' }, { q: 'hiking' }]
-    // What is near a name by meaning is chance, as the made-up city is; only the name itself is looked for.
-    const named = async (who: Person, q: string) => (await seen(who, { q })).includes(q)
-    expect(await named(ben, 'Anouk')).toBe(true)
     for (const parameters of ways) {
       // By meaning once there are vectors.
       const all = await until(() => find(parameters), ({ body }) => body.hits.length === 3)
@@ -149,8 +146,11 @@ describe('between two of whom one blocked the other', () => {
       expect(await seen(ben, parameters)).not.toContain('Anouk')
     }
     expect((await find({}, ben.token)).body.estimatedTotalHits).toBe(1)
-    expect(await named(ben, 'Anouk')).toBe(false)
-    expect(await named(cleo, 'Anouk')).toBe(true)
+    // Cleo may be near that name by meaning, as chance has it with a made-up city; nobody else is found, nor counted.
+    const { hits, estimatedTotalHits } = (await find({ q: 'Anouk' }, ben.token)).body
+    expect(hits.filter(({ user_id }: { user_id: number }) => user_id !== cleo.id)).toEqual([])
+    expect(estimatedTotalHits).toBe(hits.length)
+    expect(await seen(cleo, { q: 'Anouk' })).toContain('Anouk')
     expect(await seen(cleo)).toEqual(['Anouk', 'Benoît'])
     expect(await seen()).toEqual(['Anouk', 'Benoît', 'Cleo'])
     // The public view is everybody's, kept by caches, and asks nobody who they are.
