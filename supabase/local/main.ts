@@ -59,6 +59,7 @@ const start = async (): Promise<void> => {
 
   const database = settings.databaseUrl ? await openPostgres(settings.databaseUrl) : await openPglite(settings.dataDir)
   const platform = await openPlatform(database, keys, settings).catch((error) => {
+    if (error instanceof CannotStart) throw error
     throw new CannotStart(`The database could not be set up: ${error.message}`)
   })
   await tellFunctions(settings, keys, database)

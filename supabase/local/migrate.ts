@@ -1,4 +1,5 @@
 import { besideOthers, type Database } from './database.ts'
+import { CannotStart } from './settings.ts'
 
 const root = new URL('../../', import.meta.url)
 const read = (path: string): string => Deno.readTextFileSync(new URL(path, root))
@@ -14,7 +15,13 @@ const inOneTransaction = async (database: Database, script: string): Promise<voi
   }
 }
 
-/** Applies the migrations that the database has not seen, as `supabase db push` would, each in a transaction of its own. */
+const sha256 = async (text: string): Promise<string> =>
+  new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))).toHex()
+
+/**
+ * Applies the migrations that the database has not seen, as `supabase db push` would, each in a transaction of its own. Until the first
+ * release the baseline may change; a database made from another one is refused, and stays as it is.
+ */
 export const migrate = async (database: Database): Promise<void> => {
   await database.run(`
     create schema if not exists supabase_migrations;
@@ -22,15 +29,35 @@ export const migrate = async (database: Database): Promise<void> => {
     alter table supabase_migrations.schema_migrations add column if not exists statements text[];
     alter table supabase_migrations.schema_migrations add column if not exists name text;
     create table if not exists supabase_migrations.seed_files (path text primary key, hash text not null);
+    create table if not exists supabase_migrations.local_checksums (version text primary key, sha256 text not null);
   `)
-  const rows = await database.query('select version from supabase_migrations.schema_migrations', [])
-  const applied = new Set(rows.map((row) => row.version))
-  const files = [...Deno.readDirSync(new URL('supabase/migrations', root))].map((file) => file.name).sort()
-  for (const file of files) {
-    const [, version, name] = /^(\d+)_(.+)\.sql$/.exec(file) ?? []
-    if (!version || !name || applied.has(version)) continue
-    const script = `${read(`supabase/migrations/${file}`)}
-      ;insert into supabase_migrations.schema_migrations (version, name) values (${literal(version)}, ${literal(name)})`
+  const rows = await database.query(
+    'select version, sha256 from supabase_migrations.schema_migrations left join supabase_migrations.local_checksums using (version)',
+    [],
+  )
+  const applied = new Map(rows.map(({ version, sha256 }) => [String(version), sha256 as string | null]))
+  const migrations = [...Deno.readDirSync(new URL('supabase/migrations', root))]
+    .flatMap(({ name: file }) => {
+      const [, version, name] = /^(\d+)_(.+)\.sql$/.exec(file) ?? []
+      return version && name ? [{ version, name, sql: read(`supabase/migrations/${file}`) }] : []
+    })
+    .sort((one, other) => one.version < other.version ? -1 : 1)
+  const checksums = new Map(
+    await Promise.all(migrations.map(async ({ version, sql }) => [version, await sha256(sql)] as const)),
+  )
+  for (const [version, checksum] of applied) {
+    // Without a checksum it was `supabase db push` that applied it.
+    if (checksums.has(version) && (checksum === null || checksum === checksums.get(version))) continue
+    throw new CannotStart(
+      `The database was made by an earlier version of the schema (migration ${version}); ` +
+        'move DATA_DIR away or choose another folder (with DATABASE_URL: another database), and start again',
+    )
+  }
+  for (const { version, name, sql } of migrations) {
+    if (applied.has(version)) continue
+    const script = `${sql}
+      ;insert into supabase_migrations.schema_migrations (version, name) values (${literal(version)}, ${literal(name)});
+      insert into supabase_migrations.local_checksums values (${literal(version)}, ${literal(checksums.get(version)!)})`
     await besideOthers(() => inOneTransaction(database, script))
   }
 }

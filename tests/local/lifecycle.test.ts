@@ -1,6 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { request } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -17,8 +27,12 @@ const folder = (): string => {
 afterAll(() => folders.forEach((path) => rmSync(path, { recursive: true, force: true })))
 
 /** Runs the stack until it ends by itself. */
-const run = async (env: Record<string, string>): Promise<{ code: number | null; stderr: string }> => {
-  const process_ = spawn('node_modules/.bin/deno', ['run', '-A', 'supabase/local/main.ts'], {
+const run = async (
+  env: Record<string, string>,
+  cwd = process.cwd(),
+): Promise<{ code: number | null; stderr: string }> => {
+  const process_ = spawn(`${process.cwd()}/node_modules/.bin/deno`, ['run', '-A', 'supabase/local/main.ts'], {
+    cwd,
     env: { ...process.env, PORT: '0', DATA_DIR: 'memory', SEED: 'none', ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
@@ -84,6 +98,29 @@ test('the stack refuses a port that is in use', async () => {
   other.close()
   expect(stderr).toBe(`Port ${port} is in use; stop what listens there, or set PORT to another\n`)
   expect(code).toBe(1)
+})
+
+test('a folder of another baseline is refused in one line, and stays as it is', async () => {
+  const DATA_DIR = folder()
+  const earlier = await startStack({ DATA_DIR })
+  await stopStack(earlier.process)
+  const copy = join(folder(), 'checkout')
+  cpSync('.', copy, {
+    recursive: true,
+    filter: (path) => !/^(node_modules|\.git|\.cache|\.data)(\/|$)/.test(path),
+  })
+  symlinkSync(`${process.cwd()}/node_modules`, join(copy, 'node_modules'))
+  appendFileSync(join(copy, 'supabase/migrations', readdirSync('supabase/migrations').sort()[0]!), '\nselect 1;\n')
+  expect(await run({ DATA_DIR }, copy)).toEqual({
+    code: 1,
+    stderr: expect.stringMatching(
+      /^The database was made by an earlier version of the schema \(migration \d+\); move DATA_DIR away .+\n$/,
+    ),
+  })
+  // With the sources that made it, it opens as before.
+  const again = await startStack({ DATA_DIR })
+  expect((await fetch(`${again.base}/health`)).status).toBe(200)
+  await stopStack(again.process)
 })
 
 test('what was acknowledged survives a kill and a restart, and one server at a time has the folder', async () => {

@@ -6,8 +6,9 @@ sh tests/tools/install.sh
 PATH=$PWD/node_modules/.bin:$PATH
 deno fmt --check --quiet
 deno lint --quiet
-deno check --quiet functions supabase clients tests bench docs vitest.config.ts
+deno check --quiet functions supabase clients tests bench docs scripts vitest.config.ts
 # Clients run in browsers, too: once more with what a browser has, and nothing of Deno or Node.
 deno check --quiet --config tests/tools/browser.json clients demo
 deno run -A docs/write_openapi.ts --check
+deno run -A scripts/write_baseline.ts --check
 node tests/tools/same_versions.mjs

@@ -1,3 +1,5 @@
+-- Derived from sql/schema by `npm run baseline`; edit the schema instead.
+
 -- Topics: who may hear and speak where, asked by Realtime when somebody joins. user:<id> is one person's, conversation:<id> its
 -- participants'; on both the database alone speaks. On typing:<conversation id> the participants speak among themselves. A policy sees
 -- the topic and not the event's name, hence the third. Whatever no policy names is refused.
@@ -28,12 +30,13 @@ create policy "participants hear their conversations" on realtime.messages
     and (select private.topic_conversation()) in (select private.my_conversations())
   );
 
+-- Whoever is blocked is neither seen nor heard from.
 create policy "participants see who is there" on realtime.messages
   for select to authenticated
   using (
     extension = 'presence'
     and (select realtime.topic()) like 'typing:%'
-    and (select private.topic_conversation()) in (select private.my_conversations())
+    and (select private.topic_conversation()) in (select private.my_open_conversations())
   );
 
 create policy "participants say that they type and are there" on realtime.messages
@@ -41,5 +44,5 @@ create policy "participants say that they type and are there" on realtime.messag
   with check (
     extension in ('broadcast', 'presence')
     and (select realtime.topic()) like 'typing:%'
-    and (select private.topic_conversation()) in (select private.my_conversations())
+    and (select private.topic_conversation()) in (select private.my_open_conversations())
   );

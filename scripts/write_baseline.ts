@@ -1,0 +1,25 @@
+/** Writes supabase/migrations from sql/schema: the schema, then the policies on Realtime's table. `--check` only compares. */
+const root = new URL('../', import.meta.url)
+const realtimePolicies = '95_topics.sql'
+
+const names = [...Deno.readDirSync(new URL('sql/schema/', root))].map(({ name }) => name).sort()
+const sources = (selected: string[]): string =>
+  selected.map((name) => Deno.readTextFileSync(new URL(`sql/schema/${name}`, root)).trim()).join('\n\n')
+
+const header = '-- Derived from sql/schema by `npm run baseline`; edit the schema instead.\n\n'
+const migrations = {
+  '20261122000000_schema.sql': sources(names.filter((name) => name !== realtimePolicies)),
+  // By themselves, because the platform may refuse policies on a table that it owns (docs/deploy.md says what to do then).
+  '20261122000001_realtime_policies.sql': sources([realtimePolicies]),
+}
+
+for (const [name, sql] of Object.entries(migrations)) {
+  const file = new URL(`supabase/migrations/${name}`, root)
+  const text = `${header}${sql}\n`
+  if (!Deno.args.includes('--check')) {
+    Deno.writeTextFileSync(file, text)
+  } else if (Deno.readTextFileSync(file) !== text) {
+    console.error(`supabase/migrations/${name} differs from sql/schema; run npm run baseline`)
+    Deno.exit(1)
+  }
+}
