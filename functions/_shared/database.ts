@@ -1,12 +1,9 @@
-import postgres from 'postgres'
 import { log } from './log.ts'
-import { isCut, refuseBusy } from './problem.ts'
+import { connectTo, openPool, type Query } from './postgres.ts'
+import { refuseBusy } from './problem.ts'
 import { settings } from './settings.ts'
 import { surviveCuts } from './survive_cuts.ts'
 import type { Claims } from './token.ts'
-
-/** One statement and its parameters; answers with its rows. Objects go to json parameters. */
-export type Query = (text: string, values: unknown[]) => Promise<Record<string, unknown>[]>
 
 /** What a verb answers: the JSON to send, as Postgres wrote it, and what else it tells the door. */
 export interface Reply {
@@ -25,25 +22,10 @@ export const provideQuery = (provided: Query): void => {
 }
 
 /** Callers get no more rights where the role was dropped on the way, since each statement becomes its caller; but the doors would have. */
-const warnOfOtherRole = async (sql: postgres.Sql): Promise<void> => {
-  const [row] = await sql`select current_user as role`.catch(() => [])
+const warnOfOtherRole = async (query: Query): Promise<void> => {
+  const [row] = await query('select current_user as role', []).catch(() => [])
   if (!row || row.role === 'edge_functions') return
   log('warn', 'The doors should log in as edge_functions: set EDGE_DATABASE_URL', { role: row.role })
-}
-
-// Longer than the 5 s after which Postgres ends the doors' statements, because here the wait for a connection counts, too.
-const othersTimeLimit = 7000
-const timeLimit = 8000
-
-/** As a cut: of a connection that is silent nobody can tell whether it still is one. */
-class NoAnswer extends Error {
-  code = 'NO_ANSWER'
-}
-
-// What cancel() of postgres.js 3.4.9 calls as well; but it drops the promise, and where Postgres cannot be reached that ends the process.
-const cancel = (asked: Promise<unknown>): void => {
-  const { canceller } = asked as unknown as { canceller: ((query: unknown) => Promise<void>) | null }
-  canceller?.(asked).catch(() => {})
 }
 
 const connect = (): Query => {
@@ -52,55 +34,23 @@ const connect = (): Query => {
   // A pooler's log-in carries the project after a full stop.
   const logsInAsDoors = /^edge_functions(\.|$)/.test(decodeURIComponent(new URL(url).username))
   surviveCuts()
-  const sql = postgres(url, {
-    // Three beat ten and twenty on two cores: as many answers a second, a quarter of the p99 (npm run bench -- --pools=3,10,20 --only=/messages).
-    max: settings.databasePool,
-    idle_timeout: 60,
-    connect_timeout: 5,
-    // At most half a second from one attempt to the next, where postgres.js waits up to 20: that long after an outage it would be one still.
-    backoff: (attempt: number) => Math.min(3 ** attempt / 100, 0.5),
-    // Nothing here is an array. Asked for their types as it opens, a connection that is cut then takes the whole process with it.
-    fetch_types: false,
-    // Whoever else the URL logs in as, the connection starts in the doors' own role. Poolers refuse or drop that: through one, log in as
-    // edge_functions itself.
-    connection: { application_name: 'edge_functions', ...(!logsInAsDoors && { role: 'edge_functions' }) },
-    onnotice: () => {},
-  })
-  if (!logsInAsDoors) void warnOfOtherRole(sql)
-  let answered = 0
+  const connection = {
+    application_name: 'edge_functions',
+    // Whoever else the URL logs in as, the connection starts in the doors' own role and with its time limit, which comes with a log-in alone.
+    // Poolers refuse or drop both: through one, log in as edge_functions itself.
+    ...(!logsInAsDoors && { role: 'edge_functions', statement_timeout: 5000 }),
+  }
   // Behind a pooler that gives each transaction another connection and keeps no prepared statements, `?prepare=false` in the URL turns
   // them off; a query is then two round trips.
-  const run: Query = async (text, values) => {
-    const asked = sql.unsafe(text, values as never[], { prepare: true })
-    const { promise: late, reject } = Promise.withResolvers<never>()
-    // A log-in of the doors' own brings their time limit along. Another's does not, and poolers refuse who asks for one.
-    const ending = logsInAsDoors ? undefined : setTimeout(() => cancel(asked), othersTimeLimit)
-    const giveUp = setTimeout(() => {
-      reject(new NoAnswer('The database did not answer in time'))
-      // What was told that it failed is not to be done after all, if it has not begun.
-      cancel(asked)
-    }, timeLimit)
-    const begun = performance.now()
-    try {
-      const rows = await Promise.race([asked, late])
-      answered = performance.now()
-      return rows
-    } catch (error) {
-      // Where others were answered meanwhile, this one only waited for its turn, and nothing is wrong with the connections.
-      if (error instanceof NoAnswer && answered > begun) throw error
-      // postgres.js 3.4.9 may take a connection that was cut for one in use, and what is asked on it then is never sent and never fails
-      // (porsager/postgres#1208). So where one is cut, all are let go and new ones opened. Whatever else is under way keeps its own time.
-      if (isCut(error)) {
-        if (query === run) query = undefined
-        sql.end({ timeout: timeLimit / 1000 }).catch(() => {})
-      }
-      throw error
-    } finally {
-      clearTimeout(ending)
-      clearTimeout(giveUp)
-    }
-  }
-  return run
+  const pool = openPool(() => connectTo(url, { connection }), {
+    connections: settings.databasePool,
+    waitMilliseconds: 4000,
+    // Longer than the 5 s after which Postgres ends a statement by itself.
+    answerMilliseconds: 6000,
+    idleMilliseconds: 60_000,
+  })
+  if (!logsInAsDoors) void warnOfOtherRole(pool)
+  return pool
 }
 
 // What a statement meets that was under way while a migration was committed, or that was chosen to give way to another: it left nothing

@@ -40,13 +40,14 @@ const execute = (url: string, ...scripts: string[]): Promise<void> =>
  *   stored     the same, as it is where Storage runs
  *   queued     the same, for several who drain the queue
  *   erased     the same, for whose log-ins go, and locks that others would wait for
+ *   crossed    the same, with a statement that takes as long as it is told
  *   bare, postgres   what the platform has, and nothing of ours; pg_cron works in the latter alone
  */
 export default async (project: TestProject) => {
   project.provide('push', await supabase(['db', 'push', '--include-seed', '--yes', `--remote=${platform('pushed')}`]))
   const files = readdirSync('sql/schema').sort().map((file) => readFileSync(`sql/schema/${file}`, 'utf8'))
   await execute(platform('scripted'), ...files)
-  for (const copy of ['planted', 'pooled', 'leaking', 'stored', 'queued', 'erased']) {
+  for (const copy of ['planted', 'pooled', 'leaking', 'stored', 'queued', 'erased', 'crossed']) {
     await execute(platform('postgres', 'supabase_admin'), `create database ${copy} template scripted owner postgres`)
   }
   await execute(platform('planted'), planted)

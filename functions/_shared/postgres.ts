@@ -1,0 +1,141 @@
+import postgres from 'postgres'
+import { refuseBusy } from './problem.ts'
+
+/** One statement and its parameters; answers with its rows. Objects go to json parameters. */
+export type Query = (text: string, values: unknown[]) => Promise<Record<string, unknown>[]>
+
+/** A connection to Postgres, and all that a pool needs to know of it. */
+export interface Connection {
+  query: Query
+  isOpen: () => boolean
+  /** Ends it at once. What it was asked fails; what Postgres still answers reaches nobody. */
+  close: () => void
+}
+
+export interface Limits {
+  connections: number
+  /** How long a statement may wait for a connection. After that it is refused with 503, and was never sent. */
+  waitMilliseconds: number
+  /** How long a connection may take to answer and, where it is new, to open. */
+  answerMilliseconds: number
+  /** How long a connection that nobody uses stays open. */
+  idleMilliseconds: number
+}
+
+/** One connection, opened when it is first asked something. `options` are of postgres.js. */
+export const connectTo = (url: string, options: postgres.Options<Record<string, never>>): Connection => {
+  let isOpen = true
+  const sql = postgres(url, {
+    max: 1,
+    connect_timeout: 5,
+    // Nothing here is an array. Asked for their types as it opens, a connection that is cut then takes the whole process with it.
+    fetch_types: false,
+    // The pool closes what is idle. This is for a connection that postgres.js opens once more after it was told to end.
+    idle_timeout: 90,
+    max_lifetime: null,
+    backoff: (attempt: number) => Math.min(3 ** attempt / 100, 0.5),
+    onnotice: () => {},
+    onclose: () => isOpen = false,
+    ...options,
+  })
+  return {
+    query: (text, values) => sql.unsafe(text, values as never[], { prepare: true }),
+    isOpen: () => isOpen,
+    close: () => {
+      isOpen = false
+      sql.end({ timeout: 0 }).catch(() => {})
+    },
+  }
+}
+
+/** Counts as a lost connection: of one that is silent nobody can tell whether it still is one. */
+class NoAnswer extends Error {
+  code = 'NO_ANSWER'
+}
+
+/**
+ * A pool in which nobody receives another's answer: a connection has one statement at a time, so nothing waits inside it behind somebody
+ * else's, and a connection on which a statement was given up is closed and never used again. Nothing is cancelled from here: postgres.js 3.4.9
+ * forgets a statement that is cancelled while it waits in a pipeline, and hands its answer to the next one (docs/reliability.md). Time limits
+ * are Postgres's own; `answerMilliseconds` is for connections that have gone silent.
+ */
+export const openPool = (connect: () => Connection, limits: Limits): Query => {
+  const idle: { connection: Connection; timer: ReturnType<typeof setTimeout> }[] = []
+  const waiting = new Set<(connection: Connection) => void>()
+  let inUse = 0
+
+  /** An idle connection, the one that was used last first, or a new one. */
+  const takeConnection = (): Connection => {
+    for (let entry = idle.pop(); entry; entry = idle.pop()) {
+      clearTimeout(entry.timer)
+      if (entry.connection.isOpen()) return entry.connection
+    }
+    return connect()
+  }
+
+  const acquire = async (): Promise<Connection | null> => {
+    if (inUse < limits.connections) {
+      const connection = takeConnection()
+      inUse++
+      return connection
+    }
+    return await new Promise((resolve) => {
+      const take = (connection: Connection) => {
+        clearTimeout(timer)
+        resolve(connection)
+      }
+      const timer = setTimeout(() => {
+        waiting.delete(take)
+        resolve(null)
+      }, limits.waitMilliseconds)
+      waiting.add(take)
+    })
+  }
+
+  const keepIdle = (connection: Connection): void => {
+    const timer = setTimeout(() => {
+      idle.splice(idle.indexOf(entry), 1)
+      connection.close()
+    }, limits.idleMilliseconds)
+    const entry = { connection, timer }
+    idle.push(entry)
+  }
+
+  const release = (connection: Connection): void => {
+    const [next] = waiting
+    if (next) {
+      waiting.delete(next)
+      return next(connection.isOpen() ? connection : connect())
+    }
+    inUse--
+    if (connection.isOpen()) keepIdle(connection)
+  }
+
+  /** Closes the connection and all that are idle, because what cut one has probably cut the others. */
+  const discard = (connection: Connection): void => {
+    for (const entry of idle.splice(0)) {
+      clearTimeout(entry.timer)
+      entry.connection.close()
+    }
+    connection.close()
+    release(connection)
+  }
+
+  return async (text, values) => {
+    const connection = await acquire() ?? refuseBusy()
+    const { promise: silence, reject } = Promise.withResolvers<never>()
+    const timer = setTimeout(() => reject(new NoAnswer('The database did not answer')), limits.answerMilliseconds)
+    try {
+      const rows = await Promise.race([connection.query(text, values), silence])
+      release(connection)
+      return rows
+    } catch (error) {
+      // With this severity Postgres has refused the statement and is ready for the next. Whatever else went wrong, it may not be.
+      if (error instanceof postgres.PostgresError && error.severity === 'ERROR') release(connection)
+      else discard(connection)
+      throw error
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}

@@ -1,0 +1,38 @@
+// Nobody receives another's answer, whatever is given up on the way.
+import { beforeAll, expect, test } from 'vitest'
+import { connected } from '../tools/postgres.ts'
+import { platform, run } from '../tools/supabase.ts'
+
+beforeAll(() =>
+  connected(platform('crossed'), (sql) =>
+    sql.unsafe(`
+      create function api.echo_after(seconds double precision, who text)
+      returns json
+      language plpgsql volatile security invoker set search_path = ''
+      as $$
+      begin
+        perform pg_sleep(seconds);
+        return to_json(who);
+      end
+      $$;
+      grant execute on function api.echo_after(double precision, text) to edge_functions;
+    `))
+)
+
+// Postgres gives each log-in its own time limit, so each takes its own way out.
+test.concurrent.each(['edge_functions', 'postgres'])(
+  'callers who wait behind a statement that is given up get their own answer or an error, logged in as %s',
+  async (role) => {
+    const { code, stdout, stderr } = await run('deno', ['run', '-A', 'tests/postgres/give_up.ts'], {
+      DATABASE_POOL: '1',
+      EDGE_DATABASE_URL: platform('crossed', role),
+    })
+    expect(code, stderr).toBe(0)
+    const told: Record<string, string> = JSON.parse(stdout.trim().split('\n').at(-1)!)
+    expect(told['the slow one']).toBe('error')
+    expect(told.afterwards).toBe('afterwards')
+    for (const [who, answer] of Object.entries(told)) expect(['error', who], who).toContain(answer)
+    // Those who came late enough waited no longer than the limit.
+    expect(Object.values(told).filter((answer) => answer !== 'error').length).toBeGreaterThan(2)
+  },
+)
