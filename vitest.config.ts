@@ -9,6 +9,7 @@ const hasServer = Boolean(process.env.PLATFORM_URL)
 const onServer = ['tests/postgres/**', 'tests/crash/postgres.test.ts', 'tests/attack/mutants.test.ts']
 const onPglite = [
   'tests/demo/**',
+  'tests/functions/**',
   'tests/local/{auth_refuses,gate,lifecycle,provider_throws,readme}.test.ts',
   // Those on a network that is made up.
   'tests/clients/!(deno|live|people).test.ts',
@@ -19,7 +20,7 @@ const onPglite = [
 
 // Half a minute to two and a half. Begun last, one of them is what everything else has to wait for.
 const longest =
-  /(attack\/mutants|clients\/live|demo\/page|http\/embeddings|http\/hostile|local\/lifecycle|postgres\/outage)\.test\.ts$/
+  /(attack\/mutants|clients\/live|functions\/pool|demo\/page|http\/embeddings|http\/hostile|local\/lifecycle|postgres\/outage)\.test\.ts$/
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -1,6 +1,5 @@
 import { log } from './log.ts'
-import { connectTo, openPool, type Query } from './postgres.ts'
-import { refuseBusy } from './problem.ts'
+import { connectTo, limitUnderWay, openPool, type Query, retryOnce } from './postgres.ts'
 import { settings } from './settings.ts'
 import { surviveCuts } from './survive_cuts.ts'
 import type { Claims } from './token.ts'
@@ -16,9 +15,12 @@ export type Verbs = (text: TemplateStringsArray, ...values: unknown[]) => Promis
 
 let query: Query | undefined
 
+const overConnections = (run: Query): Query =>
+  limitUnderWay(retryOnce(run), settings.databasePool + settings.databaseQueue)
+
 /** Lets a stack without a Postgres server (PGlite) stand in for the connection. */
 export const provideQuery = (provided: Query): void => {
-  query = provided
+  query = overConnections(provided)
 }
 
 /** Callers get no more rights where the role was dropped on the way, since each statement becomes its caller; but the doors would have. */
@@ -53,48 +55,8 @@ const connect = (): Query => {
   return pool
 }
 
-// What a statement meets that was under way while a migration was committed, or that was chosen to give way to another: it left nothing
-// behind, and the next try finds the world in order.
-const passing = new Set([
-  '40001', // serialization_failure
-  '40P01', // deadlock_detected
-  '42703', // undefined_column
-  '42704', // undefined_object
-  '42804', // datatype_mismatch
-  '42883', // undefined_function
-  '42P01', // undefined_table
-  '0A000', // cached plan must not change result type
-  'XX000', // cache lookup failed
-])
-
-/** How many statements run or wait for a connection; for the metrics. */
-export const statements = { underWay: 0 }
-
-/** Lets in what the connections can take and so many more as may wait; the next is sent away (503), rather than all answered late. */
-const inTurn = async <Answer>(work: () => Promise<Answer>): Promise<Answer> => {
-  if (statements.underWay >= settings.databasePool + settings.databaseQueue) {
-    refuseBusy()
-  }
-  statements.underWay++
-  try {
-    return await work()
-  } finally {
-    statements.underWay--
-  }
-}
-
-/** One statement, which is atomic, and once more if what stopped it will have passed. */
-const ask: Query = (text, values) => {
-  const run = query ??= connect()
-  return inTurn(async () => {
-    try {
-      return await run(text, values)
-    } catch (error) {
-      if (!passing.has((error as { code?: string } | null)?.code ?? '')) throw error
-      return await run(text, values)
-    }
-  })
-}
+/** One statement of this instance. */
+const ask: Query = (text, values) => (query ??= overConnections(connect()))(text, values)
 
 /** The database with the rights of one caller; `strict` refuses unknown and deactivated accounts. */
 export const actAs = (claims: Claims | null, strict: boolean): Verbs => async (text, ...values) => {

@@ -139,3 +139,41 @@ export const openPool = (connect: () => Connection, limits: Limits): Query => {
     }
   }
 }
+
+// What a statement meets that was under way while a migration was committed, or that was chosen to give way to another: it left nothing
+// behind, and the next try finds the world in order.
+const passing = new Set([
+  '40001', // serialization_failure
+  '40P01', // deadlock_detected
+  '42703', // undefined_column
+  '42704', // undefined_object
+  '42804', // datatype_mismatch
+  '42883', // undefined_function
+  '42P01', // undefined_table
+  '0A000', // cached plan must not change result type
+  'XX000', // cache lookup failed
+])
+
+/** Asks once more where what stopped a statement will have passed. */
+export const retryOnce = (query: Query): Query => async (text, values) => {
+  try {
+    return await query(text, values)
+  } catch (error) {
+    if (!passing.has((error as { code?: string } | null)?.code ?? '')) throw error
+    return await query(text, values)
+  }
+}
+
+/** How many statements run or wait for a connection; for the metrics. */
+export const statements = { underWay: 0 }
+
+/** Lets so many statements run or wait; the next is refused with 503, rather than all answered late. */
+export const limitUnderWay = (query: Query, most: number): Query => async (text, values) => {
+  if (statements.underWay >= most) refuseBusy()
+  statements.underWay++
+  try {
+    return await query(text, values)
+  } finally {
+    statements.underWay--
+  }
+}

@@ -1,11 +1,12 @@
 import { z } from 'zod'
-import { asWorker, statements } from '../_shared/database.ts'
+import { asWorker } from '../_shared/database.ts'
 import { door } from '../_shared/door.ts'
 import { provider } from '../_shared/embeddings/chosen.ts'
 import { input } from '../_shared/input.ts'
 import { log } from '../_shared/log.ts'
 import { countedRequests, metric } from '../_shared/metrics.ts'
 import { says } from '../_shared/openapi.ts'
+import { statements } from '../_shared/postgres.ts'
 import { secretKeyHolder } from '../_shared/secret_key.ts'
 
 const health = door('health')

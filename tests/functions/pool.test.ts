@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { run } from '../tools/supabase.ts'
+
+const schedules = async (...args: string[]): Promise<Record<string, number>> => {
+  const { code, stdout, stderr } = await run('deno', ['run', '-A', 'tests/functions/pool_schedules.ts', ...args])
+  expect(code, stderr).toBe(0)
+  return JSON.parse(stdout.trim().split('\n').at(-1)!)
+}
+
+const seed = process.env.POOL_SEED ?? '42'
+
+test(
+  `in 10,000 schedules of timeouts, cuts, retries, full queues and callers who leave, nobody gets another's answer (seed ${seed})`,
+  async () => {
+    const found = await schedules('10000', seed)
+    expect(found).toMatchObject({
+      schedules: 10_000,
+      mixedUp: 0,
+      unsent: 0,
+      doubled: 0,
+      unending: 0,
+      unusable: 0,
+      tooManyOpen: 0,
+      leftOpen: 0,
+      underWay: 0,
+    })
+    // Each of the three happens often, or nothing was shown.
+    for (const outcome of ['answers', 'errors', 'busy']) expect(found[outcome], outcome).toBeGreaterThan(1000)
+  },
+  300_000,
+)
+
+test('the same schedules find the fault of a pipeline in which statements are cancelled', async () => {
+  expect((await schedules('200', seed)).mixedUp).toBe(0)
+  expect((await schedules('200', seed, 'pipelined')).mixedUp).toBeGreaterThan(0)
+})

@@ -1,0 +1,146 @@
+/**
+ * Run by pool.test.ts: random schedules of callers on one pool, whose statements carry their asker's name, against a server that does
+ * everything that a server or a network can do to them. Prints what came of it.
+ *   deno run -A tests/functions/pool_schedules.ts SCHEDULES SEED [pipelined]
+ */
+import postgres from 'postgres'
+import {
+  type Connection,
+  connectTo,
+  limitUnderWay,
+  openPool,
+  type Query,
+  retryOnce,
+  statements,
+} from '../../functions/_shared/postgres.ts'
+import { surviveCuts } from '../../functions/_shared/survive_cuts.ts'
+import { numbersFrom } from '../tools/random.ts'
+import { behaviours, openFakePostgres } from './fake_postgres.ts'
+
+const [schedules = '100', seed = '1', kind] = Deno.args
+surviveCuts()
+console.warn = () => {}
+
+/** What Postgres refuses without having done it. */
+const repeatable = ['deadlock', 'stale']
+
+const limits = { waitMilliseconds: 30, answerMilliseconds: 45, idleMilliseconds: 10 }
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
+
+/** As the functions once did it: statements wait inside a connection, and are cancelled there when they take too long. */
+const pipelined = (url: string): Query => {
+  const sql = postgres(url, { max: 1, fetch_types: false, onnotice: () => {} })
+  return async (text, values) => {
+    const asked = sql.unsafe(text, values as never[], { prepare: true })
+    const { canceller } = asked as unknown as { canceller: (query: unknown) => Promise<void> }
+    const timer = setTimeout(() => canceller(asked).catch(() => {}), limits.answerMilliseconds)
+    const late = new Promise<never>((_, reject) =>
+      setTimeout(() => reject(new Error('late')), 5 * limits.answerMilliseconds)
+    )
+    return await Promise.race([asked, late]).finally(() => clearTimeout(timer))
+  }
+}
+
+const found = {
+  schedules: 0,
+  statements: 0,
+  answers: 0,
+  errors: 0,
+  busy: 0,
+  mixedUp: 0,
+  unsent: 0,
+  doubled: 0,
+  unending: 0,
+  tooManyOpen: 0,
+  leftOpen: 0,
+  unusable: 0,
+}
+const everOpened = new Set<Connection>()
+const server = await openFakePostgres()
+
+const runSchedule = async (name: string, random: () => number): Promise<void> => {
+  const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)]!
+  const connections = pick([1, 1, 2, 3])
+  const opened = new Set<Connection>()
+  const connect = (): Connection => {
+    const connection = connectTo(server.url, {})
+    opened.add(connection)
+    const open = [...opened].filter((one) => one.isOpen()).length
+    if (open > connections) found.tooManyOpen++
+    return connection
+  }
+  const pool = kind === 'pipelined'
+    ? pipelined(server.url)
+    : limitUnderWay(retryOnce(openPool(connect, { ...limits, connections })), 1000)
+  // A queue of its own for each schedule.
+  let underWay = 0
+  const room = connections + pick([2, 5, 20])
+  const calls = Array.from({ length: 3 + Math.floor(random() * 10) }, (_, index) => ({
+    who: `${name}.${index}`,
+    // Mostly well, or nothing but faults would be seen.
+    what: random() < 0.5 ? 'row' : pick(behaviours),
+    at: random() < 0.5 ? 0 : Math.floor(random() * 20),
+    milliseconds: random() < 0.15 ? 30 + Math.floor(random() * 40) : Math.floor(random() * 4),
+    goesAway: random() < 0.1,
+  }))
+  const ask = async (who: string, what: string, milliseconds: number): Promise<void> => {
+    found.statements++
+    if (underWay >= room) return void found.busy++
+    underWay++
+    try {
+      const rows = await pool('select $1::text as body', [`${who} ${what} ${milliseconds}`])
+      found.answers++
+      if (rows.length !== 1 || rows[0]!.body !== who) found.mixedUp++
+      // Only what may be repeated is, by retryOnce or by postgres.js.
+      const begun = server.executed.get(who) ?? 0
+      if (begun === 0) found.unsent++
+      if (begun > (repeatable.includes(what) ? 2 : 1)) found.doubled++
+    } catch (error) {
+      const isBusy = (error as { status?: number }).status === 503
+      found[isBusy ? 'busy' : 'errors']++
+      // Who was told that there was no room must not have been served behind their back.
+      if (isBusy && (server.executed.get(who) ?? 0) > (repeatable.includes(what) ? 1 : 0)) found.doubled++
+    } finally {
+      underWay--
+    }
+  }
+  const gone: Promise<void>[] = []
+  const work = calls.map(async ({ who, what, at, milliseconds, goesAway }) => {
+    await pause(at)
+    const asked = ask(who, what, milliseconds)
+    if (goesAway) return void gone.push(asked)
+    await asked
+    // A client that was refused comes back.
+    if (random() < 0.2) await ask(`${who}again`, 'row', 0)
+  })
+  const isOver = await Promise.race([Promise.all(work).then(() => true), pause(20_000).then(() => false)])
+  if (!isOver) found.unending++
+  // Whatever was done to it, the pool still serves, and the right one.
+  const patience = performance.now() + (kind === 'pipelined' ? 500 : 20_000)
+  for (let rows = null; !rows;) {
+    rows = await pool('select $1::text as body', [`${name}.last row 0`]).catch(() => null)
+    if (rows && rows[0]?.body !== `${name}.last`) found.mixedUp++
+    if (!rows && performance.now() > patience) {
+      found.unusable++
+      break
+    }
+    if (!rows) await pause(5)
+  }
+  await Promise.all(gone)
+  for (const connection of opened) everOpened.add(connection)
+  found.schedules++
+}
+
+const random = numbersFrom(Number(seed))
+const names = Array.from(
+  { length: Number(schedules) },
+  (_, index) => ({ name: `s${index}`, seed: Math.floor(random() * 2 ** 31) }),
+)
+const workers = Array.from({ length: 32 }, async () => {
+  for (let next = names.pop(); next; next = names.pop()) await runSchedule(next.name, numbersFrom(next.seed))
+})
+await Promise.all(workers)
+await pause(1000)
+found.leftOpen = [...everOpened].filter((connection) => connection.isOpen()).length
+console.log(JSON.stringify({ ...found, underWay: statements.underWay }))
+Deno.exit(0)
