@@ -13,10 +13,10 @@ type Take = (secondsEach: number, burst: number) => Promise<string>
 const pass = async (name: RateName, take: Take, orElse: () => void): Promise<void> => {
   const rate: Rate | null = rates.get(name)!
   if (!rate) return
-  const wait = await take(rate.seconds / rate.count, rate.burst).then(Number).catch(({ name: kind, code }) => {
+  const wait = await take(rate.seconds / rate.count, rate.burst).then(Number).catch(({ name: kind, code, status }) => {
     log('warn', 'A limit was not counted', { limit: name, kind, code })
     // Nor would the verb be answered, for which nobody should have to wait as long again.
-    if (silences.has(code)) refuseBusy()
+    if (silences.has(code) || status === 503) refuseBusy()
     orElse()
     return 0
   })

@@ -55,7 +55,7 @@ pool_mode = transaction
 default_pool_size = ${size}
 server_round_robin = 1
 max_prepared_statements = 0
-ignore_startup_parameters = role
+ignore_startup_parameters = role, statement_timeout
 `,
   )
   const asNobody = process.getuid!() === 0 ? ['setpriv', '--reuid=nobody', '--regid=nogroup', '--clear-groups'] : []
