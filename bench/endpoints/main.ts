@@ -9,6 +9,7 @@
  *   --rounds=3 --seconds=2 --connections=16
  *   --only=TEXT,TEXT endpoints whose name has one of these
  *   --pools=2,3,4,6,10,20   first, which size of the pool suits this machine
+ *   --against=FOLDER instead: these functions in turns with those of another checkout that has its packages, by --pools or with 3 connections
  *   --half           instead: how long answers take at half load
  *   --pages          instead: what each verb reads and takes, one by one, and what of it policies take
  */
@@ -43,6 +44,7 @@ const { values } = parseArgs({
     connections: { type: 'string', default: '16' },
     only: { type: 'string', default: '' },
     pools: { type: 'string', default: '' },
+    against: { type: 'string', default: '' },
     pages: { type: 'boolean', default: false },
     half: { type: 'boolean', default: false },
   },
@@ -67,10 +69,10 @@ const whenDone: WhenDone = (ending) => {
 }
 const serve = (script: string, args: string[], env: Record<string, string>): Promise<Server> =>
   start(script, args, env, whenDone)
-const doors = (at: string, auth?: Server, pool = '3') => {
+const doors = (at: string, auth?: Server, pool = '3', script = 'serve_doors.ts') => {
   const edge = new URL(at)
   edge.username = 'edge_functions'
-  return serve('serve_doors.ts', [], {
+  return serve(script, [], {
     EDGE_DATABASE_URL: edge.href,
     DATABASE_POOL: pool,
     ...auth && { SUPABASE_URL: auth.base },
@@ -141,6 +143,35 @@ const sweep = async (world: World, sizes: string[]): Promise<void> => {
   }
   for (const { server } of pools) await server.stop()
   await Deno.remove(file)
+}
+
+/** What a change of the functions costs: answers a second of ours by those of another checkout, round by round. */
+const compareWith = async (world: World, checkout: string, sizes: string[]): Promise<void> => {
+  const place: Place = { url: world.url, sql: world.sql, from: 0 }
+  const theirs = await doors(world.url, undefined, '3', `file://${checkout}/bench/endpoints/serve_doors.ts`)
+  const ours = await Promise.all(sizes.map((size) => doors(world.url, undefined, size)))
+  const servers = [theirs, ...ours]
+  console.log(row('', ['theirs /s', 'p99 ms', ...sizes.map((size) => `with ${size}`), ...sizes.map(() => 'p99 ms')]))
+  for (const some of await wanted(world)) {
+    place.from = 0
+    const file = await writeRequests(world, some, ({ path }) => path, tokens)
+    const all = servers.map((): Measured[] => [])
+    for (let round = -1; round < rounds; round++) {
+      for (const index of round % 2 ? servers.keys() : [...servers.keys()].toReversed()) {
+        const measured = await runIn(place, some, (from) => overHttp(world, servers[index]!, file, effort, { from }))
+        // The first round finds plans and warms up.
+        if (round >= 0) all[index]!.push(measured)
+      }
+    }
+    const [before, ...after] = all
+    console.log(row(some.name, [
+      whole(middle(before!, 'rate')),
+      fine(middle(before!, 'p99')),
+      ...after.map((one) => ratios(one, before!)),
+      ...after.map((one) => fine(middle(one, 'p99'))),
+    ]))
+    await Deno.remove(file)
+  }
 }
 
 const compare = async (world: World, open: Place): Promise<void> => {
@@ -252,13 +283,14 @@ try {
     conversations: Number(values.conversations),
     messages: Number(values.messages),
   }, whenDone)
-  const open = values.half ? null : await world.withoutPolicies()
+  const open = values.half || values.against ? null : await world.withoutPolicies()
   console.log(
     `${values.users} people, ${values.conversations} conversations, ${values.messages} messages, ready after ${since()}`,
   )
   if (values.pages && open) await pages(world, await wanted(world), open)
   else {
-    if (values.pools) await sweep(world, values.pools.split(','))
+    if (values.against) await compareWith(world, values.against, (values.pools || '3').split(','))
+    else if (values.pools) await sweep(world, values.pools.split(','))
     if (values.half) await atHalfLoad(world)
     else if (open) await compare(world, { ...open, from: 0 })
   }
