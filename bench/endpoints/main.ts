@@ -69,7 +69,7 @@ const whenDone: WhenDone = (ending) => {
 }
 const serve = (script: string, args: string[], env: Record<string, string>): Promise<Server> =>
   start(script, args, env, whenDone)
-const doors = (at: string, auth?: Server, pool = '3', script = 'serve_doors.ts') => {
+const doors = (at: string, auth?: Server, pool = '6', script = 'serve_doors.ts') => {
   const edge = new URL(at)
   edge.username = 'edge_functions'
   return serve(script, [], {

@@ -9,7 +9,7 @@ const times = (count: number, status: number, retryAfter: string | null = null) 
 
 test.each([
   ['two connections, and three may wait', { DATABASE_POOL: '2', DATABASE_QUEUE: '3' }, 5],
-  ['three connections and a thousand who may wait, unless said otherwise', {}, 1003],
+  ['six connections and a thousand who may wait, unless said otherwise', {}, 1006],
 ])('whoever finds the queue full is sent away for a second: %s', async (_, settings, most) => {
   const { stdout } = await promisify(execFile)(
     'node_modules/.bin/deno',
