@@ -1,43 +1,264 @@
 import { createClient } from '@supabase/supabase-js'
 import { request } from 'node:http'
-import { expect, inject, test } from 'vitest'
+import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { call, freshEmail, signUp } from '../tools/people.ts'
+import { dashboardCookie } from '../tools/stack.ts'
 
-const { origin, publishableKey } = inject('stack')
+const { origin, publishableKey, secretKey, dashboard: link } = inject('stack')
+const { port } = new URL(origin)
 
-/** A request whose Host and Origin are its own choice, which fetch does not allow. */
-const ask = (path: string, headers: Record<string, string>, method = 'GET'): Promise<number> =>
+interface Heard {
+  status: number
+  headers: Record<string, string | string[] | undefined>
+  text: string
+}
+
+/** A request as it is written: its path, Host and Origin are its own choice, which fetch does not allow. */
+const send = (path: string, headers: Record<string, string> = {}, method = 'GET', body?: string): Promise<Heard> =>
   new Promise((resolve, reject) => {
-    const { port } = new URL(origin)
-    request({ host: '127.0.0.1', port, path, method, headers }, (response) => {
-      response.resume()
-      resolve(response.statusCode!)
-    }).on('error', reject).end()
+    const options = { host: '127.0.0.1', port, path, method, headers, agent: false }
+    request(options, async (response) => {
+      const text = (await response.toArray()).join('')
+      resolve({ status: response.statusCode!, headers: response.headers, text })
+    }).on('error', reject).end(body)
   })
+const ask = async (path: string, headers: Record<string, string>, method = 'GET'): Promise<number> =>
+  (await send(path, headers, method)).status
+
+let cookie: string
+beforeAll(async () => {
+  cookie = await dashboardCookie(link)
+})
 
 const foreign: [string, Record<string, string>][] = [
   ['under another host name', { Host: 'rebound.example' }],
+  ['under a name that only begins like this machine', { Host: `127.0.0.1.rebound.example:${port}` }],
   ['from a page of another origin', { Origin: 'https://elsewhere.example' }],
+  ['from a page of an origin that is hidden', { Origin: 'null' }],
+  ['from a page on another port of this machine', { Origin: 'http://127.0.0.1:1' }],
   ['through a proxy', { 'X-Forwarded-For': '203.0.113.9' }],
+  ['through a proxy of another kind', { Via: '1.1 proxy' }],
   ['from a page of another site that hides its origin', { 'Sec-Fetch-Site': 'cross-site' }],
+  ['from a page of another port that hides its origin', { 'Sec-Fetch-Site': 'same-site' }],
 ]
 
-test.each(['/_system/info', '/_system/config', '/_system/introspect'])('the dashboard reads %s', async (path) => {
-  expect(await ask(path, {})).toBe(200)
+describe('the dashboard', () => {
+  test.each(['/_system/info', '/_system/config', '/_system/introspect'])('reads %s', async (path) => {
+    expect(await ask(path, { Cookie: cookie })).toBe(200)
+  })
+
+  test.each(foreign)('is nobody who brings its cookie %s', async (_, headers) => {
+    expect(await ask('/_system/info', { Cookie: cookie, ...headers })).toBe(404)
+    expect(await ask('/rest/v1/users', { Cookie: cookie, ...headers })).toBe(401)
+    expect((await send('/', { Cookie: cookie, ...headers })).text).toContain('The dashboard is closed')
+  })
+
+  test.each(foreign)('is nobody without its cookie %s', async (_, headers) => {
+    expect(await ask('/_system/info', headers)).toBe(404)
+    expect(await ask('/rest/v1/users', headers)).toBe(401)
+  })
+
+  test('is no program on this machine that has neither key nor cookie, however plain its requests', async () => {
+    for (const headers of [{}, { Origin: origin }, { 'Sec-Fetch-Site': 'same-origin' }] as Record<string, string>[]) {
+      for (const method of ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE']) {
+        expect(await ask('/rest/v1/users?id=eq.0', headers, method)).toBe(401)
+      }
+      for (const path of ['/_system/info', '/_system/introspect', '/_system/ping', '/static/favicon.ico', '/editor']) {
+        expect(await ask(path, headers)).toBe(404)
+      }
+    }
+  })
+
+  test('reads and writes without a key, and asks what the secret key may', async () => {
+    expect(await ask('/rest/v1/users?limit=1', { Cookie: cookie })).toBe(200)
+    expect(await ask('/rest/v1/users?name=match.a&limit=1', { Cookie: cookie })).toBe(200)
+    const name = { 'Content-Type': 'application/json', Cookie: cookie, Prefer: 'return=representation' }
+    expect((await send('/rest/v1/users?id=eq.0', name, 'PATCH', '{"bio": "x"}')).text).toBe('[]')
+  })
+
+  test('is opened by the link: it sets a cookie that only this port reads, and takes the token out of the address', async () => {
+    const { pathname, search } = new URL(link)
+    const { status, headers } = await send(pathname + search)
+    expect([status, headers.location]).toEqual([302, '/'])
+    expect(headers['set-cookie']).toEqual([
+      expect.stringMatching(new RegExp(`^dashboard_${port}=[\\w-]{43}; Path=/; HttpOnly; SameSite=Strict$`)),
+    ])
+    expect(headers['set-cookie']![0]).not.toContain(new URL(link).searchParams.get('token'))
+    expect([headers['cache-control'], headers['referrer-policy']]).toEqual(['no-store', 'no-referrer'])
+    expect((await send('/', { Cookie: cookie })).text).toContain('<script type="module" src="/static/')
+    expect((await send('/?token=old', { Cookie: cookie })).headers.location).toBe('/')
+  })
+
+  test.each(['', 'x', 'x'.repeat(43), 'x'.repeat(10_000), '%00', '%ED%A0%80'])(
+    'stays closed to the token "%s"',
+    async (token) => {
+      const { status, headers, text } = await send(`/?token=${token}`)
+      expect([status, headers['set-cookie']]).toEqual([401, undefined])
+      expect(text).toContain('The dashboard is closed')
+    },
+  )
+
+  test('stays closed to the right token under another name and through a proxy', async () => {
+    const { pathname, search } = new URL(link)
+    for (
+      const headers of [{ Host: 'rebound.example' }, { 'X-Forwarded-For': '203.0.113.9' }] as Record<string, string>[]
+    ) {
+      const answer = await send(pathname + search, headers)
+      expect([answer.status, answer.headers['set-cookie']]).toEqual([401, undefined])
+    }
+  })
+
+  test('stays closed to a cookie of another port, another start, or the token itself', async () => {
+    const [, value] = cookie.split('=')
+    const token = new URL(link).searchParams.get('token')
+    const others = [
+      `dashboard_1=${value}`,
+      `dashboard=${value}`,
+      `dashboard_${port}=${'x'.repeat(43)}`,
+      `dashboard_${port}=${value}x`,
+      `dashboard_${port}=${value!.slice(1)}`,
+      `dashboard_${port}=`,
+      `dashboard_${port}=${token}`,
+      `x=dashboard_${port}=${value}`,
+    ]
+    for (const Cookie of others) expect([Cookie, await ask('/_system/info', { Cookie })]).toEqual([Cookie, 404])
+    // Another server on this host may have put one of the same name before it.
+    expect(await ask('/_system/info', { Cookie: `dashboard_${port}=x; ${cookie}` })).toBe(200)
+  })
+
+  test('says to others where the link is, and nothing else', async () => {
+    for (const path of ['/', '/editor/users']) {
+      const { status, headers, text } = await send(path, { Accept: 'text/html' })
+      expect(status).toBe(path === '/' ? 200 : 404)
+      expect(text).toMatch(/link that <code>npm start<\/code> printed/)
+      expect(text).not.toMatch(/token=|sb_|supa|script/i)
+      expect(headers['set-cookie']).toBeUndefined()
+    }
+  })
+
+  test('cannot be framed, and runs no script but its own files', async () => {
+    for (const headers of [{}, { Cookie: cookie }] as Record<string, string>[]) {
+      const policy = String((await send('/', headers)).headers['content-security-policy']).split('; ')
+      expect(policy).toEqual(expect.arrayContaining([
+        ...["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"],
+        ...["form-action 'none'", "connect-src 'self'", "require-trusted-types-for 'script'"],
+      ]))
+    }
+    const { headers } = await send('/editor/users', { Cookie: cookie })
+    expect(headers).toMatchObject({ 'x-frame-options': 'DENY', 'x-content-type-options': 'nosniff' })
+  })
+
+  test('never reads the password of the database', async () => {
+    const { text } = await send('/_system/info', { Cookie: cookie })
+    expect(text).toContain('"connection"')
+    expect(text).not.toMatch(/postgres(ql)?:\/\//)
+  })
+
+  test('is told of the tables that the Data API shows, and no others', async () => {
+    const { tables, columns } = JSON.parse((await send('/_system/introspect', { Cookie: cookie })).text)
+    expect(tables.map(({ name }: { name: string }) => name).sort()).toEqual([
+      ...['conversations', 'interests', 'messages', 'profile_interests', 'profiles', 'reservations', 'users'],
+    ])
+    expect(new Set(columns.map(({ schema }: { schema: string }) => schema))).toEqual(new Set(['public']))
+  })
 })
 
-test.each(foreign)('nobody reads what the stack says of itself %s', async (_, headers) => {
-  expect(await ask('/_system/info', headers)).toBe(404)
-})
+describe('a path', () => {
+  const proxied = { 'X-Forwarded-For': '203.0.113.9' }
+  const closed = [400, 401, 404]
 
-test.each(foreign)('nobody is an admin without a key %s', async (_, headers) => {
-  expect(await ask('/rest/v1/users', headers)).toBe(401)
-})
+  test.each([
+    ...['/%72est/v1/users', '/rest%2fv1/users', '/rest%2Fv1/users', '/%2572est/v1/users', '/%252572est/v1/users'],
+    ...[
+      '/rest/v1/%2575sers',
+      '/x/../rest/v1/users',
+      '/x/%2e%2e/rest/v1/users',
+      '/x/%2E./rest/v1/users',
+      '/./rest/v1/users',
+    ],
+    ...[
+      '/rest/./v1/users',
+      '//rest/v1/users',
+      '/rest//v1/users',
+      '/rest/v1//users',
+      '/rest\\v1\\users',
+      '/rest%5cv1/users',
+    ],
+    ...['/rest/v1/users/%2e', '/rest;x/v1/users', '/rest/v1;x/users', '/rest/v1/users;x', '/%c1%b2est/v1/users'],
+    ...['/%ef%bd%92est/v1/users', '/REST/v1/users', '/rest/v1%00/users', '/rest/v1/users%00', '/rest/v1/users%3fx'],
+    ...[
+      '/rest/v1/users%23',
+      '/functions/v1/../../rest/v1/users',
+      '/functions/v1/%2e%2e/%2e%2e/rest/v1/users',
+      '/rest/v1',
+      '/rest/v1/',
+    ],
+    ...['/rest/v1users', '/%', '/%zz', '/%ff', '/%u0072est/v1/users', '/*'],
+  ])('written as %s gives nothing away', async (path) => {
+    for (const headers of [{}, proxied] as Record<string, string>[]) {
+      const { status, text } = await send(path, headers)
+      expect([path, closed.includes(status)]).toEqual([path, true])
+      expect(text).not.toMatch(/auth_id|@example|<script/)
+    }
+  })
 
-test('the dashboard never reads the password of the database', async () => {
-  const { text } = await call('GET', `${origin}/_system/info`)
-  expect(text).not.toMatch(/postgres(ql)?:\/\//)
+  test.each([
+    ...[
+      '/%5fsystem/info',
+      '/%5Fsystem/info',
+      '/_system%2finfo',
+      '/_system/%69nfo',
+      '/%255fsystem/info',
+      '/x/../_system/info',
+    ],
+    ...[
+      '/_system//info',
+      '/_system/./info',
+      '/_system\\info',
+      '//_system/info',
+      '/_SYSTEM/info',
+      '/_system;/info',
+      '/_system/info%00',
+    ],
+  ])('written as %s says nothing of the stack', async (path) => {
+    for (const headers of [{}, proxied] as Record<string, string>[]) {
+      const { status, text } = await send(path, headers)
+      expect([path, closed.includes(status)]).toEqual([path, true])
+      expect(text).not.toMatch(/connection|columns/)
+    }
+  })
+
+  test('that decodes twice, or reads in two ways, is refused', async () => {
+    for (
+      const path of [
+        '/%2572est/v1/users',
+        '/rest%2fv1/users',
+        '/rest/v1/%5cusers',
+        '/x/../rest/v1/users',
+        '/rest//v1/users',
+      ]
+    ) {
+      const { status, text } = await send(path, { apikey: secretKey })
+      expect([path, status, JSON.parse(text)]).toEqual([path, 400, { error: 'The path is not written plainly' }])
+    }
+  })
+
+  test('that is escaped without need is the path that it says, with its guards', async () => {
+    const key = { apikey: publishableKey }
+    expect(await ask('/%72est/v1/%69nterests?limit=1', key)).toBe(200)
+    expect(await ask('/rest/v1/%69nterests?name=match.a', key)).toBe(400)
+    expect(await ask('/%72est/v1/interests?name=match.a', key)).toBe(400)
+    expect(await ask('/%5fsystem/info', { Cookie: cookie })).toBe(200)
+    expect(await ask('/%66unctions/v1/health', {})).toBe(200)
+    expect(await ask('/%66unctions/v1/users/%2531', {})).toBe(400)
+  })
+
+  test('of an address that names another host is no address of the dashboard', async () => {
+    expect(await ask('http://rebound.example/_system/info', { Cookie: cookie })).toBe(404)
+    expect(await ask(`http://127.0.0.1:${port}/_system/info`, { Cookie: cookie, Host: 'rebound.example' })).toBe(404)
+    expect(await ask(`http://user:word@127.0.0.1:${port}/_system/info`, { Cookie: cookie })).toBe(400)
+  })
 })
 
 test.each([

@@ -11,3 +11,4 @@ deno check --quiet functions supabase clients tests bench docs vitest.config.ts
 deno check --quiet --config tests/tools/browser.json clients demo
 deno run -A docs/write_openapi.ts --check
 node tests/tools/same_versions.mjs
+node tests/tools/integrity.mjs

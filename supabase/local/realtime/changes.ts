@@ -149,6 +149,8 @@ export const openChanges = (database: Database, lost: () => void): Changes => {
         if (!tables) followed.delete(following)
         following.tables = new Map(tables?.map(({ table, columns }) => [table, columns]))
         if (!tables) refused ??= refusal(following.wanted)
+        // PGlite answers without ever leaving this process, and others are to be heard in between.
+        await new Promise((resolve) => setTimeout(resolve))
       }
       await settled(database)
       return refused

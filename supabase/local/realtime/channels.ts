@@ -47,6 +47,7 @@ export const openChannels = (services: Services, connection: Connection, overrun
     if (channels.size + joining >= mostChannels) {
       throw new Refusal('ChannelRateLimitReached: Too many channels')
     }
+    const wanted = wantedOf(frame)
     joining++
     let channel: Channel
     let missed: Announcement[] = []
@@ -69,7 +70,7 @@ export const openChannels = (services: Services, connection: Connection, overrun
     if (channels.get(channel.name) !== channel) return
     watchExpiry(channel, (message) => end(channel, message))
 
-    const followings = changes.prepare(channel, wantedOf(frame))
+    const followings = changes.prepare(channel, wanted)
     reply(frame, 'ok', { postgres_changes: followings.map(({ id, wanted }) => ({ ...wanted, id })) })
     for (const { event, payload, meta } of missed) {
       channel.replayed.add(String(meta?.id))
