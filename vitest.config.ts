@@ -9,7 +9,7 @@ const hasServer = Boolean(process.env.PLATFORM_URL)
 const onServer = ['tests/postgres/**', 'tests/crash/postgres.test.ts', 'tests/attack/mutants.test.ts']
 const onPglite = [
   'tests/demo/**',
-  'tests/local/{auth_refuses,gate,lifecycle,provider_throws,readme}.test.ts',
+  'tests/local/{auth_refuses,body,dashboard,gate,lifecycle,provider_throws,readme}.test.ts',
   // Those on a network that is made up.
   'tests/clients/!(deno|live|people).test.ts',
   'tests/fuzz/planted.test.ts',

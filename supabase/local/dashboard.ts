@@ -1,4 +1,4 @@
-import { timingSafeEqual } from 'node:crypto'
+import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { originOf, type Settings } from './settings.ts'
 
 /** Who may see the dashboard: whoever came by the link of this start, which gives a cookie. */
@@ -13,8 +13,7 @@ export interface Dashboard {
   closed: (status: 200 | 401 | 404) => Response
 }
 
-const random = (): string =>
-  crypto.getRandomValues(new Uint8Array(32)).toBase64({ alphabet: 'base64url', omitPadding: true })
+const random = (): string => randomBytes(32).toString('base64url')
 
 /** Whether two texts are the same, in a time that tells nothing of where they differ. */
 const equals = (given: string, expected: string): boolean => {

@@ -277,10 +277,236 @@ test.each([
   },
 )
 
-test('nobody fills the memory through Auth or the Data API', async () => {
-  const body = { email: freshEmail(), password: 'correct horse', data: { name: 'x'.repeat(1_100_000) } }
-  const { status } = await call('POST', `${origin}/auth/v1/signup`, body, { headers: { apikey: publishableKey } })
-  expect(status).toBe(413)
+describe('nobody asks for tables within tables without end', () => {
+  const select = async (path: string, headers: Record<string, string> = {}) => {
+    const ana = await signUp('Ana')
+    return await ana.call('GET', `${origin}/rest/v1/${path}`, undefined, {
+      headers: { apikey: publishableKey, ...headers },
+    })
+  }
+
+  test.each([
+    'messages?select=id,conversations(id,messages(id,conversations(id,messages(id))))',
+    'conversations?select=id,messages(conversations(id))',
+    'conversations?select=id,m:messages(c:conversations!inner(id))',
+    'conversations?select=id,...messages(...conversations(id))',
+    'conversations?select=id,"messages"("conversations"(id))',
+    'conversations?select=id,messages(id,conversation_id(id,messages(id)))',
+    'conversations?select=id,messages(id,messages_conversation_id_fkey(id))',
+    'conversations?select=id,messages(%20%20%63onversations(id))',
+    'users?select=id,profiles(profile_interests(interests(profile_interests(profile_id))))',
+    'users?select=id&select=id,profiles(users(id))',
+    `users?select=id${',profiles(id)'.repeat(11)}`,
+    `users?select=${'conversations('.repeat(3000)}id${')'.repeat(3000)}`,
+  ])('as %s', async (path) => {
+    const { status, body } = await select(path)
+    expect({ status, body }).toEqual({
+      status: 400,
+      body: { code: 'PGRST100', message: expect.stringMatching(/embed/) },
+    })
+  })
+
+  test('nor for conditions within conditions', async () => {
+    const deep = (levels: number) => `or=(${'and('.repeat(levels)}id.eq.1,id.eq.2${')'.repeat(levels)})`
+    expect((await select(`users?${deep(3)}`)).status).toBe(200)
+    expect((await select(`users?not.${deep(3)}`)).status).toBe(200)
+    for (const query of [deep(10), `not.${deep(10)}`, deep(3000)]) {
+      const { status, body } = await select(`users?${query}`)
+      expect({ status, message: body.message }).toEqual({ status: 400, message: 'or and and may be nested ten deep' })
+    }
+  })
+
+  test('but everybody for what belongs together', async () => {
+    for (
+      const path of [
+        'users?select=id,profiles(id,profile_interests(interests(name)))',
+        'conversations?select=id,voyager:users!voyager_id(name),local:users!local_id(name),messages(id),reservations(id)',
+        'messages?select=id,conversation_id(id)',
+        'users?select=id,name,email.count()',
+      ]
+    ) {
+      // Aggregates are off, as on the platform.
+      expect([path, (await select(path)).status]).toEqual([path, path.includes('count') ? 400 : 200])
+    }
+    expect((await select('conversations?select=id,messages(conversations(id))', { apikey: secretKey })).status)
+      .toBe(200)
+  })
+})
+
+describe('a body', () => {
+  /** Begins to send megabytes, and answers with what the server says and how many it took; `declared` says so beforehand. */
+  const pour = (path: string, megabytes: number, declared: boolean, headers: Record<string, string> = {}) =>
+    new Promise<{ status: number; sent: number }>((resolve) => {
+      const size = megabytes * 1_048_576
+      const type = { 'Content-Type': 'application/json', ...headers }
+      const options = { host: '127.0.0.1', port, path, method: 'POST', agent: false }
+      const wire = request({ ...options, headers: declared ? { ...type, 'Content-Length': size } : type })
+      const chunk = Buffer.alloc(65_536, 0x20)
+      let sent = 0
+      let status = 0
+      const end = () => {
+        resolve({ status, sent: sent / 1_048_576 })
+        wire.destroy()
+      }
+      const write = (): void => {
+        while (!status && sent < size) {
+          sent += chunk.length
+          if (!wire.write(chunk)) return void wire.once('drain', write)
+        }
+        if (!status) wire.end()
+      }
+      wire.on('response', (response) => {
+        status = response.statusCode!
+        response.resume().on('end', end)
+      })
+      // Whoever was refused may be hung up on.
+      wire.on('error', () => setTimeout(end, 100))
+      write()
+    })
+
+  test.each([
+    ['/auth/v1/signup', { apikey: publishableKey }, 413],
+    ['/auth/v1/nothing', {}, 413],
+    ['/rest/v1/users', { apikey: publishableKey }, 413],
+    ['/rest/v1/users', {}, 401],
+    ['/', {}, 404],
+    ['/nothing', {}, 404],
+    ['/_system/info', {}, 404],
+    ['/demo', {}, 404],
+    ['/storage/v1/object/attachments/1/map.png', {}, 501],
+    ['/realtime/v1/nothing', {}, 404],
+    ['/realtime/v1/api/broadcast', { apikey: publishableKey }, 413],
+    ['/functions/v1/nothing', {}, 404],
+    ['/functions/v1/auth/login', {}, 413],
+    ['/functions/v1/auth/logout', {}, 401],
+  ] as [string, Record<string, string>, number][])(
+    'of 256 MB to %s (%j) is not taken',
+    async (path, headers, status) => {
+      for (const declared of [true, false]) {
+        const answer = await pour(path, 256, declared, headers)
+        expect({ path, declared, status: answer.status }).toEqual({ path, declared, status })
+        // What the sockets hold on their way is not counted.
+        expect(answer.sent).toBeLessThan(24)
+      }
+    },
+  )
+
+  test('of 64 MB to the dashboard is not taken, either', async () => {
+    for (const path of ['/', '/nothing', '/rest/v1/users', '/_system/ping']) {
+      expect((await pour(path, 64, false, { Cookie: cookie })).status).toBe(413)
+    }
+  })
+
+  test('of a megabyte is taken by Auth and the Data API, and is no more than one byte too long', async () => {
+    const headers = { apikey: publishableKey, 'Content-Type': 'application/json' }
+    const filled = (bytes: number) => `"${'x'.repeat(bytes - 2)}"`
+    expect((await send('/auth/v1/signup', headers, 'POST', filled(1_048_576))).status).toBe(422)
+    expect((await send('/auth/v1/signup', headers, 'POST', filled(1_048_577))).status).toBe(413)
+  })
+})
+
+describe('Auth', () => {
+  const signUpAs = (body: Record<string, unknown>) =>
+    call('POST', `${origin}/auth/v1/signup`, { email: freshEmail(), password: 'correct horse', ...body }, {
+      headers: { apikey: publishableKey },
+    })
+
+  test.each([
+    [{ age: 'old' }, 'A value is not of its type'],
+    [{ age: 1e30 }, 'A value is not of its type'],
+    [{ age: 5 }, expect.stringMatching(/^age /)],
+    [{ is_searchable: 'maybe' }, 'A value is not of its type'],
+    [{ interest_ids: ['x'] }, 'A value is not of its type'],
+    [{ interest_ids: [2 ** 31 - 1] }, expect.stringMatching(/interest/)],
+    [{ image_url: 'http://example.com' }, expect.stringMatching(/image_url/)],
+    [{ bio: '\0' }, 'A value is not of its type'],
+    [{ bio: 'x'.repeat(501) }, expect.stringMatching(/^bio /)],
+  ])('refuses a profile of %j as what was asked, not as a failure', async (profile, msg) => {
+    const { status, body, headers } = await signUpAs({ data: { name: 'Ana', profile } })
+    expect({ status, body }).toEqual({ status: 400, body: { code: 400, error_code: 'validation_failed', msg } })
+    expect(headers.get('X-Sb-Error-Code')).toBe('validation_failed')
+  })
+
+  test.each(['email', 'password'])('refuses an %s that is no text', async (field) => {
+    for (const value of [5, true, {}, ['a']]) {
+      const { status, body } = await signUpAs({ [field]: value })
+      expect({ status, body }).toEqual({
+        status: 400,
+        body: { code: 400, error_code: 'validation_failed', msg: `${field} must be text` },
+      })
+    }
+    for (const [grant, body] of [['password', { email: {}, password: 5 }], ['refresh_token', { refresh_token: [] }]]) {
+      const { status } = await call('POST', `${origin}/auth/v1/token?grant_type=${grant}`, body, {
+        headers: { apikey: publishableKey },
+      })
+      expect(status).toBe(400)
+    }
+  })
+})
+
+describe('a page of another origin', () => {
+  const elsewhere = { Origin: 'https://app.example' }
+  const key = { ...elsewhere, apikey: publishableKey, 'Content-Type': 'application/json' }
+
+  test('reads every answer of Auth, the Data API and Realtime, errors included', async () => {
+    const account = JSON.stringify({ email: freshEmail(), password: 'correct horse', data: { name: 'Ana' } })
+    const large = '1'.repeat(1_100_000)
+    const asked: [number, string, Record<string, string>, string?, string?][] = [
+      [200, '/auth/v1/signup', key, 'POST', account],
+      [422, '/auth/v1/signup', key, 'POST', account],
+      [200, '/auth/v1/token?grant_type=password', key, 'POST', account],
+      [400, '/auth/v1/token?grant_type=password', key, 'POST', '{"email":"a@example.com","password":"wrong"}'],
+      [400, '/auth/v1/token?grant_type=refresh_token', key, 'POST', '{"refresh_token":"x"}'],
+      [400, '/auth/v1/token?grant_type=password', key, 'POST', '{"email":5}'],
+      [400, '/auth/v1/signup', key, 'POST', '{'],
+      [413, '/auth/v1/signup', key, 'POST', large],
+      [401, '/auth/v1/signup', elsewhere, 'POST', account],
+      [401, '/auth/v1/user', key],
+      [401, '/auth/v1/logout', key, 'POST'],
+      [401, '/auth/v1/nothing', key],
+      [405, '/auth/v1/signup', key],
+      [200, '/auth/v1/health', key],
+      [200, '/rest/v1/interests?limit=1', key],
+      [401, '/rest/v1/interests', elsewhere],
+      [401, '/rest/v1/interests', { ...elsewhere, apikey: 'sb_publishable_wrong' }],
+      [401, '/rest/v1/users', { ...key, Authorization: 'Bearer x' }],
+      [400, '/rest/v1/interests?name=match.a', key],
+      [404, '/rest/v1/nothing', key],
+      [413, '/rest/v1/interests', key, 'POST', large],
+      [400, '/rest/v1/%2575sers', key],
+      [426, '/realtime/v1/websocket', key],
+      [401, '/realtime/v1/api/broadcast', elsewhere, 'POST', '{}'],
+      [422, '/realtime/v1/api/broadcast', key, 'POST', '{}'],
+      [404, '/realtime/v1/nothing', key],
+    ]
+    for (const [status, path, headers, method, body] of asked) {
+      const answer = await send(path, headers, method, body)
+      expect([path, answer.status, answer.headers['access-control-allow-origin']]).toEqual([path, status, '*'])
+      // No cookie is to count for another origin.
+      expect(answer.headers['access-control-allow-credentials']).toBeUndefined()
+      if (!path.includes('%')) expect(answer.headers['access-control-expose-headers']).toMatch(/X-Sb-Error-Code/)
+    }
+  })
+
+  test.each(['/auth/v1/signup', '/auth/v1/token', '/auth/v1/logout', '/rest/v1/users', '/realtime/v1/api/broadcast'])(
+    'may ask whether it may call %s',
+    async (path) => {
+      const names = 'authorization,apikey,content-type,x-client-info,x-supabase-api-version,prefer,accept-profile'
+      const preflight = { 'Access-Control-Request-Method': 'PATCH', 'Access-Control-Request-Headers': names }
+      const { status, headers } = await send(path, { ...elsewhere, ...preflight }, 'OPTIONS')
+      expect([status, headers['access-control-allow-origin']]).toEqual([204, '*'])
+      expect(headers['access-control-allow-methods']).toContain('PATCH')
+      expect(String(headers['access-control-allow-headers']).toLowerCase().split(/, */)).toEqual(names.split(','))
+      expect(headers['access-control-allow-credentials']).toBeUndefined()
+    },
+  )
+
+  test('may not ask what the dashboard may', async () => {
+    for (const path of ['/', '/_system/info', '/static/favicon.ico', '/demo/config.json']) {
+      const { headers } = await send(path, { ...elsewhere, Cookie: cookie })
+      expect([path, headers['access-control-allow-origin']]).toEqual([path, undefined])
+    }
+  })
 })
 
 test('a TRACE is no method here', async () => {

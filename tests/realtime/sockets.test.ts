@@ -128,3 +128,38 @@ test('a server that stops says goodbye and does not wait', async () => {
   expect((await closed)[0]).toBe(1001)
   expect(process.exitCode).toBe(0)
 })
+
+test('a join may follow rows in 100 ways, and one that asks for more is refused before anybody has to wait', async () => {
+  const ana = await signUp('Ana')
+  const { socket, heard, say } = await open()
+  const follow = (ref: string, count: number) => {
+    const postgres_changes = Array.from({ length: count }, (_, index) => ({
+      event: 'INSERT',
+      schema: 'public',
+      table: 'messages',
+      filter: `id=eq.${index}`,
+    }))
+    say(ref, ref, `realtime:user:${ana.id}`, 'phx_join', {
+      config: { private: true, postgres_changes },
+      access_token: ana.token,
+    })
+  }
+  const replyTo = (ref: string) => heard.find(([, other, , event]) => other === ref && event === 'phx_reply')?.[4]
+  const refusal = {
+    status: 'error',
+    response: { reason: 'TooManyPostgresChanges: A join may name at most 100 postgres_changes' },
+  }
+  const began = Date.now()
+  follow('1', 20_000)
+  follow('2', 101)
+  // Somebody else, meanwhile.
+  expect((await call('GET', '/users/interests')).status).toBe(200)
+  await eventually(() => replyTo('2') !== undefined)
+  expect([replyTo('1'), replyTo('2')]).toEqual([refusal, refusal])
+  expect(Date.now() - began).toBeLessThan(5000)
+  follow('3', 100)
+  await eventually(() => heard.some(([, , , event]) => event === 'system'))
+  expect(replyTo('3')).toMatchObject({ status: 'ok' })
+  expect(heard.at(-1)![4]).toMatchObject({ status: 'ok', message: 'Subscribed to PostgreSQL' })
+  expect(socket.readyState).toBe(ws.OPEN)
+})
