@@ -56,6 +56,15 @@ const closedPage = `<!doctype html>
 </html>
 `
 
+const entryPage = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta http-equiv="refresh" content="0; url=/">
+<title>The dashboard is open</title>
+<p><a href="/">The dashboard is open</a></p>
+</html>
+`
+
 /** Opens the dashboard to whoever has the link of this start, and to nobody else. The port must be known by now. */
 export const openDashboard = (settings: Settings): Dashboard => {
   const token = random()
@@ -88,11 +97,13 @@ export const openDashboard = (settings: Settings): Dashboard => {
       if (given === null) return isOpen ? null : closed(200)
       const isRight = equals(given, token) && isFromHere(request, url, peerAddress)
       if (!isRight && !isOpen) return closed(401)
-      // The token leaves the address bar, and the history with it.
-      return new Response(null, {
-        status: 302,
+      // The token leaves the address bar, and the history with it. Whoever clicked on the link in another page, a terminal in a browser say, would
+      // be redirected without the cookie, which is Strict; a page of our own takes them there with it.
+      const byPage = isFromAnotherPage(request, url)
+      return new Response(byPage ? entryPage : null, {
+        status: byPage ? 200 : 302,
         headers: {
-          Location: '/',
+          ...(byPage ? { 'Content-Type': 'text/html; charset=utf-8' } : { Location: '/' }),
           'Cache-Control': 'no-store',
           ...(isRight && { 'Set-Cookie': `${name}=${session}; Path=/; HttpOnly; SameSite=Strict` }),
         },

@@ -1,14 +1,18 @@
 const mostDeep = 3
 const mostEmbeds = 10
 
+/** How many rows a table may begin with that comes back within itself. */
+export const mostOfReturning = 20
+
 /**
- * Whether a `select` of the Data API embeds more than Postgres should be asked for at once. Each level of `messages(conversations(messages(…)))`
- * multiplies what the one above it finds, and PGlite, which is this process, cannot be told to stop. So there are three levels, and no
- * table within itself; there, embeds name tables, because a column or a foreign key would be the same table under another name.
+ * How many tables a `select` of the Data API embeds that stand on their own path already; null for more than Postgres should be asked for at
+ * once. Each level of `messages(conversations(messages(…)))` multiplies what the one above it finds, and PGlite, which is this process,
+ * cannot be told to stop. A column or a foreign key in place of a table may be any table, so below the first level it counts as one that returns.
  */
-export const embedsTooMuch = (table: string, select: string): boolean => {
+export const returningEmbeds = (table: string, select: string): number | null => {
   const path = [table]
   let embeds = 0
+  let returning = 0
   let word = ''
   for (const letter of select.replaceAll(/["\s]/g, '')) {
     if (letter === '(') {
@@ -17,15 +21,15 @@ export const embedsTooMuch = (table: string, select: string): boolean => {
       const isFunction = /\.\w+$/.test(target) || target === 'count'
       if (!isFunction) {
         embeds++
-        if (path.includes(target) || (path.length > 1 && /_(id|fkey)$/.test(target))) return true
+        if (path.includes(target) || (path.length > 1 && /_(id|fkey)$/.test(target))) returning++
       }
       path.push(isFunction ? '' : target)
-      if (path.length - 1 > mostDeep || embeds > mostEmbeds) return true
+      if (path.length - 1 > mostDeep || embeds > mostEmbeds || returning > 1) return null
     }
     if (letter === ')') path.pop()
     word = /[(),]/.test(letter) ? '' : word + letter
   }
-  return false
+  return returning
 }
 
 const mostNested = 10
