@@ -10,7 +10,7 @@ const onServer = ['tests/postgres/**', 'tests/crash/postgres.test.ts', 'tests/at
 const onPglite = [
   'tests/demo/**',
   'tests/functions/**',
-  'tests/local/{auth_refuses,gate,lifecycle,provider_throws,readme}.test.ts',
+  'tests/local/{auth_refuses,body,dashboard,gate,lifecycle,provider_throws,readme}.test.ts',
   // Those on a network that is made up.
   'tests/clients/!(deno|live|people).test.ts',
   'tests/fuzz/planted.test.ts',

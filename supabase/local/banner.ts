@@ -2,13 +2,13 @@ import { demoLogIns, password } from './demo_people.ts'
 import { type Keys, originOf, type Settings } from './settings.ts'
 
 /** Says how to use the stack; the last line tells that it is ready. */
-export const announce = (settings: Settings, keys: Keys): void => {
+export const announce = (settings: Settings, keys: Keys, dashboard: string | null): void => {
   const origin = originOf(settings)
   const base = `${origin}/functions/v1`
   const logIns = demoLogIns(settings)
   const lines = [
     '',
-    `  Dashboard        ${origin}/`,
+    `  Dashboard        ${dashboard ?? 'not on this HOST: it needs 127.0.0.1, or 0.0.0.0'}`,
     `  Demo             ${origin}/demo`,
     `  Project URL      ${origin}`,
     `  Publishable key  ${keys.publishableKey}`,

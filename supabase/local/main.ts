@@ -2,6 +2,7 @@ import { provideQuery } from '../../functions/_shared/database.ts'
 import { provideFetch } from '../../functions/_shared/reach.ts'
 import { surviveCuts } from '../../functions/_shared/survive_cuts.ts'
 import { announce } from './banner.ts'
+import { openDashboard } from './dashboard.ts'
 import { openDataDir } from './data_dir.ts'
 import { besideOthers, type Database, openPglite, openPostgres } from './database.ts'
 import { openGateway } from './gateway.ts'
@@ -48,7 +49,10 @@ const start = async (): Promise<void> => {
 
   // The port comes first: one that is in use is known before minutes are spent, and port 0 becomes a real one.
   let answer: Deno.ServeHandler<Deno.NetAddr> = () =>
-    Response.json({ error: 'The service is starting' }, { status: 503, headers: { 'Retry-After': '1' } })
+    Response.json({ error: 'The service is starting' }, {
+      status: 503,
+      headers: { 'Retry-After': '1', 'Access-Control-Allow-Origin': '*' },
+    })
   const underWay = new Set<Promise<Response>>()
   const server = listen(settings, (request, info) => {
     const answering = Promise.resolve(answer(request, info))
@@ -67,13 +71,22 @@ const start = async (): Promise<void> => {
     throw new CannotStart(`Realtime could not be set up in the database: ${error.message}`)
   })
   const { drainSoon } = await import('../../functions/embed/drain.ts')
-  const gateway = openGateway(platform, database, settings, keys, {
-    auth: (await import('../../functions/auth/index.ts')).default,
-    users: (await import('../../functions/users/index.ts')).default,
-    conversations: (await import('../../functions/conversations/index.ts')).default,
-    health: (await import('../../functions/health/index.ts')).default,
-    embed: (await import('../../functions/embed/index.ts')).default,
-  }, realtime)
+  const dashboard = openDashboard(settings)
+  const gateway = openGateway(
+    platform,
+    database,
+    settings,
+    keys,
+    {
+      auth: (await import('../../functions/auth/index.ts')).default,
+      users: (await import('../../functions/users/index.ts')).default,
+      conversations: (await import('../../functions/conversations/index.ts')).default,
+      health: (await import('../../functions/health/index.ts')).default,
+      embed: (await import('../../functions/embed/index.ts')).default,
+    },
+    realtime,
+    dashboard,
+  )
   answer = (request, info) => gateway.fetch(request, { peerAddress: info.remoteAddr.hostname })
   provideFetch(async (input, init) => await gateway.fetch(new Request(input, init), { peerAddress: '127.0.0.1' }))
 
@@ -90,7 +103,7 @@ const start = async (): Promise<void> => {
     answer = () =>
       Response.json({ error: 'The service is stopping' }, {
         status: 503,
-        headers: { 'Retry-After': '1', Connection: 'close' },
+        headers: { 'Retry-After': '1', 'Access-Control-Allow-Origin': '*', Connection: 'close' },
       })
     const atMost = (milliseconds: number, work: Promise<void>) =>
       Promise.race([work, new Promise((resolve) => setTimeout(resolve, milliseconds))])
@@ -103,7 +116,7 @@ const start = async (): Promise<void> => {
   }
   Deno.addSignalListener('SIGINT', stop)
   Deno.addSignalListener('SIGTERM', stop)
-  announce(settings, keys)
+  announce(settings, keys, dashboard.link)
 }
 
 try {

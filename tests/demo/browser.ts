@@ -8,10 +8,10 @@ export const hasBrowser = existsSync(place)
 if (!hasBrowser) {
   const missing = `There is no Chromium at ${place}: install it, or say in CHROMIUM where it is`
   if (process.env.REQUIRE_CHROMIUM) throw new Error(missing)
-  console.warn(`The demo page is not tested. ${missing}`)
+  console.warn(`What needs a browser is not tested. ${missing}`)
 }
 
-const openBrowser = (): Promise<Browser> =>
+export const openBrowser = (): Promise<Browser> =>
   chromium.launch({
     executablePath: place,
     args: [

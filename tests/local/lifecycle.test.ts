@@ -16,7 +16,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test, vi } from 'vitest'
-import { startStack, stopStack } from '../tools/stack.ts'
+import { dashboardCookie, startStack, stopStack } from '../tools/stack.ts'
 import { pause } from '../tools/wait.ts'
 
 const folders: string[] = []
@@ -140,8 +140,15 @@ test('what was acknowledged survives a kill and a restart, and one server at a t
     stderr: `DATA_DIR ${DATA_DIR} is in use by another server; stop that one or choose another folder\n`,
   })
 
+  const [, session] = (await dashboardCookie(first.dashboard)).split('=')
   await killed(first.process)
   const second = await startStack(given)
+  // The keys are those of the start before, what opens the dashboard is not.
+  const { origin, port } = new URL(second.base)
+  const stale = await fetch(`${origin}/${new URL(first.dashboard).search}`, { redirect: 'manual' })
+  expect([stale.status, stale.headers.get('Set-Cookie')]).toEqual([401, null])
+  const headers = { Cookie: `dashboard_${port}=${session}` }
+  expect((await fetch(`${origin}/_system/info`, { headers })).status).toBe(404)
   const me = await fetch(`${second.base}/users/me`, { headers: { Authorization: `Bearer ${access_token}` } })
   expect(await me.json()).toMatchObject({ email, name: 'Ana' })
   const login = await post(second.base, '/auth/login', { email, password: 'correct horse' })

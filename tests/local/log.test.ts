@@ -12,6 +12,7 @@ const process_ = spawn('node_modules/.bin/deno', ['run', '-A', 'supabase/local/m
     SEED: 'none',
     ACCESS_LOG: 'on',
     JWT_SECRET: testKeys.jwtSecret,
+    SUPABASE_PUBLISHABLE_KEY: testKeys.publishableKey,
   },
   stdio: ['ignore', 'pipe', 'pipe'],
 })
@@ -82,4 +83,50 @@ test('nothing that people wrote, sent or are called is in the log', async () => 
   const log = lines.slice(lines.findIndex((line) => line.startsWith('ready ')) + 1).join('\n')
   expect(log).not.toMatch(/private/i)
   for (const secret of [access_token, refresh_token]) expect(log).not.toContain(secret)
+})
+
+test('nor does Auth or the Data API print it, whatever goes wrong there', async () => {
+  const { origin } = new URL(base)
+  const key = { 'Content-Type': 'application/json', apikey: testKeys.publishableKey }
+  const send = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
+    fetch(origin + path, {
+      method,
+      headers: { ...key, ...headers },
+      body: body === undefined ? null : JSON.stringify(body),
+    })
+  const account = { email: 'private.ben@example.com', password: 'private horse' }
+  const before = lines.length
+  const wishes = [
+    { age: 'private' },
+    { bio: 'private \0 life' },
+    { is_searchable: 'private' },
+    { image_url: 'private' },
+    { interest_ids: ['private'] },
+    { bio: 'private '.repeat(100) },
+  ]
+  for (const profile of wishes) {
+    const { status } = await send('POST', '/auth/v1/signup', { ...account, data: { name: 'Private Ben', profile } })
+    expect(status).toBe(400)
+  }
+  const made = await send('POST', '/auth/v1/signup', { ...account, data: { name: 'Private Ben' } })
+  expect(made.status).toBe(200)
+  const { access_token } = await made.json()
+  const token = { Authorization: `Bearer ${access_token}` }
+  const statuses = [
+    await send('POST', '/auth/v1/token?grant_type=password', { email: { private: 1 }, password: 5 }),
+    await send('PUT', '/auth/v1/user', { data: { private: 'private \0' } }, token),
+    await send('PATCH', '/rest/v1/users?id=gt.0', { name: 'private '.repeat(100) }, token),
+    await send('PATCH', '/rest/v1/profiles?id=gt.0', { age: 'private' }, token),
+    await send('PATCH', '/rest/v1/users?id=eq.private', { name: 'private' }, token),
+    await send('POST', '/rest/v1/users', { name: 'private', email: 'private' }, token),
+    await send('GET', '/rest/v1/users?private=eq.private&order=private', undefined, token),
+    await send('GET', '/rest/v1/messages?content=fts.private(&select=id', undefined, token),
+    await send('POST', '/rest/v1/rpc/private', { private: 1 }, token),
+  ].map(({ status }) => status)
+  for (const status of statuses) expect(status).toBeGreaterThanOrEqual(400)
+  await ask('/health', 'afterwards')
+  await lineOf('afterwards')
+  const printed = lines.slice(before).join('\n')
+  expect(printed).not.toMatch(/private|\$2[aby]\$|insert into|params/i)
+  expect(printed).not.toContain(access_token)
 })

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
-import { expect, inject, onTestFinished, test } from 'vitest'
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import ws from 'ws'
-import { call, signUp } from '../tools/people.ts'
+import { call, type Person, signUp } from '../tools/people.ts'
 import { startStack, stopStack } from '../tools/stack.ts'
 import { eventually, pause } from '../tools/wait.ts'
 
@@ -127,4 +127,55 @@ test('a server that stops says goodbye and does not wait', async () => {
   expect(Date.now() - before).toBeLessThan(4000)
   expect((await closed)[0]).toBe(1001)
   expect(process.exitCode).toBe(0)
+})
+
+describe('rows', () => {
+  const asked = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({
+      event: 'INSERT',
+      schema: 'public',
+      table: 'messages',
+      filter: `id=eq.${index}`,
+    }))
+  /** A connection of a person, that asks to follow rows in so many ways at a time. */
+  const openFor = async (person: Person) => {
+    const { heard, say } = await open()
+    let joins = 0
+    const follow = async (count: number): Promise<unknown> => {
+      const ref = String(++joins)
+      const config = { private: true, postgres_changes: asked(count) }
+      say(ref, ref, `realtime:user:${person.id}`, 'phx_join', { config, access_token: person.token })
+      const about = (event: string) => heard.find(([join, , , what]) => join === ref && what === event)?.[4]
+      await eventually(() => about('phx_reply') !== undefined, 30)
+      if ((about('phx_reply') as { status: string }).status === 'error') return about('phx_reply')
+      await eventually(() => about('system') !== undefined, 30)
+      return about('system')
+    }
+    return follow
+  }
+  const followed = expect.objectContaining({ status: 'ok', message: 'Subscribed to PostgreSQL' })
+  const refused = (reason: string) => ({ status: 'error', response: { reason: `TooManyPostgresChanges: ${reason}` } })
+
+  test('are followed in up to 100 ways by a join; one that asks for more is refused before anybody has to wait', async () => {
+    const follow = await openFor(await signUp('Ana'))
+    const began = Date.now()
+    const refusals = Promise.all([follow(20_000), follow(101)])
+    expect((await call('GET', '/users/interests')).status).toBe(200)
+    const refusal = refused('A join may name at most 100 postgres_changes')
+    expect(await refusals).toEqual([refusal, refusal])
+    expect(Date.now() - began).toBeLessThan(20_000)
+    expect(await follow(100)).toEqual(followed)
+  })
+
+  test('are followed in up to 300 ways by one person, however many joins they spread them over', async () => {
+    const ana = await signUp('Ana')
+    const tabs = [await openFor(ana), await openFor(ana), await openFor(ana)]
+    for (const follow of tabs) expect(await follow(100)).toEqual(followed)
+    const another = await openFor(ana)
+    expect(await another(1)).toEqual(refused('Nobody may name more than 300 postgres_changes'))
+    // Somebody else may, and so may who let go of some.
+    expect(await (await openFor(await signUp('Ben')))(1)).toEqual(followed)
+    expect(await tabs[0]!(1)).toEqual(followed)
+    expect(await another(1)).toEqual(followed)
+  })
 })

@@ -12,3 +12,4 @@ deno check --quiet --config tests/tools/browser.json clients demo
 deno run -A docs/write_openapi.ts --check
 deno run -A scripts/write_baseline.ts --check
 node tests/tools/same_versions.mjs
+node tests/tools/integrity.mjs

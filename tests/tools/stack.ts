@@ -10,6 +10,8 @@ export interface Stack {
   jwtSecret: string
   publishableKey: string
   secretKey: string
+  /** The link that opens the dashboard. */
+  dashboard: string
 }
 
 declare module 'vitest' {
@@ -24,11 +26,17 @@ export const testKeys = {
   secretKey: 'sb_secret_test',
 }
 
+/** The cookie that the dashboard's link sets, as a browser sends it. */
+export const dashboardCookie = async (link: string): Promise<string> => {
+  const { headers } = await fetch(link, { redirect: 'manual' })
+  return headers.getSetCookie()[0]!.split(';')[0]!
+}
+
 /** Starts `supabase/local/main.ts` of a checkout with these settings; answers when it has printed its ready line. */
 export const startStack = async (
   env: Record<string, string> = {},
   folder = process.cwd(),
-): Promise<{ base: string; process: ChildProcess }> => {
+): Promise<{ base: string; process: ChildProcess; dashboard: string }> => {
   const process_ = spawn(`${process.cwd()}/node_modules/.bin/deno`, ['run', '-A', 'supabase/local/main.ts'], {
     cwd: folder,
     env: {
@@ -43,11 +51,13 @@ export const startStack = async (
     },
     stdio: ['ignore', 'pipe', process.env.STACK_LOG ? 'inherit' : 'ignore'],
   })
+  let dashboard = ''
   for await (const line of createInterface(process_.stdout!)) {
+    dashboard ||= /^ *Dashboard +(http\S+)$/.exec(line)?.[1] ?? ''
     const ready = /^ready (\S+)$/.exec(line)
     if (ready) {
       process_.stdout!.resume()
-      return { base: ready[1]!, process: process_ }
+      return { base: ready[1]!, process: process_, dashboard }
     }
   }
   throw new Error('The stack ended before it was ready; run again with STACK_LOG=1')
@@ -63,7 +73,7 @@ export const stopStack = async (process_: ChildProcess): Promise<void> => {
 /** One stack for the whole run: on PGlite in memory, or on the Postgres of TEST_DATABASE_URL. */
 export default async (project: TestProject) => {
   const databaseUrl = process.env.TEST_DATABASE_URL
-  const { base, process: process_ } = await startStack(databaseUrl ? { DATABASE_URL: databaseUrl } : {})
-  project.provide('stack', { base, origin: new URL(base).origin, ...testKeys })
+  const { base, process: process_, dashboard } = await startStack(databaseUrl ? { DATABASE_URL: databaseUrl } : {})
+  project.provide('stack', { base, origin: new URL(base).origin, dashboard, ...testKeys })
   return () => stopStack(process_)
 }

@@ -1,7 +1,7 @@
 import type { Database } from '../database.ts'
 import type { Channel } from './channel.ts'
 import { readFilter, type Term } from './filters.ts'
-import type { Identity } from './identity.ts'
+import { type Identity, Refusal } from './identity.ts'
 import { expectAll, openQueue } from './queue.ts'
 import { settled } from './settled.ts'
 
@@ -28,6 +28,7 @@ export interface Following {
 
 /** Rows as they change, on their way to whoever follows them and may see them. */
 export interface Changes {
+  /** Throws a Refusal for more than one person may follow. */
   prepare: (channel: Channel, wanted: Wanted[]) => Following[]
   /** Begins; answers with what to say where it cannot. */
   follow: (followings: Following[]) => Promise<string | null>
@@ -47,6 +48,13 @@ interface Change {
 }
 
 const batch = 100
+// Each one costs every change of its table a millisecond, whoever writes it.
+const mostOfOnePerson = 300
+// As many as are asked about in one statement, so that PGlite has time for others in between.
+const mostAtOnce = 50
+
+/** PGlite answers without ever leaving this process; others are to be heard in between. */
+const letOthersIn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve))
 
 const pick = (record: Record<string, unknown> | null, columns: Column[]) =>
   Object.fromEntries(columns.map(({ name }) => [name, record?.[name] ?? null]))
@@ -93,11 +101,16 @@ export const openChanges = (database: Database, lost: () => void): Changes => {
     const asks = followings.map(({ channel, filter }) => ({ claims: channel.identity.claims, filter }))
     const distinct = [...new Set(asks.map((ask) => JSON.stringify(ask)))]
     const { table_schema, table_name } = changes[0]!
-    const [row] = await database.query(
-      'select local_realtime.audience($1, $2, ($3::text)::jsonb, ($4::text)::jsonb) as audience',
-      [table_schema, table_name, JSON.stringify(changes.map(({ id }) => id)), `[${distinct.join()}]`],
-    )
-    const seen = (row?.audience as number[][]).map((ids) => new Set(ids))
+    const seen: Set<number>[] = []
+    while (seen.length < distinct.length) {
+      if (seen.length > 0) await letOthersIn()
+      const some = distinct.slice(seen.length, seen.length + mostAtOnce)
+      const [row] = await database.query(
+        'select local_realtime.audience($1, $2, ($3::text)::jsonb, ($4::text)::jsonb) as audience',
+        [table_schema, table_name, JSON.stringify(changes.map(({ id }) => id)), `[${some.join()}]`],
+      )
+      for (const ids of row?.audience as number[][]) seen.push(new Set(ids))
+    }
     return new Map(followings.map((one, index) => [one, seen[distinct.indexOf(JSON.stringify(asks[index]))]!]))
   }
 
@@ -127,19 +140,29 @@ export const openChanges = (database: Database, lost: () => void): Changes => {
   const queue = openQueue('Changes', batch, deliver, lost)
 
   return {
-    prepare: (channel, wanted) =>
-      wanted.map((one) => ({
+    prepare: (channel, wanted) => {
+      const { role, sub } = channel.identity.claims
+      const own = [...followed].filter(({ channel: { identity: { claims } } }) =>
+        claims.role === role && claims.sub === sub
+      )
+      if (role !== 'service_role' && own.length + wanted.length > mostOfOnePerson) {
+        throw new Refusal(`TooManyPostgresChanges: Nobody may name more than ${mostOfOnePerson} postgres_changes`)
+      }
+      const followings = wanted.map((one) => ({
         id: ++count,
         channel,
         wanted: one,
         filter: typeof one.filter === 'string' ? readFilter(one.filter) : [],
         tables: new Map(),
-      })),
-    follow: async (followings) => {
-      let refused: string | null = null
+      }))
       // All of them before anything is waited for, so that whoever leaves meanwhile takes all of them along.
       for (const following of followings) followed.add(following)
-      for (const following of followings) {
+      return followings
+    },
+    follow: async (followings) => {
+      let refused: string | null = null
+      for (const [index, following] of followings.entries()) {
+        if (index % 20 === 19) await letOthersIn()
         const { wanted: { schema, table }, filter } = following
         const [row] = filter === null ? [] : await database.query(
           'select local_realtime.follow(($1::text)::jsonb) as tables',

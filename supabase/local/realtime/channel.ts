@@ -87,9 +87,16 @@ export const openChannel = async (services: Services, connection: Connection, fr
   }
 }
 
+const mostWanted = 100
+
+/** Which rows a join asks to follow. Each is asked of the database by itself, and each change is checked against all of them. */
 export const wantedOf = (frame: Frame): Wanted[] => {
   const { postgres_changes } = record(frame.payload.config)
-  return Array.isArray(postgres_changes) ? postgres_changes.filter(isRecord) : []
+  if (!Array.isArray(postgres_changes)) return []
+  if (postgres_changes.length > mostWanted) {
+    throw new Refusal(`TooManyPostgresChanges: A join may name at most ${mostWanted} postgres_changes`)
+  }
+  return postgres_changes.filter(isRecord)
 }
 
 /** What happened before: `{since, limit}` of the join, or nothing. */

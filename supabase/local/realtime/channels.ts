@@ -1,5 +1,6 @@
 import { log } from '../../../functions/_shared/log.ts'
 import { traces } from '../../../functions/_shared/problem.ts'
+import type { Following } from './changes.ts'
 import {
   type Channel,
   type Connection,
@@ -47,6 +48,7 @@ export const openChannels = (services: Services, connection: Connection, overrun
     if (channels.size + joining >= mostChannels) {
       throw new Refusal('ChannelRateLimitReached: Too many channels')
     }
+    const wanted = wantedOf(frame)
     joining++
     let channel: Channel
     let missed: Announcement[] = []
@@ -60,16 +62,16 @@ export const openChannels = (services: Services, connection: Connection, overrun
     if (!connection.isOpen()) return
     channels.set(channel.name, channel)
     hub.add(channel)
+    let followings: Following[]
     try {
       await broadcasts.attend()
+      if (channels.get(channel.name) !== channel) return
+      followings = changes.prepare(channel, wanted)
     } catch (error) {
       part(channel)
       throw error
     }
-    if (channels.get(channel.name) !== channel) return
     watchExpiry(channel, (message) => end(channel, message))
-
-    const followings = changes.prepare(channel, wantedOf(frame))
     reply(frame, 'ok', { postgres_changes: followings.map(({ id, wanted }) => ({ ...wanted, id })) })
     for (const { event, payload, meta } of missed) {
       channel.replayed.add(String(meta?.id))

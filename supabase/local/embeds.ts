@@ -1,0 +1,45 @@
+const mostDeep = 3
+const mostEmbeds = 10
+
+/** How many rows a table may begin with that comes back within itself. */
+export const mostOfReturning = 20
+
+/**
+ * How many tables a `select` of the Data API embeds that stand on their own path already; null for more than Postgres should be asked for at
+ * once. Each level of `messages(conversations(messages(…)))` multiplies what the one above it finds, and PGlite, which is this process,
+ * cannot be told to stop. A column or a foreign key in place of a table may be any table, so below the first level it counts as one that returns.
+ */
+export const returningEmbeds = (table: string, select: string): number | null => {
+  const path = [table]
+  let embeds = 0
+  let returning = 0
+  let word = ''
+  for (const letter of select.replaceAll(/["\s]/g, '')) {
+    if (letter === '(') {
+      const target = word.split(':').at(-1)!.replace(/^\.\.\./, '').split('!')[0]!
+      // sum() and its like: what is called and embeds nothing.
+      const isFunction = /\.\w+$/.test(target) || target === 'count'
+      if (!isFunction) {
+        embeds++
+        if (path.includes(target) || (path.length > 1 && /_(id|fkey)$/.test(target))) returning++
+      }
+      path.push(isFunction ? '' : target)
+      if (path.length - 1 > mostDeep || embeds > mostEmbeds || returning > 1) return null
+    }
+    if (letter === ')') path.pop()
+    word = /[(),]/.test(letter) ? '' : word + letter
+  }
+  return returning
+}
+
+const mostNested = 10
+
+/** Whether the conditions of an `or` or `and` are nested deeper than anybody means them to be. */
+export const nestsTooDeep = (condition: string): boolean => {
+  let depth = 0
+  for (const letter of condition) {
+    if (letter === '(' && ++depth > mostNested) return true
+    if (letter === ')') depth--
+  }
+  return false
+}
