@@ -52,7 +52,10 @@ let count = 0
 const person = async () => {
   const account = crypto.randomUUID()
   const email = `files${count++}@example.com`
-  await sql`insert into auth.users (id, email, raw_user_meta_data) values (${account}, ${email}, '{"name": "Ana"}')`
+  await sql`
+    insert into auth.users (id, email, email_confirmed_at, raw_user_meta_data)
+    values (${account}, ${email}, now(), '{"name": "Ana"}')
+  `
   const [user] = await sql`select id::int from public.users where auth_id = ${account}`
   const token = await new SignJWT({ role: 'authenticated' }).setSubject(account).setAudience('authenticated')
     .setIssuer(`${storage.url}/auth/v1`).setExpirationTime('1h').setProtectedHeader({ alg: 'HS256' })
