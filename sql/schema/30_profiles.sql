@@ -16,7 +16,7 @@ create table public.profiles (
     constraint "city has at most 120 characters" check (char_length(city) <= 120),
   image_url text
     constraint "image_url is an https address of at most 2,048 characters"
-    check (image_url ~ '^https://[^[:space:][:cntrl:]]+$' and char_length(image_url) <= 2048),
+    check (private.is_web_address(image_url) and char_length(image_url) <= 2048),
   is_searchable boolean not null default false
 );
 comment on table public.profiles is 'One for each user. Others see it only while it is searchable and its owner active.';

@@ -96,6 +96,21 @@ $$;
 comment on function private.iso(timestamptz) is 'ISO 8601 in UTC with milliseconds, as every timestamp in an answer.';
 grant execute on function private.iso(timestamptz) to anon, authenticated;
 
+-- The pattern is webAddress of functions/_shared/input.ts, letter for letter (tests/local/web_addresses.test.ts compares them).
+create function private.is_web_address(value text)
+returns boolean
+language plpgsql immutable strict parallel safe security invoker set search_path = ''
+as $$
+begin
+  return value ~ '^https://(\[[0-9A-Fa-f:.]+\]|[^\[\]\u0022\u0027\u0060<>{}|\\\^%/?#@:,;!$&()*+=\u0001-\u0020\u007f-\u00a0\u00ad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff\ufff9-\uffff]+)(:[0-9]{1,5})?([/?#][^\u0022\u0027\u0060<>\\\u0001-\u0020\u007f-\u00a0\u00ad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff\ufff9-\uffff]*)?$';
+end
+$$;
+comment on function private.is_web_address(text) is
+  'Whether this is an https address that can stand in HTML as it is: a host without a user, and nowhere a quote, an angle bracket, a backslash,
+white space, a control character or one that is not to be seen. Null of null. plpgsql, because Postgres plans the body of an SQL function anew
+at each call, and a constraint asks at each change of a profile.';
+grant execute on function private.is_web_address(text) to authenticated, service_role;
+
 -- Users: the people of the service. Auth holds how they log in, this table who they are.
 create table public.users (
   id bigint generated always as identity primary key,
@@ -454,7 +469,7 @@ create table public.profiles (
     constraint "city has at most 120 characters" check (char_length(city) <= 120),
   image_url text
     constraint "image_url is an https address of at most 2,048 characters"
-    check (image_url ~ '^https://[^[:space:][:cntrl:]]+$' and char_length(image_url) <= 2048),
+    check (private.is_web_address(image_url) and char_length(image_url) <= 2048),
   is_searchable boolean not null default false
 );
 comment on table public.profiles is 'One for each user. Others see it only while it is searchable and its owner active.';
@@ -1183,6 +1198,8 @@ create table public.messages (
     constraint "content has at most 5,000 characters" check (char_length(content) <= 5000),
   attachment jsonb
     constraint "attachment is {url, name, mime_type, size}" check (private.is_attachment(attachment)),
+  constraint "attachment.url is a path in the bucket or an https address"
+    check (attachment ->> 'url' !~* '^https:' or private.is_web_address('https' || substr(attachment ->> 'url', 6))),
   read boolean not null default false,
   client_id uuid,
   created_at timestamptz not null default clock_timestamp(),

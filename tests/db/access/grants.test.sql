@@ -107,6 +107,7 @@ select is(
     'authenticated: check_interests',
     'authenticated: find_me',
     'authenticated: interests_of',
+    'authenticated: is_web_address',
     'authenticated: iso',
     'authenticated: look_at',
     'authenticated: me_with_profile',
@@ -138,7 +139,8 @@ select is(
     'edge_functions: standing',
     'edge_functions: take_turn',
     'edge_functions: take_turn_to_send',
-    'service_role: is_attachment'
+    'service_role: is_attachment',
+    'service_role: is_web_address'
   ],
   'these are the grants on functions that are no verbs'
 );
