@@ -110,6 +110,7 @@ select is(
     'authenticated: is_web_address',
     'authenticated: iso',
     'authenticated: look_at',
+    'authenticated: may_attach',
     'authenticated: me_with_profile',
     'authenticated: messages_after',
     'authenticated: my_blocks',
