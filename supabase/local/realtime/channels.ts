@@ -5,6 +5,7 @@ import {
   type Connection,
   openChannel,
   replayOf,
+  requireReading,
   type Services,
   speak,
   tellSystem,
@@ -43,11 +44,23 @@ export const openChannels = (services: Services, connection: Connection, overrun
     part(channel)
   }
 
+  const refresh = async (channel: Channel): Promise<void> => {
+    const before = channel.rights
+    const rights = await services.rights(channel.topic, channel.identity)
+    // It may have left meanwhile.
+    if (channels.get(channel.name) !== channel) return
+    channel.rights = rights
+    if (before.hears.some((way) => !rights.hears.includes(way))) {
+      end(channel, `You no longer have permission to read from this Channel topic: ${channel.topic}`)
+    }
+  }
+
   const admit = async (frame: Frame): Promise<void> => {
     if (channels.size + joining >= mostChannels) {
       throw new Refusal('ChannelRateLimitReached: Too many channels')
     }
     joining++
+    const { count } = services.changesOfRights
     let channel: Channel
     let missed: Announcement[] = []
     try {
@@ -59,9 +72,14 @@ export const openChannels = (services: Services, connection: Connection, overrun
     }
     if (!connection.isOpen()) return
     channels.set(channel.name, channel)
+    channel.askAgain = () => void refresh(channel)
     hub.add(channel)
     try {
       await broadcasts.attend()
+      if (services.changesOfRights.count !== count) {
+        channel.rights = await services.rights(channel.topic, channel.identity)
+        requireReading(channel.topic, channel.rights)
+      }
     } catch (error) {
       part(channel)
       throw error
@@ -113,11 +131,7 @@ export const openChannels = (services: Services, connection: Connection, overrun
       )
     }
     watchExpiry(channel, (message) => end(channel, message))
-    const before = channel.rights
-    channel.rights = await services.rights(channel.topic, channel.identity)
-    if (before.hears.some((way) => !channel.rights.hears.includes(way))) {
-      end(channel, `You no longer have permission to read from this Channel topic: ${channel.topic}`)
-    }
+    await refresh(channel)
   }
 
   const handle = async (frame: Frame): Promise<void> => {
