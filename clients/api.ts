@@ -21,6 +21,8 @@ export interface Api {
   after(conversation: number, message: number, signal: AbortSignal): Promise<Page>
   send(conversation: number, draft: Draft, clientId: string, signal: AbortSignal): Promise<Message>
   markRead(conversation: number, upTo: number, signal: AbortSignal): Promise<void>
+  /** The ids of those whom one has blocked. */
+  blocked(signal: AbortSignal): Promise<number[]>
 }
 
 /** Does the work, and stops waiting for it when the time is over or the signal comes, even where the work ignores that. */
@@ -80,6 +82,8 @@ const isList = <Item>(body: unknown): body is Item[] => Array.isArray(body)
 const isThing = <Thing extends { id: number }>(body: unknown): body is Thing =>
   has(body, 'id') && Number.isInteger(body.id)
 const isUnread = (body: unknown): body is Unread => has(body, 'conversations') && isList(body.conversations)
+const isBlocks = (body: unknown): body is { user_id: number }[] =>
+  isList(body) && body.every((block) => has(block, 'user_id') && Number.isInteger(block.user_id))
 const isSuccess = (body: unknown): body is { success: true } => has(body, 'success') && body.success === true
 
 interface Question<Body> {
@@ -155,5 +159,6 @@ export const openApi = ({ functions }: Client, session: OwnSession, timeout: num
     markRead: async (id, up_to_message_id, signal) => {
       await ask(signal, { path: `conversations/${id}/read`, post: { up_to_message_id }, is: isSuccess })
     },
+    blocked: async (signal) => (await read(signal, 'users/me/blocks', isBlocks)).map(({ user_id }) => user_id),
   }
 }

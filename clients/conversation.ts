@@ -1,5 +1,5 @@
 import type { Api } from './api.ts'
-import { keepChannel } from './channel.ts'
+import { keepChannel, type KeptChannel } from './channel.ts'
 import type { Marks } from './marks.ts'
 import { beforeUnread, lastId, markedUpTo, merge, placeOf, unconfirmed } from './merge.ts'
 import type { Outbox, Outgoing } from './outbox.ts'
@@ -59,12 +59,15 @@ export interface Surroundings {
   me: Promise<Person>
   /** The number of the join that holds, 0 while there is none. */
   join(): number
+  /** Whether one has not blocked this person; false before that is known. */
+  mayHear(person: number): boolean
 }
 
 /** What the inbox needs of a conversation. */
 export interface OpenConversation extends Conversation {
   hear(event: EventName, hint: Hint): void
   joined(): void
+  blocksChanged(): void
   resync(): void
   wake(): void
 }
@@ -73,7 +76,7 @@ export interface OpenConversation extends Conversation {
 const typingEvery = 3000
 const typingLasts = 5000
 
-export const openConversation = (id: number, { supabase, api, outbox, marks, me, join }: Surroundings) => {
+export const openConversation = (id: number, { supabase, api, outbox, marks, me, join, mayHear }: Surroundings) => {
   const life = new AbortController()
   let myId = 0
   let newestHint = 0
@@ -154,7 +157,9 @@ export const openConversation = (id: number, { supabase, api, outbox, marks, me,
 
   const details = openPasses(async (signal) => {
     const [{ id: myId }, { Voyager, Local, Reservations }] = await Promise.all([me, api.detail(id, signal)])
-    if (!signal.aborted) store.set({ reservations: Reservations, other: Voyager.id === myId ? Local : Voyager })
+    if (signal.aborted) return
+    store.set({ reservations: Reservations, other: Voyager.id === myId ? Local : Voyager })
+    hearTyping()
   })
 
   const unwatchMarks = marks.watch(id, (problem) => {
@@ -166,14 +171,26 @@ export const openConversation = (id: number, { supabase, api, outbox, marks, me,
     clearTimeout(typingTimer)
     store.set({ typing: false })
   }
-  const othersTyping = keepChannel(supabase, `typing:${id}`, {
-    typing(payload) {
-      if ((payload as { user_id?: unknown } | null)?.user_id === myId) return
-      clearTimeout(typingTimer)
-      typingTimer = setTimeout(stopTyping, typingLasts)
-      store.set({ typing: true })
-    },
-  }, () => {})
+  let othersTyping: KeptChannel | null = null
+  /** Is on the topic with the other one, and off it while one has blocked them: the platform may go on letting them speak there. */
+  const hearTyping = () => {
+    const { other } = store.view
+    if (life.signal.aborted || !other) return
+    if (mayHear(other.id)) {
+      othersTyping ??= keepChannel(supabase, `typing:${id}`, {
+        typing(payload) {
+          if ((payload as { user_id?: unknown } | null)?.user_id === myId) return
+          clearTimeout(typingTimer)
+          typingTimer = setTimeout(stopTyping, typingLasts)
+          store.set({ typing: true })
+        },
+      }, () => {})
+    } else if (othersTyping) {
+      othersTyping.close()
+      othersTyping = null
+      stopTyping()
+    }
+  }
 
   const unwatch = outbox.watch(id, () => {
     store.set({ outgoing: outgoing(store.view.messages) })
@@ -218,7 +235,7 @@ export const openConversation = (id: number, { supabase, api, outbox, marks, me,
     typing() {
       if (!myId || Date.now() - typedAt < typingEvery) return
       typedAt = Date.now()
-      othersTyping.send('typing', { user_id: myId })
+      othersTyping?.send('typing', { user_id: myId })
     },
     markRead(upTo = last()) {
       const received = store.view.messages.findLast(({ id, user_id }) => id <= upTo && user_id !== myId)
@@ -251,13 +268,14 @@ export const openConversation = (id: number, { supabase, api, outbox, marks, me,
       messages.hurry()
       details.hurry()
     },
-    wake: othersTyping.wake,
+    blocksChanged: hearTyping,
+    wake: () => othersTyping?.wake(),
     close() {
       life.abort()
       clearTimeout(typingTimer)
       unwatch()
       unwatchMarks()
-      othersTyping.close()
+      othersTyping?.close()
       messages.close()
       details.close()
       store.close()

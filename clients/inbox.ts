@@ -115,9 +115,19 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     listPause,
   )
 
+  // Nobody is told that they were blocked, so their side goes on for as long as the platform lets it: this side must not listen.
+  let blocked: ReadonlySet<number> | null = null
+  const blocks = openPasses(async (signal) => {
+    const people = await api.blocked(signal)
+    if (signal.aborted) return
+    blocked = new Set(people)
+    for (const { conversation } of conversations.values()) conversation.blocksChanged()
+  })
+
   const resync = () => {
     who.hurry()
     list.hurry()
+    blocks.hurry()
     outbox.hurry()
     marks.hurry()
     for (const { conversation } of conversations.values()) conversation.resync()
@@ -147,11 +157,22 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     if (signal.aborted) return
     store.set({ me: person })
     meet(person)
-    const events = Object.fromEntries(eventNames.map((event) => [event, hear(event)]))
+    const events = {
+      ...Object.fromEntries(eventNames.map((event) => [event, hear(event)])),
+      'block.changed': blocks.run,
+    }
     channel = keepChannel(supabase, `user:${person.id}`, events, joined)
   }, (problem) => problem && ended(problem))
 
-  const surroundings: Surroundings = { supabase, api, outbox, marks, me, join: () => join }
+  const surroundings: Surroundings = {
+    supabase,
+    api,
+    outbox,
+    marks,
+    me,
+    join: () => join,
+    mayHear: (person) => blocked !== null && !blocked.has(person),
+  }
   const stopWaking = onWake(() => {
     isAwaited ||= !join
     channel?.wake()
@@ -183,7 +204,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     for (const { conversation } of conversations.values()) conversation.close()
     conversations.clear()
     channel?.close()
-    for (const work of [who, list]) work.close()
+    for (const work of [who, list, blocks]) work.close()
     outbox.close()
     marks.close()
     join = 0
@@ -193,6 +214,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
 
   who.run()
   list.run()
+  blocks.run()
 
   return {
     get view() {

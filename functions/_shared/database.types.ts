@@ -224,6 +224,7 @@ export type Database = {
         Row: {
           'auth_id': string | null
           'bio': string | null
+          'confirmed_at': string | null
           'created_at': string
           'email': string
           'erased_at': string | null
@@ -237,6 +238,7 @@ export type Database = {
         Insert: {
           'auth_id'?: string | null
           'bio'?: string | null
+          'confirmed_at'?: string | null
           'created_at'?: string
           'email': string
           'erased_at'?: string | null
@@ -249,6 +251,7 @@ export type Database = {
         Update: {
           'auth_id'?: string | null
           'bio'?: string | null
+          'confirmed_at'?: string | null
           'created_at'?: string
           'email'?: string
           'erased_at'?: string | null

@@ -19,6 +19,16 @@ export const text = (min: number, max: number) =>
 /** Whether something is to be seen. What either JavaScript or Postgres takes for white space does not count. */
 export const isBlank = (value: string): boolean => !/[^\s\p{Cc}]/u.test(value)
 
+/**
+ * An https address that can stand in HTML as it is: a host without a user, and nowhere a quote, an angle bracket, a backslash, white space, a
+ * control character or one that is not to be seen. The database asks the same of whoever writes there (private.is_web_address).
+ */
+export const webAddress = new RegExp(
+  String
+    .raw`^https://(\[[0-9A-Fa-f:.]+\]|[^\[\]\u0022\u0027\u0060<>{}|\\\^%/?#@:,;!$&()*+=\u0001-\u0020\u007f-\u00a0\u00ad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff\ufff9-\uffff]+)(:[0-9]{1,5})?([/?#][^\u0022\u0027\u0060<>\\\u0001-\u0020\u007f-\u00a0\u00ad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff\ufff9-\uffff]*)?$`,
+  'u',
+)
+
 /** An id in a URL: plain decimal digits. */
 export const id = z.string()
   .regex(/^[1-9]\d*$/, 'must be a positive integer')

@@ -70,11 +70,11 @@ export const settings = {
   get publicUserCreation() {
     return read('PUBLIC_USER_CREATION') !== 'off'
   },
-  /** Which header says where a request comes from; Supabase's own proxy sets this one, whatever the client sent. */
+  /** Which header says where a request comes from: one that a proxy before the functions sets anew, whatever the client sent. */
   get addressHeader() {
-    return (read('CLIENT_ADDRESS_HEADER') ?? 'cf-connecting-ip').toLowerCase()
+    return (read('CLIENT_ADDRESS_HEADER') ?? 'x-forwarded-for').toLowerCase()
   },
-  /** How many proxies before the doors append to X-Forwarded-For, which says it where that header does not. */
+  /** How many proxies before the functions append to X-Forwarded-For. */
   get trustedProxies() {
     return Math.max(1, Number(read('TRUSTED_PROXIES')) || 1)
   },

@@ -1,8 +1,9 @@
-import { AuthApiError, type AuthError, createClient, type Session } from '@supabase/supabase-js'
+import { type AuthError, createClient, type Session } from '@supabase/supabase-js'
 import { z } from 'zod'
-import { actAs } from '../_shared/database.ts'
+import { actAs, asWorker } from '../_shared/database.ts'
 import type { Database } from '../_shared/database.types.ts'
 import { text } from '../_shared/input.ts'
+import { log } from '../_shared/log.ts'
 import { refuse, refuseBusy, refuseTooMany } from '../_shared/problem.ts'
 import { reach } from '../_shared/reach.ts'
 import { isSecretKey } from '../_shared/secret_key.ts'
@@ -70,9 +71,9 @@ export const refusedByAuth = (error: AuthError): never => {
       return refuse(400, 'email: is not accepted')
     case 'invalid_credentials':
     case 'email_not_confirmed':
-      return refuse(401, wrongLogin)
+    // Auth says so before it looks at the password.
     case 'user_banned':
-      return refuse(403, 'This account is deactivated')
+      return refuse(401, wrongLogin)
     case 'signup_disabled':
     case 'email_provider_disabled':
       return refuse(403, 'Signing up is switched off')
@@ -88,30 +89,48 @@ export const accountOf = async (authId: string): Promise<Account> => {
   return JSON.parse((await actAs(claims, true)`get_account()`).body)
 }
 
-const isTaken = async (email: string): Promise<boolean> =>
-  JSON.parse((await actAs(null, false)`has_account(${email})`).body)
-
 type NewPerson = z.output<typeof person> & { password: string }
 
+interface SignedUp {
+  /** As the answer shows it. Whether there is one, only `outcome` says: the id is drawn before anybody knows. */
+  account: Account
+  outcome: 'made' | 'taken' | 'not made'
+  /** Null where the address must be confirmed first. */
+  session: Session | null
+}
+
+/** Auth mails none but free addresses, so whatever it has against mailing one would tell that it is free. */
+const isAboutMail = ({ code, message }: AuthError): boolean =>
+  code === 'over_email_send_rate_limit' || code === 'email_address_not_authorized' || /\bsending\b.*mail/i.test(message)
+
 /**
- * Makes the Auth account, and with it, in the same transaction, user and profile. `account` is null where the address was taken and
- * Auth, because it must be confirmed, does not say so.
+ * Makes the Auth account, and with it, in the same transaction, user and profile; first it removes whoever waits to confirm the same address.
+ * Where e-mail must be confirmed, Auth pretends that a taken address is free, or hands out the account that waits there, with the password that
+ * it has: so whether this sign-up was it, the ticket says, which is used up as the account is made.
  */
-export const signUp = async (newcomer: NewPerson): Promise<{ account: Account | null; session: Session | null }> => {
-  const { email, password, name, ...profile } = newcomer
-  const known = await isTaken(email)
+export const signUp = async ({ email, password, name, ...profile }: NewPerson): Promise<SignedUp> => {
   // Auth would only say that something failed.
   await actAs(null, false)`check_interests(${{ ids: profile.interest_ids ?? [] }})`
-  const { data, error } = await authClient().signUp({ email, password, options: { data: { name, profile } } })
-  if (error?.code === 'user_already_exists' || error?.code === 'email_exists') return refuse(409, takenAddress)
-  // Where e-mail must be confirmed, Auth pretends that a taken address is free, or hands out the account that waits there, or says that it was
-  // mailed a moment ago. Nobody is told. What else Auth refuses, it refuses whoever asks.
-  if (known && (!error || error.code === 'over_email_send_rate_limit')) return { account: null, session: null }
-  // Of several who sign up with one address at once, Auth fails all but one.
-  if (error?.status === 500 && !known && await isTaken(email)) return refuse(409, takenAddress)
-  if (error || !data.user) return refusedByAuth(error ?? new AuthApiError('no user', 500, undefined))
-  drainSoon()
-  return { account: await accountOf(data.user.id), session: data.session }
+  const { ticket, user_id } = JSON.parse(await asWorker`begin_sign_up(${email})`)
+  const account: Account = { id: user_id, name, email: email.toLowerCase(), role: 'user' }
+  for (let triesLeft = 2;; triesLeft--) {
+    const { data, error } = await authClient().signUp({ email, password, options: { data: { name, profile, ticket } } })
+    if (error?.code === 'user_already_exists' || error?.code === 'email_exists') return refuse(409, takenAddress)
+    if (data.session) {
+      drainSoon()
+      return { account: await accountOf(data.session.user.id), outcome: 'made', session: data.session }
+    }
+    const outcome: SignedUp['outcome'] | 'overtaken' = JSON.parse(await asWorker`check_sign_up(${email}, ${ticket})`)
+    if (outcome === 'made') return { account, outcome, session: null }
+    // Of several who sign up with one address at once Auth lets one through, or fails all but one: whoever was last is to have it.
+    if (triesLeft > 0 && (outcome === 'overtaken' || outcome === 'taken' && error?.status === 500)) continue
+    if (outcome === 'overtaken') return refuseBusy()
+    if (error && !isAboutMail(error)) return refusedByAuth(error)
+    if (error && outcome === 'not made') {
+      log('warn', 'A confirmation was not sent', { code: error.code, status: error.status })
+    }
+    return { account, outcome, session: null }
+  }
 }
 
 const role = z.enum(['user', 'admin'])
@@ -127,11 +146,12 @@ export const createAccount = async (
   if (granted && !granted.success) refuse(400, 'role: must be user or admin')
 
   // Without a password the account can only be entered by recovery, so nobody may know this one.
-  const { account, session } = await signUp({
+  const { account, outcome, session } = await signUp({
     ...newcomer,
     password: password ?? crypto.randomUUID() + crypto.randomUUID(),
   })
-  if (!account) return refuse(409, takenAddress)
+  if (outcome === 'taken') return refuse(409, takenAddress)
+  if (outcome === 'not made') return refuseBusy()
   if (session) await authClient().admin.signOut(session.access_token, 'local')
   if (!granted?.data || granted.data === account.role) return account
 

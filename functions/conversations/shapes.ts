@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Columns } from '../_shared/columns.ts'
-import { id, isBlank, jsonId, limit, offset, text, timestamp } from '../_shared/input.ts'
+import { id, isBlank, jsonId, limit, offset, text, timestamp, webAddress } from '../_shared/input.ts'
 
 const person = z.strictObject({ id: z.int(), name: z.string() } satisfies Columns<'users'>)
 const contact = z.strictObject(
@@ -12,7 +12,7 @@ const fileName = /^[\w!.*'()&$@=;+,? -]+$/
 
 /** A path in the private bucket `attachments`, or an https address. */
 const attachmentUrl = text(1, 2048).refine((url) => {
-  if (/^https:/i.test(url)) return /^https:\/\/[^\s\\]+$/i.test(url) && URL.canParse(url)
+  if (/^https:/i.test(url)) return webAddress.test(url.replace(/^https:/i, 'https:'))
   return url.split('/').every((name) => fileName.test(name) && name.trim() === name && name !== '.' && name !== '..')
 }, 'must be an https URL or a path in the bucket attachments')
   // As everybody else writes it, Postgres too.

@@ -1,3 +1,4 @@
+import { afterwards } from '../_shared/afterwards.ts'
 import { asWorker } from '../_shared/database.ts'
 import { provider } from '../_shared/embeddings/chosen.ts'
 import { embedInTime } from '../_shared/embeddings/provider.ts'
@@ -67,12 +68,7 @@ export const drain = (): Promise<number> => {
   return draining
 }
 
-interface EdgeRuntime {
-  EdgeRuntime?: { waitUntil: (work: Promise<unknown>) => void }
-}
-
 /** Drains once the answer is out, so that a change is found by meaning within seconds; what fails is made later. */
 export const drainSoon = (): void => {
-  const work = drain().catch(({ name }) => log('warn', 'The queue was not drained', { name }))
-  ;(globalThis as EdgeRuntime).EdgeRuntime?.waitUntil(work)
+  afterwards(drain().catch(({ name }) => log('warn', 'The queue was not drained', { name })))
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { conversation, conversationDetail, message } from '../conversations/shapes.ts'
 import type { Columns } from '../_shared/columns.ts'
-import { id, interestIds, isBlank, limit, offset, text, timestamp } from '../_shared/input.ts'
+import { id, interestIds, isBlank, limit, offset, text, timestamp, webAddress } from '../_shared/input.ts'
 
 export const interest = z.strictObject(
   { id: z.int(), name: z.string() } satisfies Columns<'interests'>,
@@ -67,7 +67,7 @@ export const searchable = z.strictObject({ is_searchable: z.boolean() })
 const name = text(1, 100).refine((value) => !isBlank(value), 'must not be blank')
   .meta({ standsFor: { type: 'string', minLength: 1, maxLength: 100 } })
 const imageUrl = text(1, 2048)
-  .refine((url) => /^https:\/\/[^\s\p{Cc}]+$/u.test(url) && URL.canParse(url), 'must be an https URL')
+  .refine((url) => webAddress.test(url), 'must be an https URL without quotes, angle brackets, backslashes or spaces')
   .meta({ standsFor: { type: 'string', format: 'uri', pattern: '^https://', maxLength: 2048 } })
 
 /** What the owner may change. Absent is unchanged; null clears what may be null; other keys are ignored. */

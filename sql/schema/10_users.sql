@@ -14,7 +14,9 @@ create table public.users (
     constraint "role is user or admin" check (role in ('user', 'admin')),
   is_active boolean not null default true,
   created_at timestamptz not null default now(),
+  confirmed_at timestamptz default now(),
   erased_at timestamptz,
+  constraint "nobody is active before their address is confirmed" check (confirmed_at is not null or not is_active),
   constraint "an erased account holds nothing of its person" check (
     erased_at is null
     or name = 'Deleted user' and email = '' and bio is null and location is null and auth_id is null and not is_active
@@ -23,7 +25,9 @@ create table public.users (
 comment on table public.users is
   'One row for each person. Without an auth_id nobody can log in as them; inactive, their token is refused and their profile hidden.';
 comment on column public.users.email is 'Follows the Auth account''s address. Shown to its owner, and to partners in the list of conversations.';
-
+comment on column public.users.confirmed_at is
+  'Since when the Auth account''s address, or phone, is known to be its owner''s. Until then they are nobody: whoever signs up with the address
+again replaces them.';
 comment on column public.users.erased_at is 'Since when only the place of a person is left, for the conversations they had.';
 
 create unique index users_email_key on public.users (lower(email)) where email <> '';
@@ -39,12 +43,12 @@ begin
   return (
     select case when is_active then 'active' else 'inactive' end
     from public.users
-    where auth_id = (select auth.uid())
+    where auth_id = (select auth.uid()) and confirmed_at is not null
   );
 end
 $$;
 comment on function private.standing() is
-  'active, inactive, or null for an account that is not there. Definer, because an inactive caller cannot read their own row.';
+  'active, inactive, or null for an account that is not there or not confirmed yet. Definer, because an inactive caller cannot read their own row.';
 grant execute on function private.standing() to edge_functions;
 
 create function private.find_me()
@@ -110,17 +114,43 @@ create trigger follow_auth_email
   when (old.email is distinct from new.email)
   execute function private.follow_auth_email();
 
+create function private.confirm_user()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  update public.users
+  set is_active = true, confirmed_at = now()
+  where auth_id = new.id and confirmed_at is null;
+  return null;
+end
+$$;
+comment on function private.confirm_user() is
+  'Makes somebody of a pending account, in the transaction that confirms its address. Once only: who was deactivated since does not come back
+by confirming another address. Definer, because Auth''s own role writes there.';
+
+create trigger confirm_user
+  after update of email_confirmed_at, phone_confirmed_at on auth.users
+  for each row
+  when (
+    coalesce(old.email_confirmed_at, old.phone_confirmed_at) is null
+    and coalesce(new.email_confirmed_at, new.phone_confirmed_at) is not null
+  )
+  execute function private.confirm_user();
+
 create function private.retire_user()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
+  delete from public.users where auth_id = old.id and confirmed_at is null;
   update public.users set is_active = false, email = '' where auth_id = old.id;
   return old;
 end
 $$;
 comment on function private.retire_user() is
-  'Deleting the Auth account (in the dashboard, say) takes the person out of sight and frees the address. Definer, because Auth''s own role deletes there.';
+  'Deleting the Auth account (in the dashboard, say) takes the person out of sight and frees the address; one that was never confirmed leaves
+nothing behind. Definer, because Auth''s own role deletes there.';
 
 create trigger retire_user
   before delete on auth.users
@@ -138,26 +168,94 @@ $$;
 comment on function api.get_account() is 'The caller as sign-up and log-in show them: {id, name, email, role}.';
 grant execute on function api.get_account() to edge_functions;
 
-create function api.has_account(address text)
-returns json
-language sql stable security definer set search_path = ''
-as $$
-  select to_json(exists (
-    select from public.users where lower(email) = lower(has_account.address) and email <> ''
-  ))
-$$;
-comment on function api.has_account(text) is
-  'Whether an address is taken, where Auth does not say. Definer, because callers see no address but their own; the door tells nobody
-but who may know.';
-grant execute on function api.has_account(text) to edge_functions;
+-- Signing up. Auth keeps the first sign-up of an address that is not confirmed, its password included, so the function has it removed before it
+-- asks Auth for another account.
+create table private.sign_ups (
+  ticket uuid primary key default gen_random_uuid(),
+  user_id bigint not null,
+  profile_id bigint not null,
+  begun_at timestamptz not null default now()
+);
+comment on table private.sign_ups is
+  'Sign-ups under way: the ids that the account will have, drawn before Auth is asked. So each names one id and uses up as many, whether or not
+the address is taken, and nobody learns that from an id or by counting them. A row goes as the account is made, or an hour later.';
+create index sign_ups_begun_at_idx on private.sign_ups (begun_at);
+alter table private.sign_ups enable row level security;
 
-create function api.draw_user_id()
-returns json
-language sql volatile security definer set search_path = ''
+create function private.remove_pending_account(address text)
+returns boolean
+language plpgsql volatile security invoker set search_path = ''
 as $$
-  select to_json(nextval('public.users_id_seq'))
+declare
+  account constant uuid := (
+    select auth_id from public.users where lower(email) = lower(address) and email <> '' and confirmed_at is null
+  );
+begin
+  -- Of one that is confirmed at this moment the statement waits for the outcome and asks again; one that is removed first cannot be confirmed.
+  delete from auth.users
+  where id = account and email_confirmed_at is null and phone_confirmed_at is null;
+  return found;
+end
 $$;
-comment on function api.draw_user_id() is
-  'An id nobody has. Where e-mail must be confirmed, signing up with a taken address answers like any other sign-up, and needs
-an id that looks the part. Definer, because no caller may draw from the sequence.';
-grant execute on function api.draw_user_id() to edge_functions;
+comment on function private.remove_pending_account(text) is
+  'Removes whoever signed up with this address and has not confirmed it, with whatever links they were mailed; whether there was somebody. Never
+one that was confirmed. For definers alone.';
+
+create function private.begin_sign_up(address text)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  begun private.sign_ups;
+begin
+  delete from private.sign_ups
+  where ticket in (select ticket from private.sign_ups where begun_at < now() - interval '1 hour' for update skip locked);
+  perform private.remove_pending_account(address);
+  insert into private.sign_ups (user_id, profile_id)
+  values (nextval('public.users_id_seq'), nextval('public.profiles_id_seq'))
+  returning * into begun;
+  return json_build_object('ticket', begun.ticket, 'user_id', begun.user_id);
+end
+$$;
+comment on function private.begin_sign_up(text) is
+  'Makes room for a sign-up and answers {ticket, user_id}: the account whose metadata holds the ticket gets that id. Definer, because it
+reaches into Auth.';
+grant execute on function private.begin_sign_up(text) to edge_functions;
+
+create function private.check_sign_up(address text, begun uuid)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  return to_json(case
+    when not exists (select from private.sign_ups where ticket = begun) then 'made'
+    when private.remove_pending_account(address) then 'overtaken'
+    when exists (select from public.users where lower(email) = lower(address) and email <> '') then 'taken'
+    else 'not made'
+  end);
+end
+$$;
+comment on function private.check_sign_up(text, uuid) is
+  'What became of a sign-up once Auth has answered, which does not say: made; overtaken by another with the same address, which was removed so
+that this one can be tried again; the address is taken; or not made, for whatever reason. The function tells nobody but who may know. Definer,
+as begin_sign_up.';
+grant execute on function private.check_sign_up(text, uuid) to edge_functions;
+
+create function private.forget_pending_password(address text)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  update auth.users
+  set encrypted_password = null
+  from public.users
+  where lower(public.users.email) = lower(address) and public.users.email <> '' and public.users.confirmed_at is null
+    and auth.users.id = public.users.auth_id
+    and auth.users.email_confirmed_at is null and auth.users.phone_confirmed_at is null;
+  return to_json(true);
+end
+$$;
+comment on function private.forget_pending_password(text) is
+  'Takes away the password of a pending account. The link to choose a new one confirms the address as well, and whoever follows it need not be
+who signed up: until they have chosen, the first password would be good. Definer, because it reaches into Auth.';
+grant execute on function private.forget_pending_password(text) to edge_functions;

@@ -16,7 +16,7 @@ create table public.profiles (
     constraint "city has at most 120 characters" check (char_length(city) <= 120),
   image_url text
     constraint "image_url is an https address of at most 2,048 characters"
-    check (image_url ~ '^https://[^[:space:][:cntrl:]]+$' and char_length(image_url) <= 2048),
+    check (private.is_web_address(image_url) and char_length(image_url) <= 2048),
   is_searchable boolean not null default false
 );
 comment on table public.profiles is 'One for each user. Others see it only while it is searchable and its owner active.';
@@ -147,25 +147,40 @@ declare
     when 'object' then new.raw_user_meta_data -> 'profile'
     else '{}'
   end;
+  its_ticket constant uuid := case
+    when new.raw_user_meta_data ->> 'ticket' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then (new.raw_user_meta_data ->> 'ticket')::uuid
+  end;
+  confirmed_at constant timestamptz := coalesce(new.email_confirmed_at, new.phone_confirmed_at);
+  drawn private.sign_ups;
   newcomer public.users;
   profile public.profiles;
 begin
-  insert into public.users (auth_id, name, email, bio, location, created_at)
+  delete from private.sign_ups
+  where ticket = its_ticket
+  returning * into drawn;
+
+  insert into public.users (id, auth_id, name, email, bio, location, is_active, created_at, confirmed_at)
+  overriding system value
   values (
+    coalesce(drawn.user_id, nextval('public.users_id_seq')),
     new.id,
     coalesce(nullif(left(new.raw_user_meta_data ->> 'name', 100), ''), 'New user'),
     coalesce(new.email, ''),
     wishes ->> 'bio',
     wishes ->> 'location',
-    coalesce(new.created_at, now())
+    confirmed_at is not null,
+    coalesce(new.created_at, now()),
+    confirmed_at
   )
   returning * into newcomer;
 
   insert into public.profiles (
-    user_id, first_name, last_name, age, biography, country, city, image_url, is_searchable
+    id, user_id, first_name, last_name, age, biography, country, city, image_url, is_searchable
   )
+  overriding system value
   select
-    newcomer.id, first_name, last_name, age, biography, country, city, image_url, coalesce(is_searchable, false)
+    coalesce(drawn.profile_id, nextval('public.profiles_id_seq')), newcomer.id,
+    first_name, last_name, age, biography, country, city, image_url, coalesce(is_searchable, false)
   from jsonb_populate_record(null::public.profiles, wishes)
   returning * into profile;
 
@@ -174,15 +189,16 @@ begin
   end if;
 
   -- Metadata travels in every access token; what now stands in the profile has no business there.
-  if new.raw_user_meta_data ? 'profile' then
-    update auth.users set raw_user_meta_data = raw_user_meta_data - 'profile' where id = new.id;
+  if new.raw_user_meta_data ?| array['profile', 'ticket'] then
+    update auth.users set raw_user_meta_data = raw_user_meta_data - array['profile', 'ticket'] where id = new.id;
   end if;
   return null;
 end
 $$;
 comment on function private.settle_in() is
   'A user and a profile come into being with the Auth account, in its transaction. The account''s metadata may hold {name, profile:
-{any field of PATCH /users/profile}}. Definer, because Auth''s own role inserts there.';
+{any field of PATCH /users/profile}, ticket: of a sign-up under way}. Until an address is confirmed the user is nobody. Definer, because Auth''s
+own role inserts there.';
 
 create trigger settle_in
   after insert on auth.users
@@ -314,7 +330,7 @@ begin
   into visible
   from public.profiles
   join public.users on users.id = profiles.user_id
-  where profiles.id = profile;
+  where profiles.id = profile and users.confirmed_at is not null;
   if visible is null then
     raise sqlstate 'PT404' using message = 'Profile not found';
   elsif not visible then

@@ -128,6 +128,46 @@ create trigger tell_of_reservation
   for each row
   execute function private.tell_of_reservation();
 
+create function private.tell_of_block()
+returns trigger
+language plpgsql volatile security definer
+set search_path = ''
+-- As in tell_participants.
+set lock_timeout = '100ms'
+as $$
+declare
+  touched constant private.blocks := coalesce(new, old);
+begin
+  perform realtime.send(
+    jsonb_build_object(
+      'conversation_id', (
+        select id
+        from public.conversations
+        where least(voyager_id, local_id) = least(touched.blocker_id, touched.blocked_id)
+          and greatest(voyager_id, local_id) = greatest(touched.blocker_id, touched.blocked_id)
+      ),
+      'id', null,
+      'previous_id', null,
+      'user_id', touched.blocked_id
+    ),
+    'block.changed', 'user:' || touched.blocker_id, true
+  );
+  return null;
+exception
+  when others then
+    raise warning 'An event % could not be sent: %', 'block.changed', sqlstate;
+    return null;
+end
+$$;
+comment on function private.tell_of_block() is
+  'block.changed: user_id is whom somebody blocked, or does not block any more. To the devices of the one who did it, which then leave the topic
+typing: of the two, and to nobody else: nobody is told that they were blocked. Definer, because callers may not send events.';
+
+create trigger tell_of_block
+  after insert or delete on private.blocks
+  for each row
+  execute function private.tell_of_block();
+
 -- Rows of messages as they change, for clients that ask for postgres_changes. Realtime shows each to whom row level security shows it;
 -- of the row before an update it shows the primary key, which is all that the default replica identity keeps.
 alter publication supabase_realtime add table public.messages;

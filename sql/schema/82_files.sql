@@ -32,14 +32,41 @@ create policy "participants read the files of their conversations" on storage.ob
     and (storage.foldername(name))[1] in (select private.attachment_folders())
   );
 
+create function private.may_attach(path text)
+returns boolean
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  folder constant text := (storage.foldername(path))[1];
+begin
+  if not exists (select from private.my_open_conversations() as id where id::text = folder) then
+    return false;
+  end if;
+  return (
+    select count(*) < 200 and coalesce(sum((metadata ->> 'size')::bigint), 0) < 500 * 1048576
+    from storage.objects
+    where bucket_id = 'attachments'
+      -- All that begins with the folder, in words that the index of names understands: after the slash comes the zero.
+      and name collate "C" >= folder || '/'
+      and name collate "C" < folder || '0'
+      and owner_id = (select auth.uid())::text
+  );
+end
+$$;
+comment on function private.may_attach(text) is
+  'Whether the caller may put one more file into the conversation that the path begins with: one of theirs in which both can write, and where they
+have put fewer than 200 files and 500 MiB. Definer, because a policy cannot ask its own table. Of the row''s column, which only inserting asks.
+Uploads that are under way are not counted: Storage lists a file once it has all of it.';
+grant execute on function private.may_attach(text) to authenticated;
+
 -- A name that nobody else draws, so that no file is put in the place of another. Nobody changes or removes one: it is part of a message.
 create policy "participants add files to their conversations" on storage.objects
   for insert to authenticated
   with check (
     bucket_id = 'attachments'
-    and (storage.foldername(name))[1] in (select private.attachment_folders())
     and name ~ '^[1-9][0-9]*/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/[^/]+$'
     and owner_id = (select auth.uid())::text
+    and private.may_attach(name)
   );
 
 create policy "people list their own avatars" on storage.objects

@@ -99,3 +99,66 @@ $$;
 comment on function private.take_turn_to_send(uuid, uuid, double precision, integer) is
   'As take_turn, for messages: one that was sent before under the same key is no new one, and takes no turn. Definer, as take_turn.';
 grant execute on function private.take_turn_to_send(uuid, uuid, double precision, integer) to edge_functions;
+
+create function private.count_profile_change()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  setting constant text := coalesce(nullif(current_setting('api.rate_limit_profile', true), ''), '120/3600/30');
+  -- What the function would refuse to start with counts as the default.
+  rate constant text[] := coalesce(
+    regexp_match(setting, '^([1-9]\d{0,5})/([1-9]\d{0,5})(?:/([1-9]\d{0,5}))?$'), array['120', '3600', '30']
+  );
+  wait integer;
+begin
+  if setting = 'off' then
+    return null;
+  end if;
+  begin
+    wait := private.take_turn(
+      'RATE_LIMIT_PROFILE', (select auth.uid())::text, rate[2]::double precision / rate[1]::integer, coalesce(rate[3], rate[1])::integer
+    )::text::integer;
+  exception
+    when lock_not_available then
+      raise warning 'A limit was not counted: RATE_LIMIT_PROFILE';
+      return null;
+  end;
+  if wait > 0 then
+    raise sqlstate 'PT429' using
+      message = 'Too many requests, please try again later',
+      hint = format('In %s seconds', wait);
+  end if;
+  return null;
+end
+$$;
+comment on function private.count_profile_change() is
+  'Takes a turn of RATE_LIMIT_PROFILE for a change that comes through the Data API; the functions take theirs before they ask. How many there are
+says the setting api.rate_limit_profile of the role authenticator, as count/seconds/burst or off. What is refused or fails takes none. Definer, as
+take_turn.';
+
+-- Whose caller is known, a function asked for. Hiding is free, as it is there, and nothing else is: each change is a vector to make.
+create trigger count_changes_of_users
+  after update on public.users
+  for each row
+  when (current_user = 'authenticated' and coalesce(current_setting('api.caller', true), '') = '')
+  execute function private.count_profile_change();
+
+create trigger count_changes_of_profiles
+  after update on public.profiles
+  for each row
+  when (
+    current_user = 'authenticated' and coalesce(current_setting('api.caller', true), '') = ''
+    and (
+      new.is_searchable
+      or (old.first_name, old.last_name, old.age, old.biography, old.country, old.city, old.image_url)
+        is distinct from (new.first_name, new.last_name, new.age, new.biography, new.country, new.city, new.image_url)
+    )
+  )
+  execute function private.count_profile_change();
+
+create trigger count_changes_of_interests
+  after insert or delete on public.profile_interests
+  for each statement
+  when (current_user = 'authenticated' and coalesce(current_setting('api.caller', true), '') = '')
+  execute function private.count_profile_change();

@@ -51,8 +51,11 @@ export const besideOthers = async (change: () => Promise<void>, tries = 5): Prom
   }
 }
 
-/** Postgres in this process, kept in a folder or in memory. */
-export const openPglite = async (dataDir: string | null): Promise<Database> => {
+/** Postgres in this process, kept in a folder or in memory. The settings are those of the Data API's connections. */
+export const openPglite = async (
+  dataDir: string | null,
+  settings: Record<string, string> = {},
+): Promise<Database> => {
   const kept = dataDir === null ? null : databaseFolder(dataDir)
   const connection = tamed(
     await createPgliteConnection({
@@ -67,6 +70,9 @@ export const openPglite = async (dataDir: string | null): Promise<Database> => {
     throw new CannotStart(`DATA_DIR ${dataDir} holds no database that can be opened: ${(error as Error).message}`)
   }
   kept?.made()
+  for (const [name, value] of Object.entries(settings)) {
+    await driver.query('select set_config($1, $2, false)', [name, value])
+  }
   const gate = openGate()
   const query: Query = (text, values) =>
     gate(async () => (await driver.query<Record<string, unknown>>(text, values)).rows)
@@ -97,8 +103,8 @@ const written = (oid: number): postgres.PostgresType => ({
 const json = written(114)
 const jsonb = written(3802)
 
-/** A Postgres server. */
-export const openPostgres = async (url: string): Promise<Database> => {
+/** A Postgres server. The settings are those of the Data API's connections. */
+export const openPostgres = async (url: string, settings: Record<string, string> = {}): Promise<Database> => {
   // A second at most from one attempt to the next, where postgres.js waits up to 20: whoever listens is to know soon that there was a gap.
   const backoff = (attempt: number): number => Math.min(3 ** attempt / 100, 1)
   const sql = postgres(url, { max: 1, connect_timeout: 5, backoff, fetch_types: false, onnotice: () => {} })
@@ -117,7 +123,7 @@ export const openPostgres = async (url: string): Promise<Database> => {
   const connection = tamed(
     createPostgresConnection({
       url,
-      postgresOptions: { types: { json, jsonb }, connection: timeLimit, onnotice: () => {} },
+      postgresOptions: { types: { json, jsonb }, connection: { ...timeLimit, ...settings }, onnotice: () => {} },
     }),
   )
   return {

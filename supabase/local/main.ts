@@ -29,6 +29,11 @@ const tellFunctions = async (settings: Settings, keys: Keys, database: Database)
   Deno.env.set('EDGE_DATABASE_URL', database.edgeUrl(password)!)
 }
 
+/** What the role authenticator is set to on the platform. */
+const ofDataApi = ({ rates }: Settings): Record<string, string> => ({
+  'api.rate_limit_profile': rates.RATE_LIMIT_PROFILE,
+})
+
 const listen = (settings: Settings, handler: Deno.ServeHandler<Deno.NetAddr>): Deno.HttpServer<Deno.NetAddr> => {
   try {
     return Deno.serve({ hostname: settings.host, port: settings.port, onListen: () => {} }, handler)
@@ -61,7 +66,9 @@ const start = async (): Promise<void> => {
   })
   settings.port = server.addr.port
 
-  const database = settings.databaseUrl ? await openPostgres(settings.databaseUrl) : await openPglite(settings.dataDir)
+  const database = settings.databaseUrl
+    ? await openPostgres(settings.databaseUrl, ofDataApi(settings))
+    : await openPglite(settings.dataDir, ofDataApi(settings))
   const platform = await openPlatform(database, keys, settings).catch((error) => {
     if (error instanceof CannotStart) throw error
     throw new CannotStart(`The database could not be set up: ${error.message}`)

@@ -96,6 +96,21 @@ $$;
 comment on function private.iso(timestamptz) is 'ISO 8601 in UTC with milliseconds, as every timestamp in an answer.';
 grant execute on function private.iso(timestamptz) to anon, authenticated;
 
+-- The pattern is webAddress of functions/_shared/input.ts, letter for letter (tests/local/web_addresses.test.ts compares them).
+create function private.is_web_address(value text)
+returns boolean
+language plpgsql immutable strict parallel safe security invoker set search_path = ''
+as $$
+begin
+  return value ~ '^https://(\[[0-9A-Fa-f:.]+\]|[^\[\]\u0022\u0027\u0060<>{}|\\\^%/?#@:,;!$&()*+=\u0001-\u0020\u007f-\u00a0\u00ad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff\ufff9-\uffff]+)(:[0-9]{1,5})?([/?#][^\u0022\u0027\u0060<>\\\u0001-\u0020\u007f-\u00a0\u00ad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff\ufff9-\uffff]*)?$';
+end
+$$;
+comment on function private.is_web_address(text) is
+  'Whether this is an https address that can stand in HTML as it is: a host without a user, and nowhere a quote, an angle bracket, a backslash,
+white space, a control character or one that is not to be seen. Null of null. plpgsql, because Postgres plans the body of an SQL function anew
+at each call, and a constraint asks at each change of a profile.';
+grant execute on function private.is_web_address(text) to authenticated, service_role;
+
 -- Users: the people of the service. Auth holds how they log in, this table who they are.
 create table public.users (
   id bigint generated always as identity primary key,
@@ -112,7 +127,9 @@ create table public.users (
     constraint "role is user or admin" check (role in ('user', 'admin')),
   is_active boolean not null default true,
   created_at timestamptz not null default now(),
+  confirmed_at timestamptz default now(),
   erased_at timestamptz,
+  constraint "nobody is active before their address is confirmed" check (confirmed_at is not null or not is_active),
   constraint "an erased account holds nothing of its person" check (
     erased_at is null
     or name = 'Deleted user' and email = '' and bio is null and location is null and auth_id is null and not is_active
@@ -121,7 +138,9 @@ create table public.users (
 comment on table public.users is
   'One row for each person. Without an auth_id nobody can log in as them; inactive, their token is refused and their profile hidden.';
 comment on column public.users.email is 'Follows the Auth account''s address. Shown to its owner, and to partners in the list of conversations.';
-
+comment on column public.users.confirmed_at is
+  'Since when the Auth account''s address, or phone, is known to be its owner''s. Until then they are nobody: whoever signs up with the address
+again replaces them.';
 comment on column public.users.erased_at is 'Since when only the place of a person is left, for the conversations they had.';
 
 create unique index users_email_key on public.users (lower(email)) where email <> '';
@@ -137,12 +156,12 @@ begin
   return (
     select case when is_active then 'active' else 'inactive' end
     from public.users
-    where auth_id = (select auth.uid())
+    where auth_id = (select auth.uid()) and confirmed_at is not null
   );
 end
 $$;
 comment on function private.standing() is
-  'active, inactive, or null for an account that is not there. Definer, because an inactive caller cannot read their own row.';
+  'active, inactive, or null for an account that is not there or not confirmed yet. Definer, because an inactive caller cannot read their own row.';
 grant execute on function private.standing() to edge_functions;
 
 create function private.find_me()
@@ -208,17 +227,43 @@ create trigger follow_auth_email
   when (old.email is distinct from new.email)
   execute function private.follow_auth_email();
 
+create function private.confirm_user()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  update public.users
+  set is_active = true, confirmed_at = now()
+  where auth_id = new.id and confirmed_at is null;
+  return null;
+end
+$$;
+comment on function private.confirm_user() is
+  'Makes somebody of a pending account, in the transaction that confirms its address. Once only: who was deactivated since does not come back
+by confirming another address. Definer, because Auth''s own role writes there.';
+
+create trigger confirm_user
+  after update of email_confirmed_at, phone_confirmed_at on auth.users
+  for each row
+  when (
+    coalesce(old.email_confirmed_at, old.phone_confirmed_at) is null
+    and coalesce(new.email_confirmed_at, new.phone_confirmed_at) is not null
+  )
+  execute function private.confirm_user();
+
 create function private.retire_user()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
+  delete from public.users where auth_id = old.id and confirmed_at is null;
   update public.users set is_active = false, email = '' where auth_id = old.id;
   return old;
 end
 $$;
 comment on function private.retire_user() is
-  'Deleting the Auth account (in the dashboard, say) takes the person out of sight and frees the address. Definer, because Auth''s own role deletes there.';
+  'Deleting the Auth account (in the dashboard, say) takes the person out of sight and frees the address; one that was never confirmed leaves
+nothing behind. Definer, because Auth''s own role deletes there.';
 
 create trigger retire_user
   before delete on auth.users
@@ -236,29 +281,97 @@ $$;
 comment on function api.get_account() is 'The caller as sign-up and log-in show them: {id, name, email, role}.';
 grant execute on function api.get_account() to edge_functions;
 
-create function api.has_account(address text)
-returns json
-language sql stable security definer set search_path = ''
-as $$
-  select to_json(exists (
-    select from public.users where lower(email) = lower(has_account.address) and email <> ''
-  ))
-$$;
-comment on function api.has_account(text) is
-  'Whether an address is taken, where Auth does not say. Definer, because callers see no address but their own; the door tells nobody
-but who may know.';
-grant execute on function api.has_account(text) to edge_functions;
+-- Signing up. Auth keeps the first sign-up of an address that is not confirmed, its password included, so the function has it removed before it
+-- asks Auth for another account.
+create table private.sign_ups (
+  ticket uuid primary key default gen_random_uuid(),
+  user_id bigint not null,
+  profile_id bigint not null,
+  begun_at timestamptz not null default now()
+);
+comment on table private.sign_ups is
+  'Sign-ups under way: the ids that the account will have, drawn before Auth is asked. So each names one id and uses up as many, whether or not
+the address is taken, and nobody learns that from an id or by counting them. A row goes as the account is made, or an hour later.';
+create index sign_ups_begun_at_idx on private.sign_ups (begun_at);
+alter table private.sign_ups enable row level security;
 
-create function api.draw_user_id()
-returns json
-language sql volatile security definer set search_path = ''
+create function private.remove_pending_account(address text)
+returns boolean
+language plpgsql volatile security invoker set search_path = ''
 as $$
-  select to_json(nextval('public.users_id_seq'))
+declare
+  account constant uuid := (
+    select auth_id from public.users where lower(email) = lower(address) and email <> '' and confirmed_at is null
+  );
+begin
+  -- Of one that is confirmed at this moment the statement waits for the outcome and asks again; one that is removed first cannot be confirmed.
+  delete from auth.users
+  where id = account and email_confirmed_at is null and phone_confirmed_at is null;
+  return found;
+end
 $$;
-comment on function api.draw_user_id() is
-  'An id nobody has. Where e-mail must be confirmed, signing up with a taken address answers like any other sign-up, and needs
-an id that looks the part. Definer, because no caller may draw from the sequence.';
-grant execute on function api.draw_user_id() to edge_functions;
+comment on function private.remove_pending_account(text) is
+  'Removes whoever signed up with this address and has not confirmed it, with whatever links they were mailed; whether there was somebody. Never
+one that was confirmed. For definers alone.';
+
+create function private.begin_sign_up(address text)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  begun private.sign_ups;
+begin
+  delete from private.sign_ups
+  where ticket in (select ticket from private.sign_ups where begun_at < now() - interval '1 hour' for update skip locked);
+  perform private.remove_pending_account(address);
+  insert into private.sign_ups (user_id, profile_id)
+  values (nextval('public.users_id_seq'), nextval('public.profiles_id_seq'))
+  returning * into begun;
+  return json_build_object('ticket', begun.ticket, 'user_id', begun.user_id);
+end
+$$;
+comment on function private.begin_sign_up(text) is
+  'Makes room for a sign-up and answers {ticket, user_id}: the account whose metadata holds the ticket gets that id. Definer, because it
+reaches into Auth.';
+grant execute on function private.begin_sign_up(text) to edge_functions;
+
+create function private.check_sign_up(address text, begun uuid)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  return to_json(case
+    when not exists (select from private.sign_ups where ticket = begun) then 'made'
+    when private.remove_pending_account(address) then 'overtaken'
+    when exists (select from public.users where lower(email) = lower(address) and email <> '') then 'taken'
+    else 'not made'
+  end);
+end
+$$;
+comment on function private.check_sign_up(text, uuid) is
+  'What became of a sign-up once Auth has answered, which does not say: made; overtaken by another with the same address, which was removed so
+that this one can be tried again; the address is taken; or not made, for whatever reason. The function tells nobody but who may know. Definer,
+as begin_sign_up.';
+grant execute on function private.check_sign_up(text, uuid) to edge_functions;
+
+create function private.forget_pending_password(address text)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  update auth.users
+  set encrypted_password = null
+  from public.users
+  where lower(public.users.email) = lower(address) and public.users.email <> '' and public.users.confirmed_at is null
+    and auth.users.id = public.users.auth_id
+    and auth.users.email_confirmed_at is null and auth.users.phone_confirmed_at is null;
+  return to_json(true);
+end
+$$;
+comment on function private.forget_pending_password(text) is
+  'Takes away the password of a pending account. The link to choose a new one confirms the address as well, and whoever follows it need not be
+who signed up: until they have chosen, the first password would be good. Definer, because it reaches into Auth.';
+grant execute on function private.forget_pending_password(text) to edge_functions;
 
 -- Interests: the fixed list that profiles choose from. Admins edit it in the dashboard.
 create table public.interests (
@@ -356,7 +469,7 @@ create table public.profiles (
     constraint "city has at most 120 characters" check (char_length(city) <= 120),
   image_url text
     constraint "image_url is an https address of at most 2,048 characters"
-    check (image_url ~ '^https://[^[:space:][:cntrl:]]+$' and char_length(image_url) <= 2048),
+    check (private.is_web_address(image_url) and char_length(image_url) <= 2048),
   is_searchable boolean not null default false
 );
 comment on table public.profiles is 'One for each user. Others see it only while it is searchable and its owner active.';
@@ -487,25 +600,40 @@ declare
     when 'object' then new.raw_user_meta_data -> 'profile'
     else '{}'
   end;
+  its_ticket constant uuid := case
+    when new.raw_user_meta_data ->> 'ticket' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then (new.raw_user_meta_data ->> 'ticket')::uuid
+  end;
+  confirmed_at constant timestamptz := coalesce(new.email_confirmed_at, new.phone_confirmed_at);
+  drawn private.sign_ups;
   newcomer public.users;
   profile public.profiles;
 begin
-  insert into public.users (auth_id, name, email, bio, location, created_at)
+  delete from private.sign_ups
+  where ticket = its_ticket
+  returning * into drawn;
+
+  insert into public.users (id, auth_id, name, email, bio, location, is_active, created_at, confirmed_at)
+  overriding system value
   values (
+    coalesce(drawn.user_id, nextval('public.users_id_seq')),
     new.id,
     coalesce(nullif(left(new.raw_user_meta_data ->> 'name', 100), ''), 'New user'),
     coalesce(new.email, ''),
     wishes ->> 'bio',
     wishes ->> 'location',
-    coalesce(new.created_at, now())
+    confirmed_at is not null,
+    coalesce(new.created_at, now()),
+    confirmed_at
   )
   returning * into newcomer;
 
   insert into public.profiles (
-    user_id, first_name, last_name, age, biography, country, city, image_url, is_searchable
+    id, user_id, first_name, last_name, age, biography, country, city, image_url, is_searchable
   )
+  overriding system value
   select
-    newcomer.id, first_name, last_name, age, biography, country, city, image_url, coalesce(is_searchable, false)
+    coalesce(drawn.profile_id, nextval('public.profiles_id_seq')), newcomer.id,
+    first_name, last_name, age, biography, country, city, image_url, coalesce(is_searchable, false)
   from jsonb_populate_record(null::public.profiles, wishes)
   returning * into profile;
 
@@ -514,15 +642,16 @@ begin
   end if;
 
   -- Metadata travels in every access token; what now stands in the profile has no business there.
-  if new.raw_user_meta_data ? 'profile' then
-    update auth.users set raw_user_meta_data = raw_user_meta_data - 'profile' where id = new.id;
+  if new.raw_user_meta_data ?| array['profile', 'ticket'] then
+    update auth.users set raw_user_meta_data = raw_user_meta_data - array['profile', 'ticket'] where id = new.id;
   end if;
   return null;
 end
 $$;
 comment on function private.settle_in() is
   'A user and a profile come into being with the Auth account, in its transaction. The account''s metadata may hold {name, profile:
-{any field of PATCH /users/profile}}. Definer, because Auth''s own role inserts there.';
+{any field of PATCH /users/profile}, ticket: of a sign-up under way}. Until an address is confirmed the user is nobody. Definer, because Auth''s
+own role inserts there.';
 
 create trigger settle_in
   after insert on auth.users
@@ -654,7 +783,7 @@ begin
   into visible
   from public.profiles
   join public.users on users.id = profiles.user_id
-  where profiles.id = profile;
+  where profiles.id = profile and users.confirmed_at is not null;
   if visible is null then
     raise sqlstate 'PT404' using message = 'Profile not found';
   elsif not visible then
@@ -1069,6 +1198,8 @@ create table public.messages (
     constraint "content has at most 5,000 characters" check (char_length(content) <= 5000),
   attachment jsonb
     constraint "attachment is {url, name, mime_type, size}" check (private.is_attachment(attachment)),
+  constraint "attachment.url is a path in the bucket or an https address"
+    check (attachment ->> 'url' !~* '^https:' or private.is_web_address('https' || substr(attachment ->> 'url', 6))),
   read boolean not null default false,
   client_id uuid,
   created_at timestamptz not null default clock_timestamp(),
@@ -3392,6 +3523,46 @@ create trigger tell_of_reservation
   for each row
   execute function private.tell_of_reservation();
 
+create function private.tell_of_block()
+returns trigger
+language plpgsql volatile security definer
+set search_path = ''
+-- As in tell_participants.
+set lock_timeout = '100ms'
+as $$
+declare
+  touched constant private.blocks := coalesce(new, old);
+begin
+  perform realtime.send(
+    jsonb_build_object(
+      'conversation_id', (
+        select id
+        from public.conversations
+        where least(voyager_id, local_id) = least(touched.blocker_id, touched.blocked_id)
+          and greatest(voyager_id, local_id) = greatest(touched.blocker_id, touched.blocked_id)
+      ),
+      'id', null,
+      'previous_id', null,
+      'user_id', touched.blocked_id
+    ),
+    'block.changed', 'user:' || touched.blocker_id, true
+  );
+  return null;
+exception
+  when others then
+    raise warning 'An event % could not be sent: %', 'block.changed', sqlstate;
+    return null;
+end
+$$;
+comment on function private.tell_of_block() is
+  'block.changed: user_id is whom somebody blocked, or does not block any more. To the devices of the one who did it, which then leave the topic
+typing: of the two, and to nobody else: nobody is told that they were blocked. Definer, because callers may not send events.';
+
+create trigger tell_of_block
+  after insert or delete on private.blocks
+  for each row
+  execute function private.tell_of_block();
+
 -- Rows of messages as they change, for clients that ask for postgres_changes. Realtime shows each to whom row level security shows it;
 -- of the row before an update it shows the primary key, which is all that the default replica identity keeps.
 alter publication supabase_realtime add table public.messages;
@@ -3430,14 +3601,41 @@ create policy "participants read the files of their conversations" on storage.ob
     and (storage.foldername(name))[1] in (select private.attachment_folders())
   );
 
+create function private.may_attach(path text)
+returns boolean
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  folder constant text := (storage.foldername(path))[1];
+begin
+  if not exists (select from private.my_open_conversations() as id where id::text = folder) then
+    return false;
+  end if;
+  return (
+    select count(*) < 200 and coalesce(sum((metadata ->> 'size')::bigint), 0) < 500 * 1048576
+    from storage.objects
+    where bucket_id = 'attachments'
+      -- All that begins with the folder, in words that the index of names understands: after the slash comes the zero.
+      and name collate "C" >= folder || '/'
+      and name collate "C" < folder || '0'
+      and owner_id = (select auth.uid())::text
+  );
+end
+$$;
+comment on function private.may_attach(text) is
+  'Whether the caller may put one more file into the conversation that the path begins with: one of theirs in which both can write, and where they
+have put fewer than 200 files and 500 MiB. Definer, because a policy cannot ask its own table. Of the row''s column, which only inserting asks.
+Uploads that are under way are not counted: Storage lists a file once it has all of it.';
+grant execute on function private.may_attach(text) to authenticated;
+
 -- A name that nobody else draws, so that no file is put in the place of another. Nobody changes or removes one: it is part of a message.
 create policy "participants add files to their conversations" on storage.objects
   for insert to authenticated
   with check (
     bucket_id = 'attachments'
-    and (storage.foldername(name))[1] in (select private.attachment_folders())
     and name ~ '^[1-9][0-9]*/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/[^/]+$'
     and owner_id = (select auth.uid())::text
+    and private.may_attach(name)
   );
 
 create policy "people list their own avatars" on storage.objects
@@ -3649,6 +3847,69 @@ $$;
 comment on function private.take_turn_to_send(uuid, uuid, double precision, integer) is
   'As take_turn, for messages: one that was sent before under the same key is no new one, and takes no turn. Definer, as take_turn.';
 grant execute on function private.take_turn_to_send(uuid, uuid, double precision, integer) to edge_functions;
+
+create function private.count_profile_change()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  setting constant text := coalesce(nullif(current_setting('api.rate_limit_profile', true), ''), '120/3600/30');
+  -- What the function would refuse to start with counts as the default.
+  rate constant text[] := coalesce(
+    regexp_match(setting, '^([1-9]\d{0,5})/([1-9]\d{0,5})(?:/([1-9]\d{0,5}))?$'), array['120', '3600', '30']
+  );
+  wait integer;
+begin
+  if setting = 'off' then
+    return null;
+  end if;
+  begin
+    wait := private.take_turn(
+      'RATE_LIMIT_PROFILE', (select auth.uid())::text, rate[2]::double precision / rate[1]::integer, coalesce(rate[3], rate[1])::integer
+    )::text::integer;
+  exception
+    when lock_not_available then
+      raise warning 'A limit was not counted: RATE_LIMIT_PROFILE';
+      return null;
+  end;
+  if wait > 0 then
+    raise sqlstate 'PT429' using
+      message = 'Too many requests, please try again later',
+      hint = format('In %s seconds', wait);
+  end if;
+  return null;
+end
+$$;
+comment on function private.count_profile_change() is
+  'Takes a turn of RATE_LIMIT_PROFILE for a change that comes through the Data API; the functions take theirs before they ask. How many there are
+says the setting api.rate_limit_profile of the role authenticator, as count/seconds/burst or off. What is refused or fails takes none. Definer, as
+take_turn.';
+
+-- Whose caller is known, a function asked for. Hiding is free, as it is there, and nothing else is: each change is a vector to make.
+create trigger count_changes_of_users
+  after update on public.users
+  for each row
+  when (current_user = 'authenticated' and coalesce(current_setting('api.caller', true), '') = '')
+  execute function private.count_profile_change();
+
+create trigger count_changes_of_profiles
+  after update on public.profiles
+  for each row
+  when (
+    current_user = 'authenticated' and coalesce(current_setting('api.caller', true), '') = ''
+    and (
+      new.is_searchable
+      or (old.first_name, old.last_name, old.age, old.biography, old.country, old.city, old.image_url)
+        is distinct from (new.first_name, new.last_name, new.age, new.biography, new.country, new.city, new.image_url)
+    )
+  )
+  execute function private.count_profile_change();
+
+create trigger count_changes_of_interests
+  after insert or delete on public.profile_interests
+  for each statement
+  when (current_user = 'authenticated' and coalesce(current_setting('api.caller', true), '') = '')
+  execute function private.count_profile_change();
 
 -- Privacy: what a person gets of all they have here, and what is left when they go.
 create function private.messages_after(conversation bigint, seen bigint, most integer)

@@ -27,14 +27,15 @@ create policy "participants hear their conversations" on realtime.messages
   for select to authenticated
   using (
     extension = 'broadcast'
+    and (select realtime.topic()) like 'conversation:%'
     and (select private.topic_conversation()) in (select private.my_conversations())
   );
 
--- Whoever is blocked is neither seen nor heard from.
-create policy "participants see who is there" on realtime.messages
+-- Whoever is blocked is neither seen nor heard from, and cannot join: Realtime lets nobody in who may not hear.
+create policy "participants see who is there and types" on realtime.messages
   for select to authenticated
   using (
-    extension = 'presence'
+    extension in ('broadcast', 'presence')
     and (select realtime.topic()) like 'typing:%'
     and (select private.topic_conversation()) in (select private.my_open_conversations())
   );

@@ -29,7 +29,7 @@ describe('joining', () => {
   })
 
   test('what came between the first reading and the join is read after the join', async () => {
-    const { openClient, asClient, world, write, conversation, table } = openWorld()
+    const { openClient, asClient, world, write, conversation, table } = openWorld(4)
     const client = openClient(1)
     world.weather = { ...world.weather, delay: 0 }
     const inbox = openInbox(asClient(client), { poll: [1e8, 1e9] })

@@ -69,7 +69,7 @@ describe.each(strangers)('where a stranger answers %s', (_, stranger) => {
     await pass(5000)
     expect(inbox.view).toMatchObject({ me: null, loaded: false, status: 'offline' })
     expect(chat.view).toMatchObject({ messages: [], loaded: false })
-    expect(client.channels.map(({ topic }) => topic)).toEqual(['realtime:typing:7'])
+    expect(client.channels.map(({ topic }) => topic)).toEqual([])
     ocean.world.stranger = null
     await pass(60_000)
     expect(inbox.view).toMatchObject({ me: { id: 1 }, loaded: true, status: 'live', problem: null })

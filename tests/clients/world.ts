@@ -56,6 +56,8 @@ export const openWorld = (seed = 1) => {
     expired: false,
     refreshedAt: 0,
     reservations: [] as unknown[],
+    /** Whom each of the two has blocked. */
+    blocked: {} as Record<number, number[]>,
     /** Where it is set, who is busy answers 429 with it, in seconds; else 503 as often. */
     retryAfter: 0,
     /** Answers in the service's place, as a proxy or the log-in page of a network does; null lets the request through. */
@@ -79,6 +81,18 @@ export const openWorld = (seed = 1) => {
   }
   const tell = (event: string, hint: Omit<Hint, 'conversation_id'>) => {
     for (const { id } of people) deliver(`user:${id}`, event, { conversation_id: conversation, ...hint })
+  }
+
+  /** Blocks the other one, or takes it back; as on the platform, whoever is on the topic of the two stays there. */
+  const block = (blocker: number, isOn: boolean) => {
+    const user_id = 3 - blocker
+    world.blocked[blocker] = isOn ? [user_id] : []
+    deliver(`user:${blocker}`, 'block.changed', {
+      conversation_id: conversation,
+      id: null,
+      previous_id: null,
+      user_id,
+    })
   }
 
   /** Writes a message as the database does: the next id, some being other people's. */
@@ -118,6 +132,10 @@ export const openWorld = (seed = 1) => {
     switch (`${method} ${path}`) {
       case 'GET users/me':
         return Response.json({ ...people[me - 1], email: 'somebody@example.com' })
+      case 'GET users/me/blocks':
+        return Response.json(
+          (world.blocked[me] ?? []).map((id) => ({ user_id: id, name: '', createdAt: new Date().toISOString() })),
+        )
       case 'GET conversations':
         return Response.json([{ id: conversation, Messages: table.slice(-1) }])
       case 'GET conversations/unread': {
@@ -328,6 +346,7 @@ export const openWorld = (seed = 1) => {
     world,
     table,
     requests,
+    block,
     conversation,
     random,
     write,

@@ -271,20 +271,25 @@ describe('where e-mail must be confirmed and only the secret key creates users',
     expect((await logInThere(body.user.email)).status).toBe(200)
   })
 
-  test.each([
-    ['waits for its confirmation', () => Promise.resolve()],
-    ['is confirmed', confirm],
-  ])('where a taken address %s, sign-up does not tell, and only the secret key is told', async (_, settle) => {
+  test('where a taken address is confirmed, sign-up does not tell, and only the secret key is told', async () => {
     const email = freshEmail().toUpperCase()
     const free = await register({ email }, stack.base)
-    await settle(email)
-    const told = await create({ email }, secretKey, stack.base)
+    await confirm(email)
+    expectRefusal(await create({ email }, secretKey, stack.base), 409)
     const taken = await register({ email }, stack.base)
-    expect({ taken: taken.status, told: told.status }).toEqual({ taken: free.status, told: 409 })
     const { id, ...account } = free.body.user
-    expect(taken.body).toMatchObject({ ...free.body, user: account })
+    expect(taken).toMatchObject({ status: 201, body: { ...free.body, user: account } })
     expect(keys(taken.body.user)).toEqual(keys(free.body.user))
     expect(Number.isInteger(taken.body.user.id) && taken.body.user.id > id).toBe(true)
+  })
+
+  test('an address that waits for its confirmation is free to the secret key, too', async () => {
+    const email = freshEmail()
+    await register({ email, name: 'Stranger' }, stack.base)
+    expect(await create({ email, name: 'Owner' }, secretKey, stack.base)).toMatchObject({
+      status: 201,
+      body: { name: 'Owner', email },
+    })
   })
 
   test('the secret key creates users; without it nobody does', async () => {

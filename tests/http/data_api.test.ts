@@ -278,6 +278,8 @@ describe('writing', () => {
     ['users', { bio: 'x'.repeat(501) }],
     ['profiles', { age: 17 }],
     ['profiles', { image_url: 'http://example.com/a.png' }],
+    ['profiles', { image_url: 'https://x"onerror=alert(1)' }],
+    ['profiles', { image_url: 'https://user:secret@example.com/a.png' }],
     ['profiles', { biography: 'x'.repeat(5001) }],
   ])('the limits of %s hold here too: %j', async (table, change) => {
     expect((await clients.outsider.from(table).update(change).gt('id', 0)).error).not.toBeNull()

@@ -242,6 +242,86 @@ test('a profile is changed so often, by whichever way, and hidden at any time', 
     .toMatchObject({ city: 'Braga', is_searchable: false })
 })
 
+describe('changes of a profile through the Data API', () => {
+  const write = (who: Limited, method: string, path: string, body?: object) =>
+    call(method, `${new URL(base).origin}/rest/v1/${path}`, body, {
+      token: who.token,
+      headers: { apikey: testKeys.publishableKey },
+    })
+
+  test('share the turns of the function, in either order', async () => {
+    const ana = await person()
+    expect((await write(ana, 'PATCH', 'profiles?id=gt.0', { city: 'Porto' })).status).toBe(204)
+    expect((await ask('PATCH', '/users/profile', { city: 'Braga' }, ana)).status).toBe(200)
+    expect((await write(ana, 'PATCH', 'users?id=gt.0', { bio: 'Potter' })).status).toBe(204)
+    expect((await ask('PUT', '/users/profile/interests', { interest_ids: [] }, ana)).status).toBe(200)
+    const refused = await write(ana, 'PATCH', 'profiles?id=gt.0', { city: 'Faro' })
+    expect(refused).toMatchObject({
+      status: 429,
+      body: {
+        code: 'PT429',
+        message: expect.stringContaining('Too many'),
+        hint: expect.stringMatching(/^In \d+ seconds$/),
+      },
+    })
+    expect((await write(ana, 'PATCH', 'users?id=gt.0', { bio: 'Painter' })).status).toBe(429)
+    expect((await write(ana, 'DELETE', 'profile_interests?interest_id=gt.0')).status).toBe(429)
+    expectLimited(await ask('PATCH', '/users/profile', { city: 'Faro' }, ana), 1500)
+    expect((await ask('GET', '/users/me', undefined, ana)).body).toMatchObject({
+      bio: 'Potter',
+      Profile: { city: 'Braga' },
+    })
+    // Nobody is ever told to wait before they may hide.
+    expect((await write(ana, 'PATCH', 'profiles?id=gt.0', { is_searchable: false })).status).toBe(204)
+    expect((await write(await person(), 'PATCH', 'profiles?id=gt.0', { city: 'Faro' })).status).toBe(204)
+  })
+
+  test('of 45 at once the burst passes', async () => {
+    const ana = await person()
+    const answers = await times(45, () => write(ana, 'PATCH', 'profiles?id=gt.0', { city: crypto.randomUUID() }))
+    expect(statuses(answers)).toEqual([...several(4, 204), ...several(41, 429)])
+  })
+
+  test('that the database refuses take none', async () => {
+    const ana = await person()
+    for (const answer of await times(6, () => write(ana, 'PATCH', 'profiles?id=gt.0', { age: 7 }))) {
+      // PostgREST says 400, @supabase/lite 500.
+      expect([400, 500]).toContain(answer.status)
+    }
+    expect((await write(ana, 'PATCH', 'profiles?id=gt.0', { age: 70 })).status).toBe(204)
+  })
+
+  test('do not count what admins do', async () => {
+    const ana = await person()
+    const rename = () =>
+      call('PATCH', `${new URL(base).origin}/rest/v1/users?id=eq.${ana.id}`, { name: 'Renamed' }, {
+        headers: { apikey: testKeys.secretKey },
+      })
+    expect(statuses(await times(10, rename))).toEqual(several(10, 204))
+  })
+})
+
+test('what is no address, or came in a header that nobody named, is everybody’s or nobody’s', async () => {
+  const tries = async (headers: () => Record<string, string>) =>
+    statuses(await times(6, () => search({ headers: headers() })))
+  // A header that any client can send gives nobody turns of their own.
+  const address = freshAddress()
+  let spoofed = 0
+  expect(
+    await tries(() => ({
+      'X-Forwarded-For': address,
+      'CF-Connecting-IP': `198.51.100.${spoofed++}`,
+      'X-Real-IP': `198.51.100.${spoofed++}`,
+      Forwarded: `for=198.51.100.${spoofed++}`,
+    })),
+  ).toEqual([...several(4, 200), 429, 429])
+  // What a proxy passed on that is none: all of it is one.
+  const garbage = ['<script>', `${'9'.repeat(500)}.1.1.1`, '1.2.3', '_hidden']
+  const recover = (text: string) =>
+    ask('POST', '/auth/recover', { email: freshEmail() }, { headers: { 'X-Forwarded-For': text } })
+  expect(statuses(await Promise.all(garbage.map(recover)))).toEqual([202, 202, 429, 429])
+})
+
 test('blocks are given and taken back so often, and trying ids out counts', async () => {
   const [ana, ben] = await Promise.all([person(), person()])
   const block = (method: string, id: number) => ask(method, `/users/me/blocks/${id}`, undefined, ana)

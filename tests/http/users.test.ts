@@ -158,6 +158,21 @@ describe('PATCH /users/profile', () => {
     ['age', [17, 121, -18, 18.5, 2 ** 31, 1e300, '30', true]],
     ['name', ['', ' \n\t ', 5]],
     ['image_url', ['', 'https://', '/a.png', '//example.com/a.png', 'http://example.com/a.png', 'ftp://example.com/a']],
+    ['image_url', [
+      'https://x"onerror=alert(1)',
+      "https://x'onerror=alert(1)",
+      'https://x/`',
+      'https://x/<b>',
+      'https://x\\@y/',
+    ]],
+    ['image_url', [
+      'https://a@x/',
+      'https://a:b@x/',
+      'https://x/\u200b',
+      'https://x/\u202e',
+      'https://x/\u0085',
+      'https://x:port/',
+    ]],
     ['image_url', ['https://exa mple.com', 'x https://example.com', 'javascript:alert(1)', 'data:image/png;base64,AA']],
     ['is_searchable', ['true', 1]],
   ])('%s is none of %j', async (field, values) => {

@@ -11,6 +11,8 @@ const refuses = (status: number, error_code: string): Behaviour => () =>
 const pretends: Behaviour = () => Response.json({ id: crypto.randomUUID(), email: '', identities: [] })
 
 const behaviours: Record<string, Behaviour> = {
+  'cannot mail': () =>
+    Response.json({ error_code: 'unexpected_failure', msg: 'Error sending confirmation email' }, { status: 500 }),
   'pretends': pretends,
   'weak_password': refuses(422, 'weak_password'),
   'signup_disabled': refuses(422, 'signup_disabled'),
@@ -25,6 +27,8 @@ const behaviours: Record<string, Behaviour> = {
 }
 
 let isKnown = false
+/** A free address has got its account. */
+const isMade = Deno.args[0] === 'pretends'
 /** Auth mailed this address a moment ago, which it does again only after a minute. */
 let wasMailed = false
 const behaviour = behaviours[Deno.args[0]!]!
@@ -39,9 +43,9 @@ console.warn = console.error = console.info = () => {}
 provideQuery((text) => {
   const account = { id: 7, name: 'Ana', email: 'ana@example.com', role: 'user' }
   const answers: [string, unknown][] = [
-    ['has_account', isKnown],
     ['get_account', account],
-    ['draw_user_id', 8],
+    ['begin_sign_up', { ticket: crypto.randomUUID(), user_id: 8 }],
+    ['check_sign_up', isKnown ? 'taken' : isMade ? 'made' : 'not made'],
     ['take_turn', 0],
   ]
   return Promise.resolve([{ body: JSON.stringify(answers.find(([verb]) => text.includes(verb))?.[1] ?? []) }])
@@ -68,11 +72,14 @@ isKnown = true
 const taken = await signUp()
 wasMailed = true
 const mailed = await signUp()
+// Or it mails nobody for now, having mailed too many.
+isKnown = false
+const unmailed = await signUp()
 wasMailed = false
 
 // A token signed with a key of the project, which Auth does not tell.
 const token = [{ alg: 'ES256', kid: 'x' }, { sub: crypto.randomUUID(), aud: 'authenticated', exp: 1e10 }, 'x']
   .map((part) => btoa(JSON.stringify(part)).replaceAll('=', '')).join('.')
 const me = await users.fetch(new Request('http://x/users/me', { headers: { Authorization: `Bearer ${token}` } }))
-console.log(JSON.stringify({ login, recover, refresh, free, taken, mailed, me: me.status }))
+console.log(JSON.stringify({ login, recover, refresh, free, taken, mailed, unmailed, me: me.status }))
 Deno.exit(0)

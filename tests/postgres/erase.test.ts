@@ -10,9 +10,10 @@ afterAll(() => Promise.all([sql.end(), superuser.end()]))
 
 const newcomer = async (): Promise<string> => {
   const id = randomUUID()
-  await superuser`insert into auth.users (id, email, raw_user_meta_data) values (${id}, ${
-    id + '@example.com'
-  }, '{"name": "Ana"}')`
+  await superuser`
+    insert into auth.users (id, email, email_confirmed_at, raw_user_meta_data)
+    values (${id}, ${id + '@example.com'}, now(), '{"name": "Ana"}')
+  `
   await superuser`insert into auth.sessions (id, user_id) values (${randomUUID()}, ${id})`
   await superuser`insert into auth.audit_log_entries (id, payload) values (${randomUUID()}, ${
     superuser.json({ actor_id: id })

@@ -24,6 +24,22 @@ const remove = (bucket: string, names: string[], token: string): Promise<string[
     return removed.map(({ name }) => name as string)
   }) as Promise<string[]>
 
+/** As Storage asks whether somebody may upload: with a row that it takes back. It lists the file when it has all of it, as itself. */
+const mayUpload = (by: { account: string }, talk: number): Promise<boolean> =>
+  sql.begin(async (asked) => {
+    await asked`select set_config('request.jwt.claims', ${
+      JSON.stringify({ sub: by.account, role: 'authenticated' })
+    }, true)`
+    await asked`set local role authenticated`
+    const name = `${talk}/${crypto.randomUUID()}/a.png`
+    await asked`insert into storage.objects (bucket_id, name, owner_id) values ('attachments', ${name}, ${by.account})`
+    throw new Error('taken back')
+  }).catch(({ code, message }) => {
+    if (message === 'taken back') return true
+    expect(code).toBe('42501')
+    return false
+  })
+
 let storage: Awaited<ReturnType<typeof openStorage>>
 let conversations: Door, users: Door
 beforeAll(async () => {
@@ -52,7 +68,10 @@ let count = 0
 const person = async () => {
   const account = crypto.randomUUID()
   const email = `files${count++}@example.com`
-  await sql`insert into auth.users (id, email, raw_user_meta_data) values (${account}, ${email}, '{"name": "Ana"}')`
+  await sql`
+    insert into auth.users (id, email, email_confirmed_at, raw_user_meta_data)
+    values (${account}, ${email}, now(), '{"name": "Ana"}')
+  `
   const [user] = await sql`select id::int from public.users where auth_id = ${account}`
   const token = await new SignJWT({ role: 'authenticated' }).setSubject(account).setAudience('authenticated')
     .setIssuer(`${storage.url}/auth/v1`).setExpirationTime('1h').setProtectedHeader({ alg: 'HS256' })
@@ -331,5 +350,37 @@ describe('who erases themselves', () => {
       .toEqual([204, 401, 401])
     expect(await filesOf(ana)).toEqual([])
     expect((await erase(ana)).status).toBe(401)
+  })
+})
+
+describe('uploading to a conversation', () => {
+  test('is for its two people, and for neither once one has blocked the other', async () => {
+    const { ana, ben, talk } = await pair()
+    const stranger = await person()
+    const all = async () => [await mayUpload(ana, talk), await mayUpload(ben, talk), await mayUpload(stranger, talk)]
+    expect(await all()).toEqual([true, true, false])
+    await sql`insert into private.blocks (blocker_id, blocked_id) values (${ana.id}, ${ben.id})`
+    expect(await all()).toEqual([false, false, false])
+    await sql`delete from private.blocks where blocker_id = ${ana.id}`
+    expect(await all()).toEqual([true, true, false])
+  })
+
+  test('ends for each of them at 200 files, or at 500 MiB', async () => {
+    const { ana, ben, talk } = await pair()
+    const put = (size: number, files: number) =>
+      sql`
+        insert into storage.objects (bucket_id, name, owner_id, metadata)
+        select 'attachments', ${talk}::text || '/' || gen_random_uuid() || '/a.png', ${ana.account}, ${
+        sql.json({ size })
+      }
+        from generate_series(1, ${files})
+      `
+    await put(1, 199)
+    expect(await mayUpload(ana, talk)).toBe(true)
+    await put(1, 1)
+    expect([await mayUpload(ana, talk), await mayUpload(ben, talk)]).toEqual([false, true])
+    await sql`delete from storage.objects where name like ${`${talk}/%`}`
+    await put(10_485_760, 50)
+    expect([await mayUpload(ana, talk), await mayUpload(ben, talk)]).toEqual([false, true])
   })
 })

@@ -132,8 +132,8 @@ const settle = (database: string): Promise<void> =>
     await sql.unsafe(telling)
     for (const [name, account] of [['Ana', ana], ['Ben', ben]] as const) {
       await sql`
-        insert into auth.users (id, email, raw_user_meta_data)
-        values (${account}, ${`${name}@pooled.example`}, ${sql.json({ name })})
+        insert into auth.users (id, email, email_confirmed_at, raw_user_meta_data)
+        values (${account}, ${`${name}@pooled.example`}, now(), ${sql.json({ name })})
       `
       const [user] = await sql`select id from public.users where auth_id = ${account}`
       ids[account] = Number(user!.id)

@@ -13,6 +13,8 @@ export interface Services {
   broadcasts: Broadcasts
   changes: Changes
   rights: (topic: string, identity: Identity) => Promise<Rights>
+  /** How many times rights changed of somebody who may be on a topic: whoever joins meanwhile is asked for once more. */
+  changesOfRights: { count: number }
   identify: (token: string) => Promise<Identity>
 }
 
@@ -42,6 +44,8 @@ export interface Channel {
   /** Messages it got when it joined, which need not come again. */
   replayed: Set<string>
   push: (event: string, payload: Record<string, unknown>, ref?: string | null) => void
+  /** Asks for its rights again, and ends it where it may no longer read. */
+  askAgain?: () => void
   expiry?: ReturnType<typeof setTimeout>
 }
 
@@ -50,6 +54,11 @@ const record = (value: unknown): Record<string, unknown> => isRecord(value) ? va
 
 // Longer than setTimeout can wait is a month away; the timer then asks again.
 const longestWait = 2 ** 31 - 1
+
+export const requireReading = (topic: string, { hears }: Rights): void => {
+  if (hears.length > 0) return
+  throw new Refusal(`Unauthorized: You do not have permissions to read from this Channel topic: ${topic}`)
+}
 
 /** Makes a channel of what somebody asked for when joining, with the rights that they turn out to have; throws a Refusal. */
 export const openChannel = async (services: Services, connection: Connection, frame: Frame): Promise<Channel> => {
@@ -67,9 +76,7 @@ export const openChannel = async (services: Services, connection: Connection, fr
   const token = [user_token, access_token].find(isPersonal)
   const identity = token ? await services.identify(token) : connection.identity
   const rights = await services.rights(topic, identity)
-  if (rights.hears.length === 0) {
-    throw new Refusal(`Unauthorized: You do not have permissions to read from this Channel topic: ${topic}`)
-  }
+  requireReading(topic, rights)
   return {
     connection,
     name: frame.topic,

@@ -6,6 +6,7 @@ import {
   type Connection,
   openChannel,
   replayOf,
+  requireReading,
   type Services,
   speak,
   tellSystem,
@@ -44,12 +45,24 @@ export const openChannels = (services: Services, connection: Connection, overrun
     part(channel)
   }
 
+  const refresh = async (channel: Channel): Promise<void> => {
+    const before = channel.rights
+    const rights = await services.rights(channel.topic, channel.identity)
+    // It may have left meanwhile.
+    if (channels.get(channel.name) !== channel) return
+    channel.rights = rights
+    if (before.hears.some((way) => !rights.hears.includes(way))) {
+      end(channel, `You no longer have permission to read from this Channel topic: ${channel.topic}`)
+    }
+  }
+
   const admit = async (frame: Frame): Promise<void> => {
     if (channels.size + joining >= mostChannels) {
       throw new Refusal('ChannelRateLimitReached: Too many channels')
     }
     const wanted = wantedOf(frame)
     joining++
+    const { count } = services.changesOfRights
     let channel: Channel
     let missed: Announcement[] = []
     try {
@@ -61,10 +74,15 @@ export const openChannels = (services: Services, connection: Connection, overrun
     }
     if (!connection.isOpen()) return
     channels.set(channel.name, channel)
+    channel.askAgain = () => void refresh(channel)
     hub.add(channel)
     let followings: Following[]
     try {
       await broadcasts.attend()
+      if (services.changesOfRights.count !== count) {
+        channel.rights = await services.rights(channel.topic, channel.identity)
+        requireReading(channel.topic, channel.rights)
+      }
       if (channels.get(channel.name) !== channel) return
       followings = changes.prepare(channel, wanted)
     } catch (error) {
@@ -115,11 +133,7 @@ export const openChannels = (services: Services, connection: Connection, overrun
       )
     }
     watchExpiry(channel, (message) => end(channel, message))
-    const before = channel.rights
-    channel.rights = await services.rights(channel.topic, channel.identity)
-    if (before.hears.some((way) => !channel.rights.hears.includes(way))) {
-      end(channel, `You no longer have permission to read from this Channel topic: ${channel.topic}`)
-    }
+    await refresh(channel)
   }
 
   const handle = async (frame: Frame): Promise<void> => {

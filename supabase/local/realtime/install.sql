@@ -284,6 +284,25 @@ begin
 end
 $$;
 
+-- Whoever was blocked is on the topic typing: of the two until their rights are asked again, and so is whoever blocked them. The platform asks
+-- when somebody joins or brings a new token, and no sooner.
+create or replace function local_realtime.ask_again()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform pg_notify('local_realtime', 'rights typing:' || id)
+  from public.conversations
+  where least(voyager_id, local_id) = least(new.blocker_id, new.blocked_id)
+    and greatest(voyager_id, local_id) = greatest(new.blocker_id, new.blocked_id);
+  return null;
+end
+$$;
+create or replace trigger local_realtime_ask_again
+  after insert on private.blocks
+  for each row
+  execute function local_realtime.ask_again();
+
 -- Last, after the triggers on published tables: who sends locks a message's table first and this one second. In the other order the two would
 -- wait for each other, and a send that has waited goes on without its events.
 create or replace trigger local_realtime_announce

@@ -49,6 +49,7 @@ export const openRealtime = async (database: Database, keys: Keys): Promise<Real
     broadcasts: openBroadcasts(database, hub, lost),
     changes: openChanges(database, lost),
     rights: rightsFrom(database),
+    changesOfRights: { count: 0 },
     identify: identifyWith(keys),
   }
   await database.listen(
@@ -57,6 +58,10 @@ export const openRealtime = async (database: Database, keys: Keys): Promise<Real
       const [, kind, id, topic] = /^(\w+) (\S+) ?(.*)$/s.exec(word) ?? []
       if (kind === 'broadcast') services.broadcasts.notice(id!, topic!)
       if (kind === 'change') services.changes.notice(id!)
+      if (kind === 'rights') {
+        services.changesOfRights.count++
+        for (const channel of hub.on(id!)) channel.askAgain?.()
+      }
     },
     lost,
   )

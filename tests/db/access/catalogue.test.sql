@@ -42,7 +42,7 @@ select set_eq(
   'select name from tables',
   array[
     'private.blocks', 'private.embedding_queue', 'private.receipts', 'private.search_audit', 'private.search_contexts',
-    'private.search_entries', 'private.search_lexicon', 'private.search_models', 'private.search_postings', 'private.turn_salts',
+    'private.search_entries', 'private.search_lexicon', 'private.search_models', 'private.search_postings', 'private.sign_ups', 'private.turn_salts',
     'private.turns', 'public.conversations', 'public.interests', 'public.messages', 'public.profile_interests',
     'public.profiles', 'public.reservations', 'public.users'
   ],
@@ -224,9 +224,10 @@ select set_eq(
   $$ select name from functions where schema = 'private' and has_function_privilege('edge_functions', oid, 'execute') $$,
   array[
     'private.act_as', 'private.adopt_model', 'private.claim_embeddings', 'private.count_pending_embeddings', 'private.describe_search',
-    'private.fail_embeddings', 'private.find_me', 'private.report_search', 'private.save_embeddings', 'private.standing', 'private.take_turn', 'private.take_turn_to_send'
+    'private.fail_embeddings', 'private.find_me', 'private.begin_sign_up', 'private.check_sign_up',
+    'private.forget_pending_password', 'private.report_search', 'private.save_embeddings', 'private.standing', 'private.take_turn', 'private.take_turn_to_send'
   ],
-  'of the helpers the doors call what makes them their caller, what brings vectors and what counts turns, and no other'
+  'of the helpers the doors call what makes them their caller, what signs people up, what brings vectors and what counts turns, and no other'
 );
 select set_eq(
   $$ select name from functions where schema = 'private' and has_function_privilege('anon', oid, 'execute') $$,

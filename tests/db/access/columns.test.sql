@@ -1,5 +1,5 @@
 -- Every column of every table, and what people may do with it in the rows that are theirs. A new column is named here or fails.
-select plan(95);
+select plan(100);
 
 select is(
   actual.verbs,
@@ -51,6 +51,10 @@ from (
     ('private.search_postings', 'word', ''),
     ('private.search_postings', 'profile_id', ''),
     ('private.search_postings', 'spots', ''),
+    ('private.sign_ups', 'ticket', ''),
+    ('private.sign_ups', 'user_id', ''),
+    ('private.sign_ups', 'profile_id', ''),
+    ('private.sign_ups', 'begun_at', ''),
     ('private.turn_salts', 'salt', ''),
     ('private.turn_salts', 'made_on', ''),
     ('private.turns', 'key', ''),
@@ -96,6 +100,7 @@ from (
     ('public.users', 'role', 'select'),
     ('public.users', 'is_active', 'select'),
     ('public.users', 'created_at', 'select'),
+    ('public.users', 'confirmed_at', 'select'),
     ('public.users', 'erased_at', 'select')
 ) as expected (name, col, verbs)
 full join (

@@ -107,8 +107,10 @@ select is(
     'authenticated: check_interests',
     'authenticated: find_me',
     'authenticated: interests_of',
+    'authenticated: is_web_address',
     'authenticated: iso',
     'authenticated: look_at',
+    'authenticated: may_attach',
     'authenticated: me_with_profile',
     'authenticated: messages_after',
     'authenticated: my_blocks',
@@ -125,17 +127,21 @@ select is(
     'authenticated: view_of',
     'edge_functions: act_as',
     'edge_functions: adopt_model',
+    'edge_functions: begin_sign_up',
+    'edge_functions: check_sign_up',
     'edge_functions: claim_embeddings',
     'edge_functions: count_pending_embeddings',
     'edge_functions: describe_search',
     'edge_functions: fail_embeddings',
     'edge_functions: find_me',
+    'edge_functions: forget_pending_password',
     'edge_functions: report_search',
     'edge_functions: save_embeddings',
     'edge_functions: standing',
     'edge_functions: take_turn',
     'edge_functions: take_turn_to_send',
-    'service_role: is_attachment'
+    'service_role: is_attachment',
+    'service_role: is_web_address'
   ],
   'these are the grants on functions that are no verbs'
 );

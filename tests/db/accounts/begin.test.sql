@@ -1,11 +1,12 @@
 -- A user and a profile come into being with the Auth account, as its metadata wishes.
 select plan(9);
 
-insert into auth.users (id, email, created_at, raw_user_meta_data)
+insert into auth.users (id, email, created_at, email_confirmed_at, raw_user_meta_data)
 values (
   'a0000000-0000-4000-8000-000000000001',
   'ana@tests.example',
   '2026-01-02T03:04:05.678Z',
+  now(),
   '{
     "name": "Ana",
     "locale": "pt",
@@ -16,8 +17,8 @@ values (
     }
   }'
 );
-insert into auth.users (id, email)
-values ('b0000000-0000-4000-8000-000000000002', 'ben@tests.example');
+insert into auth.users (id, email, email_confirmed_at)
+values ('b0000000-0000-4000-8000-000000000002', 'ben@tests.example', now());
 
 select results_eq(
   $$

@@ -1,0 +1,76 @@
+-- Changes of a profile through the Data API take a turn each, the ones that the functions took for them.
+select plan(19);
+select tests.make_person('ana');
+select tests.make_person('ben');
+
+-- As the Data API writes: as the person, and nothing said of a function.
+create function pg_temp.change(person text, statement text)
+returns text
+language plpgsql
+as $$
+begin
+  perform tests.become(person);
+  execute statement;
+  perform tests.become_owner();
+  return 'done';
+exception
+  when sqlstate 'PT429' then
+    return sqlerrm;
+end
+$$;
+create function pg_temp.taken()
+returns bigint
+language sql
+as $$
+  with counted as (delete from private.turns returning round(extract(epoch from whole_at - clock_timestamp()) / 1000) as turns)
+  select coalesce(sum(turns), 0)::bigint from counted
+$$;
+select set_config('api.rate_limit_profile', '30/30000/30', true);
+
+select is(pg_temp.change('ana', statement), 'done', statement)
+from unnest(array[
+  'update public.users set bio = ''Potter''', 'update public.profiles set city = ''Porto''', 'insert into public.profile_interests select id, 1 from public.profiles',
+  'delete from public.profile_interests', 'update public.profiles set is_searchable = true'
+]) as statement;
+select is(pg_temp.taken(), 5::bigint, 'each change of ana''s takes a turn');
+select is(pg_temp.change('ana', 'update public.profiles set is_searchable = false'), 'done', 'she hides');
+select is(pg_temp.change('ana', 'update public.profiles set is_searchable = false'), 'done', 'and is hidden');
+select is(pg_temp.taken(), 0::bigint, 'which takes none');
+select is(pg_temp.change('ana', 'update public.profiles set is_searchable = false, city = ''Faro'''), 'done', 'she hides and moves');
+select is(pg_temp.taken(), 1::bigint, 'which takes one');
+
+select tests.ask('ana', 'update_profile(''{"city": "Braga", "bio": "Painter", "interest_ids": [1]}'')');
+select tests.become_owner();
+update public.profiles set city = 'Beja' where id = tests.profile_of('ana');
+select tests.become_role('service_role');
+update public.profiles set city = 'Évora' where id = tests.profile_of('ana');
+select tests.become_owner();
+select is(pg_temp.taken(), 0::bigint, 'what a function does has been counted before, and what admins do is not');
+
+-- The same turns, by whichever way.
+select set_config('api.rate_limit_profile', '3/3000', true);
+select private.take_turn('RATE_LIMIT_PROFILE', (select auth_id::text from public.users where id = tests.id_of('ana')), 1000, 3) from generate_series(1, 2);
+select is(pg_temp.change('ana', 'update public.users set bio = ''One left'''), 'done', 'of three turns the functions took two, and ana has one left');
+select is(
+  pg_temp.change('ana', 'update public.users set bio = ''None left'''), 'Too many requests, please try again later', 'and then none'
+);
+select tests.become_owner();
+select is((select bio from public.users where id = tests.id_of('ana')), 'One left', 'what was refused is not written');
+select is(pg_temp.change('ben', 'update public.users set bio = ''Mine'''), 'done', 'ben has turns of his own');
+
+-- The setting.
+select set_config('api.rate_limit_profile', 'off', true);
+select is(pg_temp.change('ana', 'update public.users set bio = ''No limit'''), 'done', 'off is no limit');
+select pg_temp.taken();
+select set_config('api.rate_limit_profile', 'many', true);
+select pg_temp.change('ana', 'update public.users set bio = ''Default''') from generate_series(1, 30);
+select is(
+  pg_temp.change('ana', 'update public.users set bio = ''Too much'''), 'Too many requests, please try again later', 'what is none of these is 120/3600/30'
+);
+select tests.become_owner();
+select set_config('api.rate_limit_profile', '', true);
+select pg_temp.taken();
+select pg_temp.change('ben', 'update public.users set bio = ''Default''') from generate_series(1, 30);
+select is(
+  pg_temp.change('ben', 'update public.users set bio = ''Too much'''), 'Too many requests, please try again later', 'and so is nothing'
+);
