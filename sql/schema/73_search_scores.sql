@@ -227,6 +227,7 @@ as $$
 declare
   heaviest constant integer := (select max(weight) from unnest(weights) as weight);
 begin
+  perform private.check_deadline();
   return query
     with held as materialized (
       select
@@ -268,16 +269,16 @@ begin
       group by matched.profile_id
     ),
     best as (
-      select held.profile_id, held.word, bit_or(1::bigint << held.place) as here, any_value(held.spots) as spots
+      select held.profile_id, held.word, bit_or(1::bigint << held.place) as here, min(held.spots) as spots
       from held
       join matched on matched.profile_id = held.profile_id and matched.place = held.place
-      where asked > 1 and held.typos = matched.standing / 1000000
+      where held.typos = matched.standing / 1000000
       group by held.profile_id, held.word
     ),
     -- Who is next to whom, in one sweep along the texts, the places of the query that stand at a spot being bits. Pairs of spots, joined, are
     -- as many as the square of how often the words are said: of a word ten times, 1,000 candidates had 180,000, and took 45 ms.
-    standing as (
-      select best.profile_id, spot, best.here
+    standing as materialized (
+      select best.profile_id, best.word, spot, best.here
       from best
       cross join lateral unnest(best.spots) as spot
     ),
@@ -292,6 +293,7 @@ begin
         lead(standing.spot, 3) over along - standing.spot as ahead_3,
         lead(standing.here, 3) over along as there_3
       from standing
+      where asked > 1
       window along as (partition by standing.profile_id order by standing.spot)
     ),
     neighbours as (
@@ -321,14 +323,14 @@ begin
     ),
     openings as (
       -- Texts that begin with the words found, in their order: each stands where there are as many found places before its own.
-      select held.profile_id, spot / 10000 as text, tallies.kept
-      from held
-      join tallies on tallies.profile_id = held.profile_id
-      cross join lateral unnest(held.spots) as spot
-      where held.exact
-        and spot % 10000 < asked
-        and spot % 10000 = bit_count((tallies.places & ((1::bigint << held.place) - 1))::bit(64))
-      group by held.profile_id, spot / 10000, tallies.kept
+      select held.profile_id, standing.spot / 10000 as text, tallies.kept
+      from standing
+      join held on held.profile_id = standing.profile_id and held.word = standing.word
+      join tallies on tallies.profile_id = standing.profile_id
+      where standing.spot % 10000 < asked
+        and held.exact
+        and standing.spot % 10000 = bit_count((tallies.places & ((1::bigint << held.place) - 1))::bit(64))
+      group by held.profile_id, standing.spot / 10000, tallies.kept
       having count(*) = tallies.kept
     ),
     opened as (

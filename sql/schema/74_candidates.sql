@@ -1,24 +1,5 @@
 -- Who may be found at all, who holds words of the query, and who is near it in meaning. Nothing of the search asks as its owner but the
 -- verb, search_profiles: what it calls, nobody else may call.
-create function private.check_deadline()
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  if clock_timestamp() - statement_timestamp() > nullif(current_setting('api.time_limit', true), '')::interval then
-    raise query_canceled using message = 'The search took longer than its time limit';
-  end if;
-end
-$$;
--- A statement_timeout that a statement sets, or one of its functions, comes too late: the timer has started (pg_sleep(1) slept its second
--- under 200 ms either way), and PGlite has none. Of what Postgres could do instead,
---   a connection's own statement_timeout is an option that poolers refuse, and needs connections for nothing else;
---   `begin` and `set local` before each search are two more round trips, or one message whose parameters are quoted into its text;
---   transaction_timeout does take effect at once, and closes the connection.
-comment on function private.check_deadline() is
-  'Ends a search that takes longer than api.time_limit, as Postgres ends a statement. Called between its steps, each of which is bounded; what
-goes wrong within one is ended by the statement_timeout of edge_functions.';
-
 create function private.as_keys(list jsonb)
 returns text[]
 language plpgsql immutable parallel safe set search_path = ''

@@ -69,7 +69,7 @@ declare
   by_words bigint[] := array[]::bigint[];
   by_meaning bigint[] := array[]::bigint[];
   distances double precision[];
-  is_last boolean;
+  scores_all boolean;
   answer json;
 begin
   select * into model from private.search_models where name = meaning_model;
@@ -156,7 +156,8 @@ begin
     from private.neighbours_of(meaning, meaning_model, sought, by_words, reach, furthest) as nearest;
   end if;
 
-  is_last := page_offset + page_limit >= cardinality(by_words) + cardinality(by_meaning);
+  -- Far down the list, or at its end, bounds leave out so few that to find them takes longer than to score all.
+  scores_all := page_offset + page_limit >= least(200, cardinality(by_words) + cardinality(by_meaning));
   perform private.check_deadline();
   with measured as (
     select id as profile_id, null::double precision as cosine
@@ -171,8 +172,7 @@ begin
     from unnest(by_meaning, distances) as near (id, distance)
   ),
   bounds as (
-    -- The last page needs the scores of all.
-    select * from private.keyword_bounds(case when not is_last then by_words end, terms, asked, allowed)
+    select * from private.keyword_bounds(case when not scores_all then by_words end, terms, asked, allowed)
   ),
   weighed as (
     select
@@ -200,7 +200,7 @@ begin
     -- Who cannot come onto the page, however well they hold the words, need not be scored. Less a little, for what rounding does.
     select *
     from candidates
-    where highest >= coalesce(
+    where scores_all or highest >= coalesce(
       (select lowest from candidates order by lowest desc offset least(page_offset, most) + page_limit - 1 limit 1) - 1e-9,
       0
     )
@@ -208,7 +208,7 @@ begin
   keyword as (
     select *
     from private.keyword_scores(
-      case when is_last then by_words else array(select profile_id from contenders where named is not null) end, terms, asked, allowed
+      case when scores_all then by_words else array(select profile_id from contenders where named is not null) end, terms, asked, allowed
     )
   ),
   ranked as (

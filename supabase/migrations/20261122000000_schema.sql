@@ -1840,6 +1840,25 @@ create trigger follow_gone_postings
 -- What a query looks for: its words, and the words of the index that they may stand for. In plpgsql what every search asks, because its plans
 -- are kept; in SQL without a search_path what is to be inlined.
 
+create function private.check_deadline()
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  if clock_timestamp() - statement_timestamp() > nullif(current_setting('api.time_limit', true), '')::interval then
+    raise query_canceled using message = 'The search took longer than its time limit';
+  end if;
+end
+$$;
+-- A statement_timeout that a statement sets, or one of its functions, comes too late: the timer has started (pg_sleep(1) slept its second
+-- under 200 ms either way), and PGlite has none. Of what Postgres could do instead,
+--   a connection's own statement_timeout is an option that poolers refuse, and needs connections for nothing else;
+--   `begin` and `set local` before each search are two more round trips, or one message whose parameters are quoted into its text;
+--   transaction_timeout does take effect at once, and closes the connection.
+comment on function private.check_deadline() is
+  'Ends a search that takes longer than api.time_limit, as Postgres ends a statement. Called between its steps, each of which is bounded; what
+goes wrong within one is ended by the statement_timeout of edge_functions.';
+
 create function private.typo_budget(word text)
 returns integer
 language sql immutable parallel safe
@@ -2284,6 +2303,7 @@ as $$
 declare
   heaviest constant integer := (select max(weight) from unnest(weights) as weight);
 begin
+  perform private.check_deadline();
   return query
     with held as materialized (
       select
@@ -2325,16 +2345,16 @@ begin
       group by matched.profile_id
     ),
     best as (
-      select held.profile_id, held.word, bit_or(1::bigint << held.place) as here, any_value(held.spots) as spots
+      select held.profile_id, held.word, bit_or(1::bigint << held.place) as here, min(held.spots) as spots
       from held
       join matched on matched.profile_id = held.profile_id and matched.place = held.place
-      where asked > 1 and held.typos = matched.standing / 1000000
+      where held.typos = matched.standing / 1000000
       group by held.profile_id, held.word
     ),
     -- Who is next to whom, in one sweep along the texts, the places of the query that stand at a spot being bits. Pairs of spots, joined, are
     -- as many as the square of how often the words are said: of a word ten times, 1,000 candidates had 180,000, and took 45 ms.
-    standing as (
-      select best.profile_id, spot, best.here
+    standing as materialized (
+      select best.profile_id, best.word, spot, best.here
       from best
       cross join lateral unnest(best.spots) as spot
     ),
@@ -2349,6 +2369,7 @@ begin
         lead(standing.spot, 3) over along - standing.spot as ahead_3,
         lead(standing.here, 3) over along as there_3
       from standing
+      where asked > 1
       window along as (partition by standing.profile_id order by standing.spot)
     ),
     neighbours as (
@@ -2378,14 +2399,14 @@ begin
     ),
     openings as (
       -- Texts that begin with the words found, in their order: each stands where there are as many found places before its own.
-      select held.profile_id, spot / 10000 as text, tallies.kept
-      from held
-      join tallies on tallies.profile_id = held.profile_id
-      cross join lateral unnest(held.spots) as spot
-      where held.exact
-        and spot % 10000 < asked
-        and spot % 10000 = bit_count((tallies.places & ((1::bigint << held.place) - 1))::bit(64))
-      group by held.profile_id, spot / 10000, tallies.kept
+      select held.profile_id, standing.spot / 10000 as text, tallies.kept
+      from standing
+      join held on held.profile_id = standing.profile_id and held.word = standing.word
+      join tallies on tallies.profile_id = standing.profile_id
+      where standing.spot % 10000 < asked
+        and held.exact
+        and standing.spot % 10000 = bit_count((tallies.places & ((1::bigint << held.place) - 1))::bit(64))
+      group by held.profile_id, standing.spot / 10000, tallies.kept
       having count(*) = tallies.kept
     ),
     opened as (
@@ -2450,25 +2471,6 @@ comment on function private.keyword_details(integer[]) is '[rank, max] of each o
 
 -- Who may be found at all, who holds words of the query, and who is near it in meaning. Nothing of the search asks as its owner but the
 -- verb, search_profiles: what it calls, nobody else may call.
-create function private.check_deadline()
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  if clock_timestamp() - statement_timestamp() > nullif(current_setting('api.time_limit', true), '')::interval then
-    raise query_canceled using message = 'The search took longer than its time limit';
-  end if;
-end
-$$;
--- A statement_timeout that a statement sets, or one of its functions, comes too late: the timer has started (pg_sleep(1) slept its second
--- under 200 ms either way), and PGlite has none. Of what Postgres could do instead,
---   a connection's own statement_timeout is an option that poolers refuse, and needs connections for nothing else;
---   `begin` and `set local` before each search are two more round trips, or one message whose parameters are quoted into its text;
---   transaction_timeout does take effect at once, and closes the connection.
-comment on function private.check_deadline() is
-  'Ends a search that takes longer than api.time_limit, as Postgres ends a statement. Called between its steps, each of which is bounded; what
-goes wrong within one is ended by the statement_timeout of edge_functions.';
-
 create function private.as_keys(list jsonb)
 returns text[]
 language plpgsql immutable parallel safe set search_path = ''
@@ -2776,7 +2778,7 @@ declare
   by_words bigint[] := array[]::bigint[];
   by_meaning bigint[] := array[]::bigint[];
   distances double precision[];
-  is_last boolean;
+  scores_all boolean;
   answer json;
 begin
   select * into model from private.search_models where name = meaning_model;
@@ -2863,7 +2865,8 @@ begin
     from private.neighbours_of(meaning, meaning_model, sought, by_words, reach, furthest) as nearest;
   end if;
 
-  is_last := page_offset + page_limit >= cardinality(by_words) + cardinality(by_meaning);
+  -- Far down the list, or at its end, bounds leave out so few that to find them takes longer than to score all.
+  scores_all := page_offset + page_limit >= least(200, cardinality(by_words) + cardinality(by_meaning));
   perform private.check_deadline();
   with measured as (
     select id as profile_id, null::double precision as cosine
@@ -2878,8 +2881,7 @@ begin
     from unnest(by_meaning, distances) as near (id, distance)
   ),
   bounds as (
-    -- The last page needs the scores of all.
-    select * from private.keyword_bounds(case when not is_last then by_words end, terms, asked, allowed)
+    select * from private.keyword_bounds(case when not scores_all then by_words end, terms, asked, allowed)
   ),
   weighed as (
     select
@@ -2907,7 +2909,7 @@ begin
     -- Who cannot come onto the page, however well they hold the words, need not be scored. Less a little, for what rounding does.
     select *
     from candidates
-    where highest >= coalesce(
+    where scores_all or highest >= coalesce(
       (select lowest from candidates order by lowest desc offset least(page_offset, most) + page_limit - 1 limit 1) - 1e-9,
       0
     )
@@ -2915,7 +2917,7 @@ begin
   keyword as (
     select *
     from private.keyword_scores(
-      case when is_last then by_words else array(select profile_id from contenders where named is not null) end, terms, asked, allowed
+      case when scores_all then by_words else array(select profile_id from contenders where named is not null) end, terms, asked, allowed
     )
   ),
   ranked as (
