@@ -217,20 +217,26 @@ begin
     ),
     kept as (
       -- Names are doubled, and so is New York, New York. Said ten times, a word that everybody has is the dearest of all, and tells no more.
-      select *,
-        is_excluded
-          or row_number() over (partition by is_excluded, counted.word order by piece, position) <= 2 as has_place
+      select *, row_number() over (partition by is_excluded, counted.word order by piece, position) <= 2 as is_new
       from counted
       where spent <= 10
+    ),
+    placed as (
+      -- Letters after the first ten only belong to their run.
+      select *,
+        is_excluded or is_new and (
+          not is_letter or count(*) filter (where is_new) over (partition by is_excluded, is_letter order by piece, position) <= 10
+        ) as has_place
+      from kept
     )
     select
       number::integer,
       case when has_place then (count(*) filter (where has_place) over (partition by is_excluded order by piece, position))::integer end,
-      kept.word, is_quoted, is_excluded, is_unfinished and not is_letter, (row_number() over (order by piece, position))::integer
-    from kept;
+      placed.word, is_quoted, is_excluded, is_unfinished and not is_letter, (row_number() over (order by piece, position))::integer
+    from placed;
 end
 $$;
 comment on function private.parse_query(text) is
   'The words of a query in units, a unit being a word, a "phrase", or a run of letters of a script without spaces; -word and -"phrase"
 exclude; the last word may be unfinished. The first 10 words count, those within quotes included, and the first 10 of the excluded; three
-letters of a run are a word.';
+letters of a run are a word, and of all letters 10 have a place.';

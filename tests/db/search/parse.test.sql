@@ -1,5 +1,5 @@
 -- A query and a text become words.
-select plan(67);
+select plan(68);
 
 -- Each word as unit.place word, then what is so of it: q quoted, x excluded, u unfinished.
 create function pg_temp.parsed(query text)
@@ -61,6 +61,7 @@ from (
     -- Three letters of a run are a word.
     ('a b c d e f g h i 寿司東京', '1.1 a, 2.2 b, 3.3 c, 4.4 d, 5.5 e, 6.6 f, 7.7 g, 8.8 h, 9.9 i, 10.10 寿, 10.11 司, 10.12 東'),
     ('寿司x東京都民 y', '1.1 寿, 1.2 司, 2.3 x, 3.4 東, 3.5 京, 3.6 都, 3.7 民, 4.8 y u'),
+    ('一二三四五六七八九十百千 y', '1.1 一, 1.2 二, 1.3 三, 1.4 四, 1.5 五, 1.6 六, 1.7 七, 1.8 八, 1.9 九, 1.10 十, 1. 百, 1. 千, 2.11 y u'),
     -- A word has two places at most, and a phrase keeps all its words.
     ('a b a a A c ', '1.1 a, 2.2 b, 3.3 a, 4. a, 5. a, 6.4 c'),
     ('"a a a b" a', '1.1 a q, 1.2 a q, 1. a q, 1.3 b q, 2. a u'),
