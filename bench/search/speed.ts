@@ -11,6 +11,7 @@
 import { createRequire } from 'node:module'
 import postgres from 'postgres'
 import { makeProfiles, makeQueries, model, type Profile, type Query } from './crowd.ts'
+import { fill } from './fill.ts'
 import { openEmpty } from './labelled.ts'
 
 const url = Deno.env.get('DATABASE_URL')
@@ -18,74 +19,17 @@ const count = Number(Deno.args[0])
 if (!url || !count) throw new Error('Give DATABASE_URL and how many profiles')
 const rounds = 3
 
-await (await openEmpty()).close()
+const database = await openEmpty()
 const sql = postgres(url, { max: 1, onnotice: () => {} })
 const interests = (await sql`select name from public.interests order by name`).map(({ name }) => String(name))
 const profiles = makeProfiles(count, interests)
 const queries = makeQueries(200, profiles)
 
-// Past the triggers, which take a profile at a time: the same functions make the entries, a thousand at once.
-const fill = async (): Promise<void> => {
-  const indexes = await sql`
-    select indexname, indexdef from pg_indexes
-    where schemaname = 'private' and indexname in ('search_entries_interest_keys_idx', 'search_entries_embedding_idx', 'search_postings_profile_id_idx')`
-  for (const { indexname } of indexes) await sql.unsafe(`drop index private.${indexname}`)
-  await sql`set session_replication_role = replica`
-  for (let from = 0; from < profiles.length; from += 1000) {
-    const some = profiles.slice(from, from + 1000)
-    const people = JSON.stringify(
-      some.map(({ embedding, ...person }) => ({ ...person, embedding: JSON.stringify(embedding) })),
-    )
-    await sql`
-      with people as materialized (
-        select * from jsonb_to_recordset(${people}::text::jsonb) as person (
-          id bigint, name text, first_name text, last_name text, city text, country text, biography text, interests text[], embedding text
-        )
-      ),
-      users as (
-        insert into public.users (id, name, email) overriding system value
-        select id, name, id || '@example.com' from people
-      ),
-      profiles as (
-        insert into public.profiles (id, user_id, first_name, last_name, biography, city, country, is_searchable) overriding system value
-        select id, id, first_name, last_name, biography, city, country, true from people
-        returning *
-      ),
-      placed as materialized (
-        select people.*, private.spots_of(profiles, people.name, people.interests) as spots
-        from people join profiles on profiles.id = people.id
-      ),
-      entries as (
-        insert into private.search_entries (
-          profile_id, user_id, name, biography, city, country, interests, interest_keys, city_key, country_key, words,
-          content_hash, model, embedding
-        )
-        select
-          id, id, name, biography, city, country, interests, array(select private.fold(interest) from unnest(interests) as interest),
-          private.fold(city), private.fold(country), private.words_from_spots(spots), md5(biography), ${model},
-          embedding::extensions.halfvec
-        from placed
-      )
-      insert into private.search_postings (word, profile_id, spots)
-      select word, id, array(select spot::integer from jsonb_array_elements_text(list) as spot)
-      from placed
-      cross join lateral jsonb_each(spots) as standing (word, list)`
-  }
-  await sql`
-    insert into private.search_lexicon (word, entries)
-    select word, count(*) from private.search_postings where word <> '' group by word`
-  await sql`set session_replication_role = origin`
-  await sql`set maintenance_work_mem = '1GB'`
-  for (const { indexdef } of indexes) await sql.unsafe(indexdef)
-  await sql`vacuum analyze private.search_entries`
-  await sql`vacuum analyze private.search_postings`
-  await sql`vacuum analyze private.search_lexicon`
-}
-
 const started = performance.now()
 const [before] = await sql`select count(*)::integer as entries from private.search_entries`
-if (before!.entries === 0) await fill()
+if (before!.entries === 0) await fill(database, profiles)
 else if (before!.entries !== count) throw new Error(`The database holds ${before!.entries} profiles already`)
+await database.close()
 const [size] = await sql`select count(*)::integer as words from private.search_lexicon`
 console.log(`${count} profiles, ${size!.words} words, ready in ${((performance.now() - started) / 1000).toFixed(0)} s`)
 

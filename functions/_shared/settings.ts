@@ -54,6 +54,15 @@ export const settings = {
   get databaseQueue() {
     return count('DATABASE_QUEUE', 1000)
   },
+  /** Searches under way at once: half of the connections, and never the last one where there is more than one. */
+  get searchConcurrency() {
+    const most = Math.max(1, this.databasePool - 1)
+    return Math.min(count('SEARCH_CONCURRENCY', Math.ceil(this.databasePool / 2)), most)
+  },
+  /** Milliseconds after which a search is given up. */
+  get searchTimeout() {
+    return count('SEARCH_TIMEOUT', 2000)
+  },
   get openaiKey() {
     return read('OPENAI_API_KEY')
   },

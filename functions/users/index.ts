@@ -5,11 +5,13 @@ import { addressOf } from '../_shared/address.ts'
 import { anyCaller, knownCaller, maybeCaller } from '../_shared/caller.ts'
 import { answer, door } from '../_shared/door.ts'
 import { provider } from '../_shared/embeddings/chosen.ts'
+import { limitConcurrency } from '../_shared/concurrency.ts'
 import { queryVector } from '../_shared/embeddings/query_vector.ts'
 import { input } from '../_shared/input.ts'
 import { takeTurn, takeTurnToSignUp } from '../_shared/limits.ts'
 import { says } from '../_shared/openapi.ts'
 import { isSecretKey } from '../_shared/secret_key.ts'
+import { settings } from '../_shared/settings.ts'
 import { drainSoon } from '../embed/drain.ts'
 import { removeAvatars } from './avatars.ts'
 import * as shape from './shapes.ts'
@@ -21,6 +23,10 @@ const thenEmbed = createMiddleware(async (c, next) => {
   await next()
   if (c.res.ok) drainSoon()
 })
+
+// Without a limit searches take every connection, and messages wait behind them. A hundred ordinary ones take two connections a second; whoever
+// comes after them is better off coming back.
+const search = limitConcurrency(settings.searchConcurrency, 100, 4000)
 
 // A 304 tells browsers of other origins, and whoever follows a request through the logs, as much as any answer.
 const tagged = etag({
@@ -198,8 +204,9 @@ users.get(
       limit,
       offset,
       explain: explain === 'true',
+      timeout: settings.searchTimeout,
     }
-    return answer(c, await c.var.db`search_profiles(${request})`)
+    return answer(c, await search(() => c.var.db`search_profiles(${request})`))
   },
 )
 

@@ -1,6 +1,25 @@
 -- What a query looks for: its words, and the words of the index that they may stand for. In plpgsql what every search asks, because its plans
 -- are kept; in SQL without a search_path what is to be inlined.
 
+create function private.check_deadline()
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  if clock_timestamp() - statement_timestamp() > nullif(current_setting('api.time_limit', true), '')::interval then
+    raise query_canceled using message = 'The search took longer than its time limit';
+  end if;
+end
+$$;
+-- A statement_timeout that a statement sets, or one of its functions, comes too late: the timer has started (pg_sleep(1) slept its second
+-- under 200 ms either way), and PGlite has none. Of what Postgres could do instead,
+--   a connection's own statement_timeout is an option that poolers refuse, and needs connections for nothing else;
+--   `begin` and `set local` before each search are two more round trips, or one message whose parameters are quoted into its text;
+--   transaction_timeout does take effect at once, and closes the connection.
+comment on function private.check_deadline() is
+  'Ends a search that takes longer than api.time_limit, as Postgres ends a statement. Called between its steps, each of which is bounded; what
+goes wrong within one is ended by the statement_timeout of edge_functions.';
+
 create function private.typo_budget(word text)
 returns integer
 language sql immutable parallel safe
@@ -131,9 +150,18 @@ $$;
 comment on function private.expand_word(text, boolean) is
   'The words of the index that a typed word may stand for, with their errors.';
 
-create type private.query_word as (unit integer, place integer, word text, quoted boolean, excluded boolean, unfinished boolean);
+create type private.query_word as (
+  unit integer,
+  place integer,
+  word text,
+  quoted boolean,
+  excluded boolean,
+  unfinished boolean,
+  position integer
+);
 comment on type private.query_word is
-  'A word of a query: the unit and the place it stands in, both counted for themselves among the excluded.';
+  'A word of a query: the unit and the place it stands in, both counted for themselves among the excluded. The third time that it is said it
+has no place: it belongs to its phrase, and scores nothing more. `position` counts all words.';
 
 create function private.parse_query(query text)
 returns setof private.query_word
@@ -146,7 +174,8 @@ begin
         ordinality as piece,
         coalesce(nullif(part[2], '') is not null, false) or part[1] is not null as is_quoted,
         coalesce(part[1], part[4]) = '-' as is_excluded,
-        private.words_of(coalesce(part[2], part[5])) as words,
+        -- One character can stand for eighteen, which 512 of them would take 40 ms to read.
+        private.words_of(left(normalize(coalesce(part[2], part[5]), nfkc), 512)) as words,
         max(ordinality) over () = ordinality and query !~ '[[:space:]"]$' as is_last
       from regexp_matches(query, '(-?)"([^"]*)("|$)|(-?)([^[:space:]"]+)', 'g') with ordinality as found (part, ordinality)
     ),
@@ -166,25 +195,48 @@ begin
           when is_quoted or is_excluded then 0
           when is_letter and lag(is_letter) over (partition by piece order by position) then 0
           else 1
-        end as starts
+        end as starts,
+        -- Consecutive letters of one run have this in common.
+        position - row_number() over (partition by piece, is_letter order by position) as run
       from listed
     ),
-    united as (
-      select *, sum(starts) over (order by piece, position) as number
+    -- What is paid for is words, not units, or one phrase would be as dear as it is long. Such a script's words have one to five letters;
+    -- of a run every first, fourth, seventh … counts as a word.
+    paid as (
+      select *,
+        sum(starts) over (order by piece, position) as number,
+        case
+          when is_letter and (row_number() over (partition by piece, is_letter, run order by position)) % 3 <> 1 then 0
+          else 1
+        end as price
       from started
     ),
+    counted as (
+      select *, sum(price) over (partition by is_excluded order by piece, position) as spent
+      from paid
+    ),
     kept as (
-      select *, dense_rank() over (partition by is_excluded order by number) as rank
-      from united
+      -- Names are doubled, and so is New York, New York. Said ten times, a word that everybody has is the dearest of all, and tells no more.
+      select *, row_number() over (partition by is_excluded, counted.word order by piece, position) <= 2 as is_new
+      from counted
+      where spent <= 10
+    ),
+    placed as (
+      -- Letters after the first ten only belong to their run.
+      select *,
+        is_excluded or is_new and (
+          not is_letter or count(*) filter (where is_new) over (partition by is_excluded, is_letter order by piece, position) <= 10
+        ) as has_place
+      from kept
     )
     select
       number::integer,
-      (row_number() over (partition by is_excluded order by piece, position))::integer,
-      kept.word, is_quoted, is_excluded, is_unfinished and not is_letter
-    from kept
-    where rank <= 10;
+      case when has_place then (count(*) filter (where has_place) over (partition by is_excluded order by piece, position))::integer end,
+      placed.word, is_quoted, is_excluded, is_unfinished and not is_letter, (row_number() over (order by piece, position))::integer
+    from placed;
 end
 $$;
 comment on function private.parse_query(text) is
-  'The words of a query: the first 10 units count, a unit being a word, a "phrase", or a run of letters of a script without spaces;
--word and -"phrase" exclude; the last word may be unfinished.';
+  'The words of a query in units, a unit being a word, a "phrase", or a run of letters of a script without spaces; -word and -"phrase"
+exclude; the last word may be unfinished. The first 10 words count, those within quotes included, and the first 10 of the excluded; three
+letters of a run are a word, and of all letters 10 have a place.';

@@ -19,12 +19,11 @@ create type private.search_filter as (
   countries text[],
   must tsquery,
   must_not tsquery,
-  caller bigint,
-  hidden bigint[]
+  hidden_ids bigint[]
 );
 comment on type private.search_filter is
-  'What a profile must have to be found at all: facet keys, phrases, no excluded words, and another owner than the caller or, where there
-are blocks, those hidden from the caller.';
+  'What a profile must have to be found at all: facet keys, phrases, no excluded words; and it must not be one of those that the caller is not
+shown, their own and those of whoever is hidden from them.';
 
 -- Without `set search_path`, so that it is inlined and the indexes of what it asks for are used.
 create function private.is_sought(entry private.search_entries, sought private.search_filter)
@@ -36,8 +35,7 @@ as $$
     and (sought.countries = '{}' or entry.country_key = any (sought.countries))
     and (sought.must is null or entry.words @@ sought.must)
     and (sought.must_not is null or not entry.words @@ sought.must_not)
-    and (sought.caller is null or entry.user_id <> sought.caller)
-    and (sought.hidden is null or entry.user_id <> all (sought.hidden))
+    and (sought.hidden_ids = '{}' or entry.profile_id <> all (sought.hidden_ids))
 $$;
 comment on function private.is_sought(private.search_entries, private.search_filter) is 'Whether a profile passes the filters of a search.';
 
@@ -55,16 +53,56 @@ begin
         max(entries) > greatest(25, (select max(entries) / 4 from private.search_lexicon)) and not bool_or(quoted) as is_common
       from unnest(terms)
       group by unit
+    ),
+    rarest as (
+      select place, unit
+      from (
+        select
+          *,
+          row_number() over (partition by unit order by entries, word) as nth,
+          row_number() over (partition by phrase is null order by entries, word) as nth_of_all
+        from unnest(terms)
+      ) as numbered
+      join units using (unit)
+      -- Where every run of letters has one that everybody has, one of them brings people up, and the others count where they stand: each
+      -- would have to be looked for in nearly every profile, which for ten runs took 0.8 s.
+      where nth = 1 and (nth_of_all = 1 or not is_common)
     )
     select array_agg(term order by term.entries, term.word)
     from unnest(terms) as term
     join units using (unit)
-    where not is_common or (select bool_and(is_common) from units)
+    where (not is_common or (select bool_and(is_common) from units))
+      and (term.phrase is null or (term.place, term.unit) in (select place, unit from rarest))
   );
 end
 $$;
 comment on function private.bearing_terms(private.search_term[]) is
-  'The terms that bring somebody into the hits, rarest first; without those of common words, unless there are no others.';
+  'The terms that bring somebody into the hits, rarest first: of a phrase its rarest word, and none of common words, unless there are no
+others.';
+
+create function private.filter_profiles(sought private.search_filter, word text, most integer)
+returns bigint[]
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  ids bigint[];
+begin
+  -- Planned for what is asked for, so that it takes the index which fits.
+  execute
+    'select array(
+       select profile_id
+       from private.search_entries as entry
+       where private.is_sought(entry, $1)
+         and ($2 is null or profile_id in (select listed.profile_id from private.search_postings as listed where listed.word = $2))
+       limit $3
+     )'
+  into ids
+  using sought, word, most;
+  return ids;
+end
+$$;
+comment on function private.filter_profiles(private.search_filter, text, integer) is
+  'The profiles that pass the filters and have a word, where one is given; at most so many.';
 
 create function private.holders_of(
   terms private.search_term[],
@@ -78,9 +116,9 @@ set search_path = ''
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  anybody constant boolean := sought.interests || sought.cities || sought.countries = '{}'
-    and coalesce(sought.must, sought.must_not) is null
-    and sought.caller is null;
+  -- Who is within has passed the filters.
+  anybody constant boolean := within is not null
+    or (sought.interests || sought.cities || sought.countries = '{}' and coalesce(sought.must, sought.must_not) is null);
 begin
   return array(
     select profile_id
@@ -90,28 +128,33 @@ begin
         select posting.profile_id, term.unit
         from unnest(terms) as term
         cross join lateral (
-          -- The offsets keep Postgres to its index.
+          -- The offsets keep Postgres to its index. To look thousands of profiles up for each of hundreds of words takes longer than to read
+          -- what few have the words.
           (
             select listed.profile_id
             from private.search_postings as listed
-            where within is null and listed.word = term.word
+            where (within is null or term.entries <= cardinality(within)) and listed.word = term.word
             offset 0
           )
           union all
           (
             select listed.profile_id
             from private.search_postings as listed
-            where within is not null and listed.word = term.word and listed.profile_id = any (within)
+            where term.entries > cardinality(within) and listed.word = term.word and listed.profile_id = any (within)
             offset 0
           )
         ) as posting
-        where (anybody and term.phrase is null)
-          or exists (
-            select
-            from private.search_entries as entry
-            where entry.profile_id = posting.profile_id
-              and (term.phrase is null or entry.words @@ term.phrase)
-              and private.is_sought(entry, sought)
+        where (within is null or posting.profile_id in (select unnest(within)))
+          and posting.profile_id not in (select unnest(sought.hidden_ids))
+          and (
+            (anybody and term.phrase is null)
+            or exists (
+              select
+              from private.search_entries as entry
+              where entry.profile_id = posting.profile_id
+                and (term.phrase is null or entry.words @@ term.phrase)
+                and (anybody or private.is_sought(entry, sought))
+            )
           )
         -- One profile may hold every term.
         limit most * cardinality(terms)
@@ -126,6 +169,39 @@ end
 $$;
 comment on function private.holders_of(private.search_term[], private.search_filter, bigint[], integer) is
   'Who holds any of the terms and passes the filters, those first who hold the most of the query, at most so many.';
+
+create function private.resolve_phrases(terms private.search_term[], ids bigint[])
+returns private.search_term[]
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return (
+    with holders as (
+      select phrases.unit, array_agg(entry.profile_id) as ids
+      from unnest(resolve_phrases.ids) as id
+      cross join lateral (
+        select profile_id, words
+        from private.search_entries
+        where profile_id = id
+        offset 0
+      ) as entry
+      join (select distinct unit, phrase from unnest(terms) where phrase is not null and not quoted) as phrases
+        on entry.words @@ phrases.phrase
+      group by phrases.unit
+    )
+    select array_agg(
+      row(
+        place, unit, word, typos, exact, entries, quoted, null, case when phrase is not null and not quoted then coalesce(holders.ids, '{}') end
+      )::private.search_term
+      order by place
+    )
+    from unnest(terms) as term
+    left join holders using (unit)
+  );
+end
+$$;
+comment on function private.resolve_phrases(private.search_term[], bigint[]) is
+  'The terms without their phrases, for candidates that have all of what is in quotes: who of them has which run of letters is looked up once.';
 
 create function private.neighbours_of(
   meaning extensions.halfvec,

@@ -53,17 +53,23 @@ declare
   model private.search_models;
   words constant private.query_word[] := array(select part from private.parse_query(query) as part);
   asked constant integer := coalesce((select max(place) from unnest(words) where not excluded), 0);
-  allowed constant integer[] := array(select private.typo_budget(word) from unnest(words) where not excluded order by place);
+  in_quotes constant integer := (select count(*) from unnest(words) where quoted and not excluded and place is not null);
+  allowed constant integer[] := array(select private.typo_budget(word) from unnest(words) where not excluded and place is not null order by place);
   -- Who asks with no words gets everybody, near or not.
   furthest double precision := 2;
+  hidden constant bigint[] := caller || private.kept_from(caller);
   terms private.search_term[];
+  bearing private.search_term[];
+  rarest private.search_term;
   sought private.search_filter;
   filtered boolean;
+  often boolean;
   reach integer;
   within bigint[];
   by_words bigint[] := array[]::bigint[];
   by_meaning bigint[] := array[]::bigint[];
   distances double precision[];
+  scores_all boolean;
   answer json;
 begin
   select * into model from private.search_models where name = meaning_model;
@@ -75,7 +81,7 @@ begin
     terms := coalesce(private.terms_of(words), '{}');
   end if;
   with units as (
-    select excluded, quoted, string_agg(quote_literal(word), ' <-> ' order by place)::tsquery as phrase
+    select excluded, quoted, string_agg(quote_literal(word), ' <-> ' order by position)::tsquery as phrase
     from unnest(words)
     group by excluded, quoted, unit
   )
@@ -85,26 +91,38 @@ begin
     private.as_keys(filters -> 'countries'),
     (select string_agg(phrase::text, ' & ')::tsquery from units where quoted and not excluded),
     (select string_agg('(' || phrase::text || ')', ' | ')::tsquery from units where excluded),
-    caller,
-    private.kept_from(caller)
+    array(select profile_id from private.search_entries where user_id = any (hidden))
   into sought;
+  bearing := private.bearing_terms(terms);
   filtered := sought.interests || sought.cities || sought.countries <> '{}';
-  if filtered then
+  -- To look at every profile once takes less than at each as often as it has a word, where the words are common.
+  often := sought.must_not is not null and (select sum(entries) from unnest(bearing)) > few;
+  if filtered or often or sought.must is not null then
     few := 10000;
   end if;
+  perform private.check_deadline();
 
-  if filtered or not exists (select from private.search_entries offset few) then
-    -- Planned for the filters at hand, so that it takes their indexes.
-    execute 'select array(select profile_id from private.search_entries as entry where private.is_sought(entry, $1) limit $2 + 1)'
-    into within
-    using sought, few;
+  if sought.must is not null then
+    -- Whoever has the rarest of the words is looked at, once, and nobody else; of more than these who pass, the first.
+    select * into rarest from unnest(terms) where quoted order by entries limit 1;
+    within := case
+      when (select count(distinct place) from unnest(terms) where quoted) < in_quotes then '{}'
+      else private.filter_profiles(sought, rarest.word, few)
+    end;
+  elsif filtered or often or not exists (select from private.search_entries offset few) then
+    within := private.filter_profiles(sought, null, few + 1);
     if cardinality(within) > few then
       within := null;
     end if;
   end if;
+  perform private.check_deadline();
 
-  if cardinality(terms) > 0 then
-    by_words := private.holders_of(private.bearing_terms(terms), sought, within, most);
+  if cardinality(bearing) > 0 then
+    by_words := private.holders_of(bearing, sought, within, most);
+    if exists (select from unnest(terms) where phrase is not null) then
+      terms := private.resolve_phrases(terms, by_words);
+    end if;
+    perform private.check_deadline();
   end if;
   if asked = 0 and meaning is null then
     by_words := array(
@@ -116,6 +134,7 @@ begin
     );
   end if;
 
+  perform private.check_deadline();
   -- Those besides whom the words brought, as many as the total still counts, and no fewer than make the first pages.
   reach := greatest(100, most - cardinality(by_words));
   if meaning is not null and within is not null then
@@ -137,6 +156,9 @@ begin
     from private.neighbours_of(meaning, meaning_model, sought, by_words, reach, furthest) as nearest;
   end if;
 
+  -- Far down the list, or at its end, bounds leave out so few that to find them takes longer than to score all.
+  scores_all := page_offset + page_limit >= least(200, cardinality(by_words) + cardinality(by_meaning));
+  perform private.check_deadline();
   with measured as (
     select id as profile_id, null::double precision as cosine
     from unnest(by_words) as id
@@ -150,7 +172,7 @@ begin
     from unnest(by_meaning, distances) as near (id, distance)
   ),
   bounds as (
-    select * from private.keyword_bounds(by_words, terms, asked, allowed)
+    select * from private.keyword_bounds(case when not scores_all then by_words end, terms, asked, allowed)
   ),
   weighed as (
     select
@@ -178,25 +200,27 @@ begin
     -- Who cannot come onto the page, however well they hold the words, need not be scored. Less a little, for what rounding does.
     select *
     from candidates
-    where highest >= coalesce(
+    where scores_all or highest >= coalesce(
       (select lowest from candidates order by lowest desc offset least(page_offset, most) + page_limit - 1 limit 1) - 1e-9,
       0
     )
   ),
   keyword as (
     select *
-    from private.keyword_scores(array(select profile_id from contenders where named is not null), terms, asked, allowed)
+    from private.keyword_scores(
+      case when scores_all then by_words else array(select profile_id from contenders where named is not null) end, terms, asked, allowed
+    )
   ),
   ranked as (
     select
       contenders.profile_id,
       coalesce(keyword.score, contenders.at_least) as keyword,
-      contenders.named,
+      keyword.named,
       keyword.ranks,
       contenders.cosine,
       contenders.semantic,
       contenders.ratio,
-      private.hybrid_score(contenders.ratio, coalesce(keyword.score, contenders.at_least), semantic, contenders.named) as score
+      private.hybrid_score(contenders.ratio, coalesce(keyword.score, contenders.at_least), semantic, keyword.named) as score
     from contenders
     left join keyword on keyword.profile_id = contenders.profile_id
   ),

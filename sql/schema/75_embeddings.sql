@@ -282,6 +282,7 @@ declare
   asked halfvec := (request ->> 'vector')::halfvec;
   own halfvec;
 begin
+  perform set_config('api.time_limit', coalesce(request ->> 'timeout' || ' ms', ''), true);
   if me is not null and model is not null then
     select embedding into own from private.search_contexts where user_id = me and search_contexts.model = request ->> 'model';
   end if;
@@ -305,6 +306,7 @@ begin
 end
 $$;
 comment on function api.search_profiles(jsonb) is
-  'Profiles for {q, vector, model, interests, cities, countries, limit, offset, explain}: for a known caller at a semantic ratio of 0.7 and
-with their own context, for anybody else at 0.5. Definer, because nobody reads the index: this is the one way to see it.';
+  'Profiles for {q, vector, model, interests, cities, countries, limit, offset, explain, timeout}: for a known caller at a semantic ratio of 0.7
+and with their own context, for anybody else at 0.5. After so many milliseconds it is cancelled (57014). Definer, because nobody reads the
+index: this is the one way to see it.';
 grant execute on function api.search_profiles(jsonb) to edge_functions;

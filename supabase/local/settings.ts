@@ -104,6 +104,9 @@ export const readSettings = (env: Environment): Settings => {
   number(env, 'TRUSTED_PROXIES', 9)
   number(env, 'DATABASE_POOL', 999_999)
   number(env, 'DATABASE_QUEUE', 999_999)
+  // One connection stays for everything else.
+  number(env, 'SEARCH_CONCURRENCY', Math.max(1, Number(env.DATABASE_POOL || 3) - 1))
+  number(env, 'SEARCH_TIMEOUT', 5000)
   return {
     host: env.HOST || '127.0.0.1',
     port: port(env),

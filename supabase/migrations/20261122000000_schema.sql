@@ -1971,6 +1971,25 @@ create trigger follow_gone_postings
 -- What a query looks for: its words, and the words of the index that they may stand for. In plpgsql what every search asks, because its plans
 -- are kept; in SQL without a search_path what is to be inlined.
 
+create function private.check_deadline()
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  if clock_timestamp() - statement_timestamp() > nullif(current_setting('api.time_limit', true), '')::interval then
+    raise query_canceled using message = 'The search took longer than its time limit';
+  end if;
+end
+$$;
+-- A statement_timeout that a statement sets, or one of its functions, comes too late: the timer has started (pg_sleep(1) slept its second
+-- under 200 ms either way), and PGlite has none. Of what Postgres could do instead,
+--   a connection's own statement_timeout is an option that poolers refuse, and needs connections for nothing else;
+--   `begin` and `set local` before each search are two more round trips, or one message whose parameters are quoted into its text;
+--   transaction_timeout does take effect at once, and closes the connection.
+comment on function private.check_deadline() is
+  'Ends a search that takes longer than api.time_limit, as Postgres ends a statement. Called between its steps, each of which is bounded; what
+goes wrong within one is ended by the statement_timeout of edge_functions.';
+
 create function private.typo_budget(word text)
 returns integer
 language sql immutable parallel safe
@@ -2101,9 +2120,18 @@ $$;
 comment on function private.expand_word(text, boolean) is
   'The words of the index that a typed word may stand for, with their errors.';
 
-create type private.query_word as (unit integer, place integer, word text, quoted boolean, excluded boolean, unfinished boolean);
+create type private.query_word as (
+  unit integer,
+  place integer,
+  word text,
+  quoted boolean,
+  excluded boolean,
+  unfinished boolean,
+  position integer
+);
 comment on type private.query_word is
-  'A word of a query: the unit and the place it stands in, both counted for themselves among the excluded.';
+  'A word of a query: the unit and the place it stands in, both counted for themselves among the excluded. The third time that it is said it
+has no place: it belongs to its phrase, and scores nothing more. `position` counts all words.';
 
 create function private.parse_query(query text)
 returns setof private.query_word
@@ -2116,7 +2144,8 @@ begin
         ordinality as piece,
         coalesce(nullif(part[2], '') is not null, false) or part[1] is not null as is_quoted,
         coalesce(part[1], part[4]) = '-' as is_excluded,
-        private.words_of(coalesce(part[2], part[5])) as words,
+        -- One character can stand for eighteen, which 512 of them would take 40 ms to read.
+        private.words_of(left(normalize(coalesce(part[2], part[5]), nfkc), 512)) as words,
         max(ordinality) over () = ordinality and query !~ '[[:space:]"]$' as is_last
       from regexp_matches(query, '(-?)"([^"]*)("|$)|(-?)([^[:space:]"]+)', 'g') with ordinality as found (part, ordinality)
     ),
@@ -2136,28 +2165,51 @@ begin
           when is_quoted or is_excluded then 0
           when is_letter and lag(is_letter) over (partition by piece order by position) then 0
           else 1
-        end as starts
+        end as starts,
+        -- Consecutive letters of one run have this in common.
+        position - row_number() over (partition by piece, is_letter order by position) as run
       from listed
     ),
-    united as (
-      select *, sum(starts) over (order by piece, position) as number
+    -- What is paid for is words, not units, or one phrase would be as dear as it is long. Such a script's words have one to five letters;
+    -- of a run every first, fourth, seventh … counts as a word.
+    paid as (
+      select *,
+        sum(starts) over (order by piece, position) as number,
+        case
+          when is_letter and (row_number() over (partition by piece, is_letter, run order by position)) % 3 <> 1 then 0
+          else 1
+        end as price
       from started
     ),
+    counted as (
+      select *, sum(price) over (partition by is_excluded order by piece, position) as spent
+      from paid
+    ),
     kept as (
-      select *, dense_rank() over (partition by is_excluded order by number) as rank
-      from united
+      -- Names are doubled, and so is New York, New York. Said ten times, a word that everybody has is the dearest of all, and tells no more.
+      select *, row_number() over (partition by is_excluded, counted.word order by piece, position) <= 2 as is_new
+      from counted
+      where spent <= 10
+    ),
+    placed as (
+      -- Letters after the first ten only belong to their run.
+      select *,
+        is_excluded or is_new and (
+          not is_letter or count(*) filter (where is_new) over (partition by is_excluded, is_letter order by piece, position) <= 10
+        ) as has_place
+      from kept
     )
     select
       number::integer,
-      (row_number() over (partition by is_excluded order by piece, position))::integer,
-      kept.word, is_quoted, is_excluded, is_unfinished and not is_letter
-    from kept
-    where rank <= 10;
+      case when has_place then (count(*) filter (where has_place) over (partition by is_excluded order by piece, position))::integer end,
+      placed.word, is_quoted, is_excluded, is_unfinished and not is_letter, (row_number() over (order by piece, position))::integer
+    from placed;
 end
 $$;
 comment on function private.parse_query(text) is
-  'The words of a query: the first 10 units count, a unit being a word, a "phrase", or a run of letters of a script without spaces;
--word and -"phrase" exclude; the last word may be unfinished.';
+  'The words of a query in units, a unit being a word, a "phrase", or a run of letters of a script without spaces; -word and -"phrase"
+exclude; the last word may be unfinished. The first 10 words count, those within quotes included, and the first 10 of the excluded; three
+letters of a run are a word, and of all letters 10 have a place.';
 
 -- How well an entry holds the words of a query.
 
@@ -2169,11 +2221,12 @@ create type private.search_term as (
   exact boolean,
   entries integer,
   quoted boolean,
-  phrase tsquery
+  phrase tsquery,
+  phrase_ids bigint[]
 );
 comment on type private.search_term is
   'A word of the index that a word of the query may stand for: the place in the query, how many entries have it, whether the query has it in
-quotes, and the phrase it must stand in, if any.';
+quotes, and the phrase it must stand in, if any; once it is known who has that phrase, those profiles instead of it.';
 
 create function private.terms_of(words private.query_word[])
 returns private.search_term[]
@@ -2187,14 +2240,14 @@ begin
       where not excluded
     ),
     phrases as (
-      select unit, string_agg(quote_literal(word), ' <-> ' order by place)::tsquery as phrase
+      select unit, string_agg(quote_literal(word), ' <-> ' order by position)::tsquery as phrase
       from parsed
       where together
       group by unit
     )
     select array_agg(
       row(
-        parsed.place, parsed.unit, meant.word, meant.typos, meant.exact, meant.entries, parsed.quoted, phrases.phrase
+        parsed.place, parsed.unit, meant.word, meant.typos, meant.exact, meant.entries, parsed.quoted, phrases.phrase, null
       )::private.search_term
     )
     from parsed
@@ -2208,6 +2261,13 @@ begin
       from private.expand_word(parsed.word, parsed.unfinished) as expanded
       where not (parsed.together or parsed.quoted)
     ) as meant
+    -- Nobody has a phrase of which nobody has a word.
+    where parsed.place is not null
+      and (not parsed.together or not exists (
+        select
+        from parsed as beside
+        where beside.unit = parsed.unit and beside.word not in (select lexicon.word from private.search_lexicon as lexicon)
+      ))
   );
 end
 $$;
@@ -2234,14 +2294,14 @@ comment on function private.position_cost(integer) is
   'How much a word''s distance from where the query has it counts, 0 to 10; the buckets are Meilisearch''s. Without a search_path, to be inlined.';
 
 create function private.postings_of(terms private.search_term[], ids bigint[])
-returns table (profile_id bigint, place integer, typos integer, exact boolean, spots integer[])
+returns table (profile_id bigint, word text, place integer, typos integer, exact boolean, spots integer[])
 language sql stable security invoker
 as $$
-  select posting.profile_id, posting.place, posting.typos, posting.exact, posting.spots
+  select posting.profile_id, posting.word, posting.place, posting.typos, posting.exact, posting.spots
   from (
     -- The words of few entries are read as they are; of the others, only what the candidates have. The offset keeps Postgres from reading
     -- all postings there are.
-    select listed.*, term.place, term.typos, term.exact, term.phrase
+    select listed.*, term.word, term.place, term.typos, term.exact, term.phrase
     from unnest(terms) as term
     cross join lateral (
       select search_postings.profile_id, search_postings.spots
@@ -2250,9 +2310,9 @@ as $$
       offset 0
     ) as listed
     join unnest(ids) as candidate (id) on candidate.id = listed.profile_id
-    where term.entries <= cardinality(ids)
+    where term.entries <= cardinality(ids) and term.phrase_ids is null
     union all
-    select listed.*, term.place, term.typos, term.exact, term.phrase
+    select listed.*, term.word, term.place, term.typos, term.exact, term.phrase
     from unnest(terms) as term
     cross join lateral (
       select search_postings.profile_id, search_postings.spots
@@ -2260,8 +2320,20 @@ as $$
       where search_postings.word = term.word and search_postings.profile_id = any (ids)
       offset 0
     ) as listed
-    where term.entries > cardinality(ids)
+    where term.entries > cardinality(ids) and term.phrase_ids is null
+    union all
+    select listed.*, term.word, term.place, term.typos, term.exact, term.phrase
+    from unnest(terms) as term
+    cross join lateral (
+      select search_postings.profile_id, search_postings.spots
+      from private.search_postings
+      where search_postings.word = term.word and search_postings.profile_id = any (term.phrase_ids)
+      offset 0
+    ) as listed
+    join unnest(ids) as candidate (id) on candidate.id = listed.profile_id
+    where term.phrase_ids is not null
   ) as posting
+  -- find_profiles has looked already, and asks without phrases.
   where posting.phrase is null
     or exists (
       select
@@ -2368,25 +2440,32 @@ as $$
 declare
   heaviest constant integer := (select max(weight) from unnest(weights) as weight);
 begin
+  perform private.check_deadline();
   return query
-    with found as materialized (
-      select posting.profile_id, posting.place, posting.typos, posting.exact, spot
+    with held as materialized (
+      select
+        posting.*,
+        -- The best attribute, then the best place within it. Most words are said once, and to look into an array takes a row's time.
+        case
+          when cardinality(posting.spots) = 1 then
+            weights[posting.spots[1] / 1000000 + 1] * 100 + private.position_cost(abs(posting.spots[1] % 10000 - (posting.place - 1)))
+          else (
+            select min(weights[spot / 1000000 + 1] * 100 + private.position_cost(abs(spot % 10000 - (posting.place - 1))))
+            from unnest(posting.spots) as spot
+          )
+        end as standing
       from private.postings_of(terms, ids) as posting
-      cross join lateral unnest(posting.spots) as spot
     ),
     matched as materialized (
       select
-        found.profile_id,
-        found.place,
-        -- The fewest errors, then the best attribute, then the best place within it.
-        min(
-          found.typos * 1000000
-            + weights[found.spot / 1000000 + 1] * 100 + private.position_cost(abs(found.spot % 10000 - (found.place - 1)))
-        ) as standing,
-        bool_or(found.exact) as exact,
-        bool_or(found.typos = 0 and found.spot < 1000000) as in_name
-      from found
-      group by found.profile_id, found.place
+        held.profile_id,
+        held.place,
+        -- The fewest errors first.
+        min(held.typos * 1000000 + held.standing) as standing,
+        bool_or(held.exact) as exact,
+        bool_or(held.typos = 0 and held.spots[1] < 1000000) as in_name
+      from held
+      group by held.profile_id, held.place
     ),
     tallies as materialized (
       select
@@ -2398,41 +2477,73 @@ begin
         sum(matched.standing % 100)::integer as positions,
         count(*) filter (where matched.exact)::integer as exacts,
         count(*) filter (where matched.in_name) = asked as named,
-        bit_or(1::bigint << least(matched.place, 62)) as places
+        bit_or(1::bigint << matched.place) as places
       from matched
       group by matched.profile_id
     ),
-    best as materialized (
-      select found.profile_id, found.place, found.spot
-      from found
-      join matched on matched.profile_id = found.profile_id and matched.place = found.place
-      where asked > 1 and found.typos = matched.standing / 1000000
+    best as (
+      select held.profile_id, held.word, bit_or(1::bigint << held.place) as here, min(held.spots) as spots
+      from held
+      join matched on matched.profile_id = held.profile_id and matched.place = held.place
+      where held.typos = matched.standing / 1000000
+      group by held.profile_id, held.word
+    ),
+    -- Who is next to whom, in one sweep along the texts, the places of the query that stand at a spot being bits. Pairs of spots, joined, are
+    -- as many as the square of how often the words are said: of a word ten times, 1,000 candidates had 180,000, and took 45 ms.
+    standing as materialized (
+      select best.profile_id, best.word, spot, best.here
+      from best
+      cross join lateral unnest(best.spots) as spot
+    ),
+    swept as (
+      select
+        standing.profile_id,
+        standing.here,
+        lead(standing.spot, 1) over along - standing.spot as ahead_1,
+        lead(standing.here, 1) over along as there_1,
+        lead(standing.spot, 2) over along - standing.spot as ahead_2,
+        lead(standing.here, 2) over along as there_2,
+        lead(standing.spot, 3) over along - standing.spot as ahead_3,
+        lead(standing.here, 3) over along as there_3
+      from standing
+      where asked > 1
+      window along as (partition by standing.profile_id order by standing.spot)
+    ),
+    neighbours as (
+      -- A place's bit says that between it and the place after it no word stands somewhere, or one, or two; the wrong way round is one more.
+      select
+        swept.profile_id,
+        bit_or((here & (here >> 1)) | case when ahead_1 = 1 then here & (there_1 >> 1) else 0 end) as no_word,
+        bit_or(
+          case ahead_1 when 1 then there_1 & (here >> 1) when 2 then here & (there_1 >> 1) else 0 end
+            | case when ahead_2 = 2 then here & (there_2 >> 1) else 0 end
+        ) as one_word,
+        bit_or(
+          case ahead_1 when 2 then there_1 & (here >> 1) when 3 then here & (there_1 >> 1) else 0 end
+            | case ahead_2 when 2 then there_2 & (here >> 1) when 3 then here & (there_2 >> 1) else 0 end
+            | case when ahead_3 = 3 then here & (there_3 >> 1) else 0 end
+        ) as two_words
+      from swept
+      group by swept.profile_id
     ),
     closeness as (
-      select pairs.profile_id, sum(3 - pairs.apart)::integer as saved
-      from (
-        select
-          one.profile_id,
-          min(least(3, case when other.spot > one.spot then other.spot - one.spot - 1 else one.spot - other.spot end)) as apart
-        from best as one
-        join best as other
-          on other.profile_id = one.profile_id
-          and other.place = one.place + 1
-          and other.spot / 10000 = one.spot / 10000
-        group by one.profile_id, one.place
-      ) as pairs
-      group by pairs.profile_id
+      select
+        neighbours.profile_id,
+        3 * bit_count(no_word::bit(64))
+          + 2 * bit_count((one_word & ~no_word)::bit(64))
+          + bit_count((two_words & ~one_word & ~no_word)::bit(64)) as saved
+      from neighbours
     ),
     openings as (
       -- Texts that begin with the words found, in their order: each stands where there are as many found places before its own.
-      select found.profile_id, found.spot / 10000 as text, tallies.kept
-      from found
-      join tallies on tallies.profile_id = found.profile_id
-      where found.exact
-        and found.place < 62
-        and found.spot % 10000 < asked
-        and found.spot % 10000 = bit_count((tallies.places & ((1::bigint << found.place) - 1))::bit(64))
-      group by found.profile_id, found.spot / 10000, tallies.kept
+      select held.profile_id, standing.spot / 10000 as text, tallies.kept
+      from standing
+      join held on held.profile_id = standing.profile_id and held.word = standing.word
+      join tallies on tallies.profile_id = standing.profile_id
+      where standing.spot % 10000 < asked
+        and held.exact
+        and standing.spot % 10000 = bit_count((tallies.places & ((1::bigint << held.place) - 1))::bit(64))
+      group by held.profile_id, standing.spot / 10000, tallies.kept
       having count(*) = tallies.kept
     ),
     opened as (
@@ -2452,7 +2563,7 @@ begin
       select
         tallies.*,
         3 * (kept - 1) + 1 as proximity_max,
-        3 * (kept - 1) - coalesce(closeness.saved, 0) as apart,
+        3 * (kept - 1) - coalesce(closeness.saved, 0)::integer as apart,
         heaviest * kept + 1 as attribute_max,
         10 * kept + 1 as position_max,
         coalesce(opened.exactness, 1) as exactness
@@ -2516,12 +2627,11 @@ create type private.search_filter as (
   countries text[],
   must tsquery,
   must_not tsquery,
-  caller bigint,
-  hidden bigint[]
+  hidden_ids bigint[]
 );
 comment on type private.search_filter is
-  'What a profile must have to be found at all: facet keys, phrases, no excluded words, and another owner than the caller or, where there
-are blocks, those hidden from the caller.';
+  'What a profile must have to be found at all: facet keys, phrases, no excluded words; and it must not be one of those that the caller is not
+shown, their own and those of whoever is hidden from them.';
 
 -- Without `set search_path`, so that it is inlined and the indexes of what it asks for are used.
 create function private.is_sought(entry private.search_entries, sought private.search_filter)
@@ -2533,8 +2643,7 @@ as $$
     and (sought.countries = '{}' or entry.country_key = any (sought.countries))
     and (sought.must is null or entry.words @@ sought.must)
     and (sought.must_not is null or not entry.words @@ sought.must_not)
-    and (sought.caller is null or entry.user_id <> sought.caller)
-    and (sought.hidden is null or entry.user_id <> all (sought.hidden))
+    and (sought.hidden_ids = '{}' or entry.profile_id <> all (sought.hidden_ids))
 $$;
 comment on function private.is_sought(private.search_entries, private.search_filter) is 'Whether a profile passes the filters of a search.';
 
@@ -2552,16 +2661,56 @@ begin
         max(entries) > greatest(25, (select max(entries) / 4 from private.search_lexicon)) and not bool_or(quoted) as is_common
       from unnest(terms)
       group by unit
+    ),
+    rarest as (
+      select place, unit
+      from (
+        select
+          *,
+          row_number() over (partition by unit order by entries, word) as nth,
+          row_number() over (partition by phrase is null order by entries, word) as nth_of_all
+        from unnest(terms)
+      ) as numbered
+      join units using (unit)
+      -- Where every run of letters has one that everybody has, one of them brings people up, and the others count where they stand: each
+      -- would have to be looked for in nearly every profile, which for ten runs took 0.8 s.
+      where nth = 1 and (nth_of_all = 1 or not is_common)
     )
     select array_agg(term order by term.entries, term.word)
     from unnest(terms) as term
     join units using (unit)
-    where not is_common or (select bool_and(is_common) from units)
+    where (not is_common or (select bool_and(is_common) from units))
+      and (term.phrase is null or (term.place, term.unit) in (select place, unit from rarest))
   );
 end
 $$;
 comment on function private.bearing_terms(private.search_term[]) is
-  'The terms that bring somebody into the hits, rarest first; without those of common words, unless there are no others.';
+  'The terms that bring somebody into the hits, rarest first: of a phrase its rarest word, and none of common words, unless there are no
+others.';
+
+create function private.filter_profiles(sought private.search_filter, word text, most integer)
+returns bigint[]
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  ids bigint[];
+begin
+  -- Planned for what is asked for, so that it takes the index which fits.
+  execute
+    'select array(
+       select profile_id
+       from private.search_entries as entry
+       where private.is_sought(entry, $1)
+         and ($2 is null or profile_id in (select listed.profile_id from private.search_postings as listed where listed.word = $2))
+       limit $3
+     )'
+  into ids
+  using sought, word, most;
+  return ids;
+end
+$$;
+comment on function private.filter_profiles(private.search_filter, text, integer) is
+  'The profiles that pass the filters and have a word, where one is given; at most so many.';
 
 create function private.holders_of(
   terms private.search_term[],
@@ -2575,9 +2724,9 @@ set search_path = ''
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  anybody constant boolean := sought.interests || sought.cities || sought.countries = '{}'
-    and coalesce(sought.must, sought.must_not) is null
-    and sought.caller is null;
+  -- Who is within has passed the filters.
+  anybody constant boolean := within is not null
+    or (sought.interests || sought.cities || sought.countries = '{}' and coalesce(sought.must, sought.must_not) is null);
 begin
   return array(
     select profile_id
@@ -2587,28 +2736,33 @@ begin
         select posting.profile_id, term.unit
         from unnest(terms) as term
         cross join lateral (
-          -- The offsets keep Postgres to its index.
+          -- The offsets keep Postgres to its index. To look thousands of profiles up for each of hundreds of words takes longer than to read
+          -- what few have the words.
           (
             select listed.profile_id
             from private.search_postings as listed
-            where within is null and listed.word = term.word
+            where (within is null or term.entries <= cardinality(within)) and listed.word = term.word
             offset 0
           )
           union all
           (
             select listed.profile_id
             from private.search_postings as listed
-            where within is not null and listed.word = term.word and listed.profile_id = any (within)
+            where term.entries > cardinality(within) and listed.word = term.word and listed.profile_id = any (within)
             offset 0
           )
         ) as posting
-        where (anybody and term.phrase is null)
-          or exists (
-            select
-            from private.search_entries as entry
-            where entry.profile_id = posting.profile_id
-              and (term.phrase is null or entry.words @@ term.phrase)
-              and private.is_sought(entry, sought)
+        where (within is null or posting.profile_id in (select unnest(within)))
+          and posting.profile_id not in (select unnest(sought.hidden_ids))
+          and (
+            (anybody and term.phrase is null)
+            or exists (
+              select
+              from private.search_entries as entry
+              where entry.profile_id = posting.profile_id
+                and (term.phrase is null or entry.words @@ term.phrase)
+                and (anybody or private.is_sought(entry, sought))
+            )
           )
         -- One profile may hold every term.
         limit most * cardinality(terms)
@@ -2623,6 +2777,39 @@ end
 $$;
 comment on function private.holders_of(private.search_term[], private.search_filter, bigint[], integer) is
   'Who holds any of the terms and passes the filters, those first who hold the most of the query, at most so many.';
+
+create function private.resolve_phrases(terms private.search_term[], ids bigint[])
+returns private.search_term[]
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return (
+    with holders as (
+      select phrases.unit, array_agg(entry.profile_id) as ids
+      from unnest(resolve_phrases.ids) as id
+      cross join lateral (
+        select profile_id, words
+        from private.search_entries
+        where profile_id = id
+        offset 0
+      ) as entry
+      join (select distinct unit, phrase from unnest(terms) where phrase is not null and not quoted) as phrases
+        on entry.words @@ phrases.phrase
+      group by phrases.unit
+    )
+    select array_agg(
+      row(
+        place, unit, word, typos, exact, entries, quoted, null, case when phrase is not null and not quoted then coalesce(holders.ids, '{}') end
+      )::private.search_term
+      order by place
+    )
+    from unnest(terms) as term
+    left join holders using (unit)
+  );
+end
+$$;
+comment on function private.resolve_phrases(private.search_term[], bigint[]) is
+  'The terms without their phrases, for candidates that have all of what is in quotes: who of them has which run of letters is looked up once.';
 
 create function private.neighbours_of(
   meaning extensions.halfvec,
@@ -2728,17 +2915,23 @@ declare
   model private.search_models;
   words constant private.query_word[] := array(select part from private.parse_query(query) as part);
   asked constant integer := coalesce((select max(place) from unnest(words) where not excluded), 0);
-  allowed constant integer[] := array(select private.typo_budget(word) from unnest(words) where not excluded order by place);
+  in_quotes constant integer := (select count(*) from unnest(words) where quoted and not excluded and place is not null);
+  allowed constant integer[] := array(select private.typo_budget(word) from unnest(words) where not excluded and place is not null order by place);
   -- Who asks with no words gets everybody, near or not.
   furthest double precision := 2;
+  hidden constant bigint[] := caller || private.kept_from(caller);
   terms private.search_term[];
+  bearing private.search_term[];
+  rarest private.search_term;
   sought private.search_filter;
   filtered boolean;
+  often boolean;
   reach integer;
   within bigint[];
   by_words bigint[] := array[]::bigint[];
   by_meaning bigint[] := array[]::bigint[];
   distances double precision[];
+  scores_all boolean;
   answer json;
 begin
   select * into model from private.search_models where name = meaning_model;
@@ -2750,7 +2943,7 @@ begin
     terms := coalesce(private.terms_of(words), '{}');
   end if;
   with units as (
-    select excluded, quoted, string_agg(quote_literal(word), ' <-> ' order by place)::tsquery as phrase
+    select excluded, quoted, string_agg(quote_literal(word), ' <-> ' order by position)::tsquery as phrase
     from unnest(words)
     group by excluded, quoted, unit
   )
@@ -2760,26 +2953,38 @@ begin
     private.as_keys(filters -> 'countries'),
     (select string_agg(phrase::text, ' & ')::tsquery from units where quoted and not excluded),
     (select string_agg('(' || phrase::text || ')', ' | ')::tsquery from units where excluded),
-    caller,
-    private.kept_from(caller)
+    array(select profile_id from private.search_entries where user_id = any (hidden))
   into sought;
+  bearing := private.bearing_terms(terms);
   filtered := sought.interests || sought.cities || sought.countries <> '{}';
-  if filtered then
+  -- To look at every profile once takes less than at each as often as it has a word, where the words are common.
+  often := sought.must_not is not null and (select sum(entries) from unnest(bearing)) > few;
+  if filtered or often or sought.must is not null then
     few := 10000;
   end if;
+  perform private.check_deadline();
 
-  if filtered or not exists (select from private.search_entries offset few) then
-    -- Planned for the filters at hand, so that it takes their indexes.
-    execute 'select array(select profile_id from private.search_entries as entry where private.is_sought(entry, $1) limit $2 + 1)'
-    into within
-    using sought, few;
+  if sought.must is not null then
+    -- Whoever has the rarest of the words is looked at, once, and nobody else; of more than these who pass, the first.
+    select * into rarest from unnest(terms) where quoted order by entries limit 1;
+    within := case
+      when (select count(distinct place) from unnest(terms) where quoted) < in_quotes then '{}'
+      else private.filter_profiles(sought, rarest.word, few)
+    end;
+  elsif filtered or often or not exists (select from private.search_entries offset few) then
+    within := private.filter_profiles(sought, null, few + 1);
     if cardinality(within) > few then
       within := null;
     end if;
   end if;
+  perform private.check_deadline();
 
-  if cardinality(terms) > 0 then
-    by_words := private.holders_of(private.bearing_terms(terms), sought, within, most);
+  if cardinality(bearing) > 0 then
+    by_words := private.holders_of(bearing, sought, within, most);
+    if exists (select from unnest(terms) where phrase is not null) then
+      terms := private.resolve_phrases(terms, by_words);
+    end if;
+    perform private.check_deadline();
   end if;
   if asked = 0 and meaning is null then
     by_words := array(
@@ -2791,6 +2996,7 @@ begin
     );
   end if;
 
+  perform private.check_deadline();
   -- Those besides whom the words brought, as many as the total still counts, and no fewer than make the first pages.
   reach := greatest(100, most - cardinality(by_words));
   if meaning is not null and within is not null then
@@ -2812,6 +3018,9 @@ begin
     from private.neighbours_of(meaning, meaning_model, sought, by_words, reach, furthest) as nearest;
   end if;
 
+  -- Far down the list, or at its end, bounds leave out so few that to find them takes longer than to score all.
+  scores_all := page_offset + page_limit >= least(200, cardinality(by_words) + cardinality(by_meaning));
+  perform private.check_deadline();
   with measured as (
     select id as profile_id, null::double precision as cosine
     from unnest(by_words) as id
@@ -2825,7 +3034,7 @@ begin
     from unnest(by_meaning, distances) as near (id, distance)
   ),
   bounds as (
-    select * from private.keyword_bounds(by_words, terms, asked, allowed)
+    select * from private.keyword_bounds(case when not scores_all then by_words end, terms, asked, allowed)
   ),
   weighed as (
     select
@@ -2853,25 +3062,27 @@ begin
     -- Who cannot come onto the page, however well they hold the words, need not be scored. Less a little, for what rounding does.
     select *
     from candidates
-    where highest >= coalesce(
+    where scores_all or highest >= coalesce(
       (select lowest from candidates order by lowest desc offset least(page_offset, most) + page_limit - 1 limit 1) - 1e-9,
       0
     )
   ),
   keyword as (
     select *
-    from private.keyword_scores(array(select profile_id from contenders where named is not null), terms, asked, allowed)
+    from private.keyword_scores(
+      case when scores_all then by_words else array(select profile_id from contenders where named is not null) end, terms, asked, allowed
+    )
   ),
   ranked as (
     select
       contenders.profile_id,
       coalesce(keyword.score, contenders.at_least) as keyword,
-      contenders.named,
+      keyword.named,
       keyword.ranks,
       contenders.cosine,
       contenders.semantic,
       contenders.ratio,
-      private.hybrid_score(contenders.ratio, coalesce(keyword.score, contenders.at_least), semantic, contenders.named) as score
+      private.hybrid_score(contenders.ratio, coalesce(keyword.score, contenders.at_least), semantic, keyword.named) as score
     from contenders
     left join keyword on keyword.profile_id = contenders.profile_id
   ),
@@ -3204,6 +3415,7 @@ declare
   asked halfvec := (request ->> 'vector')::halfvec;
   own halfvec;
 begin
+  perform set_config('api.time_limit', coalesce(request ->> 'timeout' || ' ms', ''), true);
   if me is not null and model is not null then
     select embedding into own from private.search_contexts where user_id = me and search_contexts.model = request ->> 'model';
   end if;
@@ -3227,8 +3439,9 @@ begin
 end
 $$;
 comment on function api.search_profiles(jsonb) is
-  'Profiles for {q, vector, model, interests, cities, countries, limit, offset, explain}: for a known caller at a semantic ratio of 0.7 and
-with their own context, for anybody else at 0.5. Definer, because nobody reads the index: this is the one way to see it.';
+  'Profiles for {q, vector, model, interests, cities, countries, limit, offset, explain, timeout}: for a known caller at a semantic ratio of 0.7
+and with their own context, for anybody else at 0.5. After so many milliseconds it is cancelled (57014). Definer, because nobody reads the
+index: this is the one way to see it.';
 grant execute on function api.search_profiles(jsonb) to edge_functions;
 
 -- What whoever runs the service asks of the search: whether the index says what the profiles say, and how its queue does.

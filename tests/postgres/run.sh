@@ -22,7 +22,7 @@ url=postgresql://supabase_admin@127.0.0.1:$port
 for database in pushed scripted bare postgres; do
   "${psql[@]}" -p "$port" "$database" < tests/postgres/platform.sql
 done
-"${psql[@]}" -p "$port" postgres -c 'create database http' -c 'create database pgtap' -c 'create database mutants'
+"${psql[@]}" -p "$port" postgres -c 'create database http' -c 'create database pgtap' -c 'create database mutants' -c 'create database cost'
 if [ -n "${RESTORED:-}" ]; then
   # The suite on what a backup brought back: a demo world, dumped and restored (npm run test:restored).
   "${psql[@]}" -p "$port" postgres -c 'create database dumped'
@@ -32,5 +32,5 @@ if [ -n "${RESTORED:-}" ]; then
   TEST_DATABASE_URL=$url/http npx vitest run "$@"
   exit
 fi
-export MUTANTS_DATABASE_URL=$url/mutants
+export MUTANTS_DATABASE_URL=$url/mutants COST_DATABASE_URL=$url/cost
 TEST_DATABASE_URL=$url/http PGTAP_DATABASE_URL=$url/pgtap PLATFORM_URL=$url npx vitest run "$@"

@@ -37,7 +37,7 @@ as $$
   from private.neighbours_of(
     pg_temp.towards(1),
     'offline-wordnet-v1',
-    row('{}', case when city is null then '{}' else array[city] end, '{}', null, null, null, null)::private.search_filter,
+    row('{}', case when city is null then '{}' else array[city] end, '{}', null, null, '{}')::private.search_filter,
     besides, reach, furthest
   ) as nearest
   cross join lateral unnest(ids, distances) as neighbour (id, distance)

@@ -1,5 +1,5 @@
 -- A query and a text become words.
-select plan(54);
+select plan(68);
 
 -- Each word as unit.place word, then what is so of it: q quoted, x excluded, u unfinished.
 create function pg_temp.parsed(query text)
@@ -11,7 +11,7 @@ as $$
       ' ' || case when quoted then 'q' else '' end || case when excluded then 'x' else '' end || case when unfinished then 'u' else '' end,
       ' '
     )),
-    ', ' order by excluded, place
+    ', ' order by excluded, position
   ), '')
   from private.parse_query(query)
 $$;
@@ -42,14 +42,36 @@ from (
     ('a b c d e f g h i j k l', '1.1 a, 2.2 b, 3.3 c, 4.4 d, 5.5 e, 6.6 f, 7.7 g, 8.8 h, 9.9 i, 10.10 j'),
     (
       '"a b" c d e f g h i j k l',
-      '1.1 a q, 1.2 b q, 2.3 c, 3.4 d, 4.5 e, 5.6 f, 6.7 g, 7.8 h, 8.9 i, 9.10 j, 10.11 k'
-    )
+      '1.1 a q, 1.2 b q, 2.3 c, 3.4 d, 4.5 e, 5.6 f, 6.7 g, 7.8 h, 8.9 i, 9.10 j'
+    ),
+    -- Words in quotes count among the ten, and what is left of a phrase is a phrase.
+    (
+      '"a b c d e f g h i j k l" m',
+      '1.1 a q, 1.2 b q, 1.3 c q, 1.4 d q, 1.5 e q, 1.6 f q, 1.7 g q, 1.8 h q, 1.9 i q, 1.10 j q'
+    ),
+    (
+      'a b c d e f g h i "j k"',
+      '1.1 a, 2.2 b, 3.3 c, 4.4 d, 5.5 e, 6.6 f, 7.7 g, 8.8 h, 9.9 i, 10.10 j q'
+    ),
+    -- So do the words that are excluded, by themselves.
+    (
+      '-"a b c d e f" -g -h -i -j -k',
+      '1.1 a qx, 1.2 b qx, 1.3 c qx, 1.4 d qx, 1.5 e qx, 1.6 f qx, 2.7 g x, 3.8 h x, 4.9 i x, 5.10 j x'
+    ),
+    -- Three letters of a run are a word.
+    ('a b c d e f g h i 寿司東京', '1.1 a, 2.2 b, 3.3 c, 4.4 d, 5.5 e, 6.6 f, 7.7 g, 8.8 h, 9.9 i, 10.10 寿, 10.11 司, 10.12 東'),
+    ('寿司x東京都民 y', '1.1 寿, 1.2 司, 2.3 x, 3.4 東, 3.5 京, 3.6 都, 3.7 民, 4.8 y u'),
+    ('一二三四五六七八九十百千 y', '1.1 一, 1.2 二, 1.3 三, 1.4 四, 1.5 五, 1.6 六, 1.7 七, 1.8 八, 1.9 九, 1.10 十, 1. 百, 1. 千, 2.11 y u'),
+    -- A word has two places at most, and a phrase keeps all its words.
+    ('a b a a A c ', '1.1 a, 2.2 b, 3.3 a, 4. a, 5. a, 6.4 c'),
+    ('"a a a b" a', '1.1 a q, 1.2 a q, 1. a q, 1.3 b q, 2. a u'),
+    ('-a -a -a a', '4.1 a u, 1.1 a x, 2.2 a x, 3.3 a x')
 ) as cases (query, expected)
 where query not in ('-"street food" tea', '-yoga tea', 'tea -yoga');
 
 -- Units of what is excluded are counted apart from the others or with them; that they differ is what matters.
 select results_eq(
-  format('select word, quoted, excluded from private.parse_query(%L) order by excluded, place', query),
+  format('select word, quoted, excluded from private.parse_query(%L) order by excluded, position', query),
   expected,
   format('"%s" is parsed', query)
 )
@@ -59,6 +81,18 @@ from (
     ('-yoga tea', $$ values ('tea', false, false), ('yoga', false, true) $$),
     ('-"street food" tea', $$ values ('tea', false, false), ('street', true, true), ('food', true, true) $$)
 ) as cases (query, expected);
+
+select cmp_ok(
+  (select count(*) from private.parse_query(query)), '<=', most::bigint, format('of %s characters %s words are left', char_length(query), most)
+)
+from (
+  values
+    (repeat('寿', 512), 30),
+    ('"' || repeat('isaac ', 85) || '"', 10),
+    (repeat('"a" ', 128), 10),
+    (repeat('-a ', 170), 10),
+    (repeat(U&'\FDFA', 512), 10)
+) as cases (query, most);
 
 select is(private.words_of(text), expected::text[], format('"%s" is these words', left(text, 20)))
 from (
