@@ -9,12 +9,12 @@ export interface Floor {
   }
 }
 
-const halfLife = 5000
+const halfLife = 20_000
 
 /**
- * `least` milliseconds, and where answers take longer just now, half as much again as the slowest of them, up to `most`: a machine under load
- * hashes more slowly, and the floor has to stay above that. What was slow is forgotten by halves. A wait is a timer, so a thousand at once cost
- * what their connections cost.
+ * `least` milliseconds, and twice or four times as much, up to `most`, where answers have lately taken nearly as long or longer: a machine under load
+ * hashes more slowly, and the floor has to stay above that. In few and wide steps, so that the time says little of who is slow just now. A wait is a
+ * timer, so a thousand at once cost what their connections cost.
  */
 export const openFloor = (least: number, most: number): Floor => {
   let slowest = 0
@@ -24,7 +24,9 @@ export const openFloor = (least: number, most: number): Floor => {
     const now = performance.now()
     slowest = Math.max(took, slowest * 2 ** ((since - now) / halfLife))
     since = now
-    return Math.min(most, Math.max(least, 1.5 * slowest))
+    let floor = least
+    while (floor < 1.25 * slowest && floor < most) floor *= 2
+    return floor
   }
 
   return {

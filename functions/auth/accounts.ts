@@ -89,6 +89,24 @@ export const accountOf = async (authId: string): Promise<Account> => {
   return JSON.parse((await actAs(claims, true)`get_account()`).body)
 }
 
+let signUpIsOff = false
+let askedAt = -Infinity
+/** What Auth would say only after the account that waits there is gone. */
+const requireSignUp = async (): Promise<void> => {
+  if (performance.now() - askedAt > 60_000) {
+    const url = `${settings.platformUrl}/auth/v1/settings`
+    const said: { disable_signup?: boolean; external?: { email?: boolean } } | null = await reach(url, {
+      headers: { apikey: settings.publishableKey },
+    }).then((response) => response.json(), () => null)
+      .catch(() => null)
+    // Auth that does not answer here does not answer the sign-up either.
+    if (!said) return refuseBusy()
+    signUpIsOff = said.disable_signup === true || said.external?.email === false
+    askedAt = performance.now()
+  }
+  if (signUpIsOff) refuse(403, 'Signing up is switched off')
+}
+
 type NewPerson = z.output<typeof person> & { password: string }
 
 interface SignedUp {
@@ -111,6 +129,7 @@ const isAboutMail = ({ code, message }: AuthError): boolean =>
 export const signUp = async ({ email, password, name, ...profile }: NewPerson): Promise<SignedUp> => {
   // Auth would only say that something failed.
   await actAs(null, false)`check_interests(${{ ids: profile.interest_ids ?? [] }})`
+  await requireSignUp()
   const { ticket, user_id } = JSON.parse(await asWorker`begin_sign_up(${email})`)
   const account: Account = { id: user_id, name, email: email.toLowerCase(), role: 'user' }
   for (let triesLeft = 2;; triesLeft--) {

@@ -193,13 +193,13 @@ declare
 begin
   -- Of one that is confirmed at this moment the statement waits for the outcome and asks again; one that is removed first cannot be confirmed.
   delete from auth.users
-  where id = account and email_confirmed_at is null and phone_confirmed_at is null;
+  where id = account and email_confirmed_at is null and phone_confirmed_at is null and invited_at is null;
   return found;
 end
 $$;
 comment on function private.remove_pending_account(text) is
   'Removes whoever signed up with this address and has not confirmed it, with whatever links they were mailed; whether there was somebody. Never
-one that was confirmed. For definers alone.';
+one that was confirmed, nor one that was invited, which has no password and is the doing of an admin. For definers alone.';
 
 create function private.begin_sign_up(address text)
 returns json

@@ -100,16 +100,29 @@ comment on function private.take_turn_to_send(uuid, uuid, double precision, inte
   'As take_turn, for messages: one that was sent before under the same key is no new one, and takes no turn. Definer, as take_turn.';
 grant execute on function private.take_turn_to_send(uuid, uuid, double precision, integer) to edge_functions;
 
+create table private.rate_settings (
+  name text primary key
+    constraint "name is RATE_LIMIT_PROFILE" check (name = 'RATE_LIMIT_PROFILE'),
+  rate text not null
+    constraint "rate is count/seconds, count/seconds/burst or off" check (rate ~ '^([1-9]\d{0,5}/[1-9]\d{0,5}(/[1-9]\d{0,5})?|off)$')
+);
+comment on table private.rate_settings is
+  'What the database counts by itself, because the functions'' environment is not to be seen from here. Operators change it in the SQL editor.';
+alter table private.rate_settings enable row level security;
+insert into private.rate_settings (name, rate) values ('RATE_LIMIT_PROFILE', '120/3600/30');
+
 create function private.count_profile_change()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  setting constant text := coalesce(nullif(current_setting('api.rate_limit_profile', true), ''), '120/3600/30');
-  -- What the function would refuse to start with counts as the default.
-  rate constant text[] := coalesce(
-    regexp_match(setting, '^([1-9]\d{0,5})/([1-9]\d{0,5})(?:/([1-9]\d{0,5}))?$'), array['120', '3600', '30']
+  -- The local stack says it for its own connections, of which several can share a database.
+  setting constant text := coalesce(
+    nullif(current_setting('api.rate_limit_profile', true), ''),
+    (select rate_settings.rate from private.rate_settings where name = 'RATE_LIMIT_PROFILE'),
+    'off'
   );
+  rate constant text[] := string_to_array(setting, '/');
   wait integer;
 begin
   if setting = 'off' then
@@ -133,9 +146,8 @@ begin
 end
 $$;
 comment on function private.count_profile_change() is
-  'Takes a turn of RATE_LIMIT_PROFILE for a change that comes through the Data API; the functions take theirs before they ask. How many there are
-says the setting api.rate_limit_profile of the role authenticator, as count/seconds/burst or off. What is refused or fails takes none. Definer, as
-take_turn.';
+  'Takes a turn of RATE_LIMIT_PROFILE for a change that comes through the Data API; the functions take theirs before they ask. What is refused or
+fails takes none. Definer, as take_turn.';
 
 -- Whose caller is known, a function asked for. Hiding is free, as it is there, and nothing else is: each change is a vector to make.
 create trigger count_changes_of_users

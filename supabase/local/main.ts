@@ -29,7 +29,7 @@ const tellFunctions = async (settings: Settings, keys: Keys, database: Database)
   Deno.env.set('EDGE_DATABASE_URL', database.edgeUrl(password)!)
 }
 
-/** What the role authenticator is set to on the platform. */
+/** What private.rate_settings says on the platform; said for these connections alone, other stacks may be on the same database. */
 const ofDataApi = ({ rates }: Settings): Record<string, string> => ({
   'api.rate_limit_profile': rates.RATE_LIMIT_PROFILE,
 })

@@ -163,6 +163,7 @@ begin
         'created_at = created_at'
       ),
       ('private.turns', 'true', $sql$values ('\x00', now())$sql$, 'whole_at = whole_at'),
+      ('private.rate_settings', 'true', $sql$values ('RATE_LIMIT_PROFILE', 'off')$sql$, $sql$rate = 'off'$sql$),
       ('private.sign_ups', 'true', '(user_id, profile_id) values (1, 1)', 'user_id = user_id'),
       ('private.turn_salts', 'true', $sql$(salt) values ('none')$sql$, 'salt = salt')
   ) as statements (name, condition, entry, change)

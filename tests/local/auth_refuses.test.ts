@@ -30,6 +30,11 @@ test.concurrent.each([
   expect({ mailed, unmailed }).toEqual({ mailed: 201, unmailed: 201 })
 })
 
+test.concurrent('where signing up is switched off, nothing is removed to make room for it', async () => {
+  expect(await told('is switched off')).toMatchObject({ free: 403, taken: 403, hasBegun: false })
+  expect(await told('pretends')).toMatchObject({ hasBegun: true })
+})
+
 test.concurrent('where nothing must be confirmed, Auth says that an address is taken', async () => {
   expect(await told('user_already_exists')).toMatchObject({ free: 409, taken: 409 })
 })

@@ -14,6 +14,7 @@ const behaviours: Record<string, Behaviour> = {
   'cannot mail': () =>
     Response.json({ error_code: 'unexpected_failure', msg: 'Error sending confirmation email' }, { status: 500 }),
   'pretends': pretends,
+  'is switched off': pretends,
   'weak_password': refuses(422, 'weak_password'),
   'signup_disabled': refuses(422, 'signup_disabled'),
   'over_request_rate_limit': refuses(429, 'over_request_rate_limit'),
@@ -26,6 +27,10 @@ const behaviours: Record<string, Behaviour> = {
     new Response(new ReadableStream({ start: (body) => body.enqueue(new Uint8Array([123])) })),
 }
 
+const isThere = !['is away', 'is silent', 'stops in its answer'].includes(Deno.args[0]!)
+const isOff = Deno.args[0] === 'is switched off'
+/** Whether anything was removed to make room for a sign-up. */
+let hasBegun = false
 let isKnown = false
 /** A free address has got its account. */
 const isMade = Deno.args[0] === 'pretends'
@@ -34,7 +39,10 @@ let wasMailed = false
 const behaviour = behaviours[Deno.args[0]!]!
 const server = Deno.serve(
   { hostname: '127.0.0.1', port: 0, onListen: () => {} },
-  () => wasMailed ? refuses(429, 'over_email_send_rate_limit')() : behaviour(),
+  ({ url }) => {
+    if (url.endsWith('/settings') && isThere) return Response.json({ disable_signup: isOff })
+    return wasMailed ? refuses(429, 'over_email_send_rate_limit')() : behaviour()
+  },
 )
 Deno.env.set('SUPABASE_URL', `http://127.0.0.1:${server.addr.port}`)
 Deno.env.set('SUPABASE_PUBLISHABLE_KEY', 'sb_publishable_test')
@@ -48,6 +56,7 @@ provideQuery((text) => {
     ['check_sign_up', isKnown ? 'taken' : isMade ? 'made' : 'not made'],
     ['take_turn', 0],
   ]
+  hasBegun ||= text.includes('begin_sign_up')
   return Promise.resolve([{ body: JSON.stringify(answers.find(([verb]) => text.includes(verb))?.[1] ?? []) }])
 })
 
@@ -81,5 +90,5 @@ wasMailed = false
 const token = [{ alg: 'ES256', kid: 'x' }, { sub: crypto.randomUUID(), aud: 'authenticated', exp: 1e10 }, 'x']
   .map((part) => btoa(JSON.stringify(part)).replaceAll('=', '')).join('.')
 const me = await users.fetch(new Request('http://x/users/me', { headers: { Authorization: `Bearer ${token}` } }))
-console.log(JSON.stringify({ login, recover, refresh, free, taken, mailed, unmailed, me: me.status }))
+console.log(JSON.stringify({ login, recover, refresh, free, taken, mailed, unmailed, hasBegun, me: me.status }))
 Deno.exit(0)

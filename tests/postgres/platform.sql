@@ -66,6 +66,7 @@ create table auth.users (
   email text,
   encrypted_password text,
   email_confirmed_at timestamptz,
+  invited_at timestamptz,
   phone text unique,
   phone_confirmed_at timestamptz,
   last_sign_in_at timestamptz,

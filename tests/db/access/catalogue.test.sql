@@ -41,7 +41,7 @@ where classid = 'pg_policy'::regclass and refclassid = 'pg_class'::regclass and 
 select set_eq(
   'select name from tables',
   array[
-    'private.blocks', 'private.embedding_queue', 'private.receipts', 'private.search_audit', 'private.search_contexts',
+    'private.blocks', 'private.embedding_queue', 'private.rate_settings', 'private.receipts', 'private.search_audit', 'private.search_contexts',
     'private.search_entries', 'private.search_lexicon', 'private.search_models', 'private.search_postings', 'private.sign_ups', 'private.turn_salts',
     'private.turns', 'public.conversations', 'public.interests', 'public.messages', 'public.profile_interests',
     'public.profiles', 'public.reservations', 'public.users'

@@ -1,5 +1,5 @@
 -- Every column of every table, and what people may do with it in the rows that are theirs. A new column is named here or fails.
-select plan(100);
+select plan(102);
 
 select is(
   actual.verbs,
@@ -18,6 +18,8 @@ from (
     ('private.embedding_queue', 'last_error', ''),
     ('private.embedding_queue', 'queued_at', ''),
     ('private.embedding_queue', 'model', ''),
+    ('private.rate_settings', 'name', ''),
+    ('private.rate_settings', 'rate', ''),
     ('private.receipts', 'message_id', ''),
     ('private.receipts', 'sender_name', ''),
     ('private.search_audit', 'finding', ''),

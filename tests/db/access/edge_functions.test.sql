@@ -1,5 +1,5 @@
 -- The role of the doors has no rights of its own: what they read or write, they do as their caller.
-select plan(48);
+select plan(52);
 select tests.make_person('ana');
 select tests.make_person('ben');
 select tests.make_history('ana', 'ben');
@@ -24,7 +24,8 @@ from (
     ('private.blocks',            'denied', 'denied', 'denied', 'denied'),
     ('private.turns',             'denied', 'denied', 'denied', 'denied'),
     ('private.turn_salts',        'denied', 'denied', 'denied', 'denied'),
-    ('private.sign_ups',          'denied', 'denied', 'denied', 'denied')
+    ('private.sign_ups',          'denied', 'denied', 'denied', 'denied'),
+    ('private.rate_settings',     'denied', 'denied', 'denied', 'denied')
 ) as matrix (name, may_select, may_insert, may_update, may_delete)
 cross join lateral (
   values ('select', may_select), ('insert', may_insert), ('update', may_update), ('delete', may_delete)

@@ -1,5 +1,5 @@
 -- What people may do with what is other people's.
-select plan(48);
+select plan(52);
 select tests.make_person('ana');
 select tests.make_person('ben');
 select tests.make_person('mallory');
@@ -25,7 +25,8 @@ from (
     ('private.blocks',            'denied', 'denied', 'denied', 'denied'),
     ('private.turns',             'denied', 'denied', 'denied', 'denied'),
     ('private.turn_salts',        'denied', 'denied', 'denied', 'denied'),
-    ('private.sign_ups',          'denied', 'denied', 'denied', 'denied')
+    ('private.sign_ups',          'denied', 'denied', 'denied', 'denied'),
+    ('private.rate_settings',     'denied', 'denied', 'denied', 'denied')
 ) as matrix (name, may_select, may_insert, may_update, may_delete)
 cross join lateral (
   values ('select', may_select), ('insert', may_insert), ('update', may_update), ('delete', may_delete)

@@ -1,5 +1,5 @@
 -- Until their address is confirmed people are nobody, and whoever signs up with it again takes their place.
-select plan(36);
+select plan(38);
 select tests.make_person('ana');
 
 -- An Auth account as Auth makes it where addresses must be confirmed; the ticket is that of a sign-up.
@@ -131,6 +131,14 @@ select is(
   'with the address of somebody who confirmed it nobody signs up'
 );
 select isnt(pg_temp.account_of('ana@tests.example'), null, 'and ana stays');
+
+select pg_temp.sign_up('invited@tests.example', '{"name": "Invited"}');
+update auth.users set invited_at = now(), encrypted_password = '' where email = 'invited@tests.example';
+select is(
+  private.check_sign_up('invited@tests.example', ((private.begin_sign_up('invited@tests.example')) ->> 'ticket')::uuid)::text, '"taken"',
+  'whom an admin has invited nobody takes the place of'
+);
+select isnt(pg_temp.account_of('invited@tests.example'), null, 'and their link stays good');
 
 -- An id and a profile's id for each, whatever comes of it: nobody learns from what is left out that an address was taken.
 create temp table counted as

@@ -1,7 +1,8 @@
 -- Changes of a profile through the Data API take a turn each, the ones that the functions took for them.
-select plan(19);
+select plan(26);
 select tests.make_person('ana');
 select tests.make_person('ben');
+select tests.make_person('cat');
 
 -- As the Data API writes: as the person, and nothing said of a function.
 create function pg_temp.change(person text, statement text)
@@ -61,16 +62,27 @@ select is(pg_temp.change('ben', 'update public.users set bio = ''Mine'''), 'done
 -- The setting.
 select set_config('api.rate_limit_profile', 'off', true);
 select is(pg_temp.change('ana', 'update public.users set bio = ''No limit'''), 'done', 'off is no limit');
-select pg_temp.taken();
-select set_config('api.rate_limit_profile', 'many', true);
-select pg_temp.change('ana', 'update public.users set bio = ''Default''') from generate_series(1, 30);
-select is(
-  pg_temp.change('ana', 'update public.users set bio = ''Too much'''), 'Too many requests, please try again later', 'what is none of these is 120/3600/30'
-);
-select tests.become_owner();
 select set_config('api.rate_limit_profile', '', true);
 select pg_temp.taken();
 select pg_temp.change('ben', 'update public.users set bio = ''Default''') from generate_series(1, 30);
 select is(
-  pg_temp.change('ben', 'update public.users set bio = ''Too much'''), 'Too many requests, please try again later', 'and so is nothing'
+  pg_temp.change('ben', 'update public.users set bio = ''Too much'''), 'Too many requests, please try again later',
+  'where nothing is said it is 120/3600/30, as with the functions'
 );
+select tests.become_owner();
+update private.rate_settings set rate = '2/3600';
+select is(
+  array(select pg_temp.change('cat', 'update public.users set bio = ''Two''') from generate_series(1, 3)),
+  '{done,done,"Too many requests, please try again later"}', 'an operator says otherwise'
+);
+select tests.become_owner();
+update private.rate_settings set rate = 'off';
+select is(pg_temp.change('cat', 'update public.users set bio = ''No limit'''), 'done', 'or takes the limit away');
+delete from private.rate_settings;
+select is(pg_temp.change('cat', 'update public.users set bio = ''No limit'''), 'done', 'altogether');
+select throws_ok(
+  format('insert into private.rate_settings values (%L, %L)', name, rate), '23514', null, format('%s cannot be %s', name, rate)
+)
+from (
+  values ('RATE_LIMIT_PROFILE', ''), ('RATE_LIMIT_PROFILE', 'many'), ('RATE_LIMIT_PROFILE', '0/1'), ('RATE_LIMIT_PROFILE', '1/1/1/1'), ('RATE_LIMIT_SEND', '1/1')
+) as settings (name, rate);
