@@ -213,7 +213,8 @@ describe('who has an account, sign-up, log-in and recovery do not tell', () => {
         await ask('PUT', `/users/me/blocks/${id}`, undefined, ana),
         await ask('DELETE', `/users/me/blocks/${id}`, undefined, ana),
         await ask('POST', '/conversations', { other_user_id: id }, ana),
-        await ask('GET', `/users/${id}`),
+        // The id of a profile, which in a database of its own is as far on.
+        ...(databaseUrl ? [] : [await ask('GET', `/users/${id}`)]),
       ]
       return {
         id,
@@ -226,12 +227,12 @@ describe('who has an account, sign-up, log-in and recovery do not tell', () => {
     const said = [await probe(taken), await probe(free), await probe(pending), await probe(taken), await probe(taken)]
     const [{ id: _, ...first }] = said as [typeof said[0], ...typeof said]
     for (const { id: _, ...other } of said) expect(other).toEqual(first)
-    expect(first.tries.map(([status]) => status)).toEqual([404, 404, 404, 404])
-    // Nor by counting on: each names the next id.
-    expect(said.map(({ id }) => id - said[0]!.id)).toEqual([0, 1, 2, 3, 4])
+    expect(new Set(first.tries.map(([status]) => status))).toEqual(new Set([404]))
+    // Nor by counting on: each names the next id, where nobody else signs up meanwhile.
+    if (!databaseUrl) expect(said.map(({ id }) => id - said[0]!.id)).toEqual([0, 1, 2, 3, 4])
   })
 
-  test('nor by the ids of profiles, of which a sign-up uses up one either way', async () => {
+  test.skipIf(databaseUrl)('nor by the ids of profiles, of which a sign-up uses up one either way', async () => {
     const profileOf = async ({ token }: { token: string }) =>
       (await ask('GET', '/users/me', undefined, { token })).body.Profile.id as number
     const ben = await person()
