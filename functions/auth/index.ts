@@ -139,7 +139,8 @@ auth.post(
     // It takes everybody the same time: what Auth has not done by then, it does once the answer is out.
     const time = new Promise<void>((resolve) => setTimeout(resolve, recoverTime))
     const mailed = mailLink(c.var.json.email)
-    afterwards(mailed.catch(() => {}))
+    // What fails once the answer is out, nobody but the log can be told.
+    afterwards(mailed.catch(({ name, code, status }) => log('warn', 'A link was not sent', { name, code, status })))
     await Promise.race([mailed, time])
     await time
     return c.json({ success: true }, 202)
