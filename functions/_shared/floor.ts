@@ -9,34 +9,51 @@ export interface Floor {
   }
 }
 
-const halfLife = 5000
+const halfLife = 30_000
 
 /**
- * `least` milliseconds, and where answers take longer just now, half as much again as the slowest of them, up to `most`: a machine under load
- * hashes more slowly, and the floor has to stay above that. What was slow is forgotten by halves. A wait is a timer, so a thousand at once cost
- * what their connections cost.
+ * `least` milliseconds, or `each` for every request that begins within `least` of this one, whatever there is to do for it: ten at once for one
+ * address are hashed one after the other where there is an account, and took 1.1 s against 0.5. Where answers take longer than that just now,
+ * half as much again as the slowest of them, because a machine under load hashes more slowly; what was slow is forgotten by halves. Never more
+ * than `most`. A wait is a timer, so a thousand at once cost what their connections cost.
  */
-export const openFloor = (least: number, most: number): Floor => {
+export const openFloor = (least: number, each: number, most: number): Floor => {
   let slowest = 0
   let since = performance.now()
+  const begun: number[] = []
 
-  const learn = (took: number): number => {
+  const learn = (took: number): void => {
     const now = performance.now()
     slowest = Math.max(took, slowest * 2 ** ((since - now) / halfLife))
     since = now
-    return Math.min(most, Math.max(least, 1.5 * slowest))
+  }
+
+  const floorOf = (began: number): number => {
+    const beside = begun.filter((other) => Math.abs(other - began) <= least).length
+    learn(0)
+    return Math.min(most, Math.max(least, each * beside, 1.5 * slowest))
   }
 
   return {
     begin: () => {
       const began = performance.now()
+      begun.push(began)
+      // Whoever could still ask for it has been answered.
+      while (begun[0]! < began - 2 * most) begun.shift()
       const took = () => performance.now() - began
       return {
         reached: async () => {
-          const floor = learn(took())
-          await new Promise((resolve) => setTimeout(resolve, floor - took()))
+          learn(took())
+          // Others may have begun, or turned out to be slow, while this one waited.
+          for (
+            let floor = floorOf(began);
+            took() < floor;
+            floor = floorOf(began)
+          ) {
+            await new Promise((resolve) => setTimeout(resolve, Math.ceil(floor - took())))
+          }
         },
-        learn: () => void learn(took()),
+        learn: () => learn(took()),
       }
     },
   }

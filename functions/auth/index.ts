@@ -45,8 +45,8 @@ const sessionBody = (user: Account, session: Session | null): z.infer<typeof ses
 const secret = text(1, 1000)
 
 // In milliseconds. Auth hashes the passwords of addresses that it knows (60 to 100) and mails none but those, and answers for others at once.
-const signUpFloor = openFloor(800, 3000)
-const logInFloor = openFloor(500, 3000)
+const signUpFloor = openFloor(800, 200, 5000)
+const logInFloor = openFloor(500, 200, 5000)
 const recoverTime = 500
 
 auth.post(
