@@ -9,36 +9,51 @@ export interface Floor {
   }
 }
 
-const halfLife = 20_000
+const halfLife = 30_000
 
 /**
- * `least` milliseconds, and twice or four times as much, up to `most`, where answers have lately taken nearly as long or longer: a machine under load
- * hashes more slowly, and the floor has to stay above that. In few and wide steps, so that the time says little of who is slow just now. A wait is a
- * timer, so a thousand at once cost what their connections cost.
+ * `least` milliseconds, or `each` for every request that begins within `least` of this one, whatever there is to do for it: ten at once for one
+ * address are hashed one after the other where there is an account, and took 1.1 s against 0.5. Where answers take longer than that just now,
+ * half as much again as the slowest of them, because a machine under load hashes more slowly; what was slow is forgotten by halves. Never more
+ * than `most`. A wait is a timer, so a thousand at once cost what their connections cost.
  */
-export const openFloor = (least: number, most: number): Floor => {
+export const openFloor = (least: number, each: number, most: number): Floor => {
   let slowest = 0
   let since = performance.now()
+  const begun: number[] = []
 
-  const learn = (took: number): number => {
+  const learn = (took: number): void => {
     const now = performance.now()
     slowest = Math.max(took, slowest * 2 ** ((since - now) / halfLife))
     since = now
-    let floor = least
-    while (floor < 1.25 * slowest && floor < most) floor *= 2
-    return floor
+  }
+
+  const floorOf = (began: number): number => {
+    const beside = begun.filter((other) => Math.abs(other - began) <= least).length
+    learn(0)
+    return Math.min(most, Math.max(least, each * beside, 1.5 * slowest))
   }
 
   return {
     begin: () => {
       const began = performance.now()
+      begun.push(began)
+      // Whoever could still ask for it has been answered.
+      while (begun[0]! < began - 2 * most) begun.shift()
       const took = () => performance.now() - began
       return {
         reached: async () => {
-          const floor = learn(took())
-          await new Promise((resolve) => setTimeout(resolve, floor - took()))
+          learn(took())
+          // Others may have begun, or turned out to be slow, while this one waited.
+          for (
+            let floor = floorOf(began);
+            took() < floor;
+            floor = floorOf(began)
+          ) {
+            await new Promise((resolve) => setTimeout(resolve, Math.ceil(floor - took())))
+          }
         },
-        learn: () => void learn(took()),
+        learn: () => learn(took()),
       }
     },
   }

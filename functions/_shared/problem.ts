@@ -53,7 +53,7 @@ const cuts = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
-  'NO_ANSWER', // ours: see database.ts
+  'NO_ANSWER', // ours: see postgres.ts
 ])
 
 /** Whether the connection to the database is gone, rather than one statement refused. */

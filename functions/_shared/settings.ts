@@ -15,6 +15,12 @@ const count = (name: string, otherwise: number): number => {
   return Number(value)
 }
 
+/**
+ * Connections to the database. With one statement at a time on each, six give as many answers a second on two cores as three did when
+ * statements waited inside connections, and three four fifths of that (npm run bench -- --against=… --pools=3,4,6).
+ */
+export const defaultPool = 6
+
 export const settings = {
   /** Origin of the project, without a slash at its end. */
   get url() {
@@ -43,12 +49,8 @@ export const settings = {
   get databaseUrl() {
     return read('EDGE_DATABASE_URL') ?? read('SUPABASE_DB_URL')
   },
-  /**
-   * Connections to the database. With one statement at a time on each, six give as many answers a second on two cores as three did when
-   * statements waited inside connections, and three four fifths of that (npm run bench -- --against=… --pools=3,4,6).
-   */
   get databasePool() {
-    return count('DATABASE_POOL', 6)
+    return count('DATABASE_POOL', defaultPool)
   },
   /** Statements that may wait for a connection. */
   get databaseQueue() {

@@ -1,4 +1,5 @@
 import { type RateName, rateNames, rateOf } from '../../functions/_shared/rates.ts'
+import { defaultPool } from '../../functions/_shared/settings.ts'
 
 /** A setting or circumstance that keeps the stack from starting, in one line that says what to do. */
 export class CannotStart extends Error {}
@@ -105,7 +106,7 @@ export const readSettings = (env: Environment): Settings => {
   number(env, 'DATABASE_POOL', 999_999)
   number(env, 'DATABASE_QUEUE', 999_999)
   // One connection stays for everything else.
-  number(env, 'SEARCH_CONCURRENCY', Math.max(1, Number(env.DATABASE_POOL || 3) - 1))
+  number(env, 'SEARCH_CONCURRENCY', Math.max(1, Number(env.DATABASE_POOL || defaultPool) - 1))
   number(env, 'SEARCH_TIMEOUT', 5000)
   return {
     host: env.HOST || '127.0.0.1',

@@ -136,7 +136,8 @@ const names = Array.from(
   { length: Number(schedules) },
   (_, index) => ({ name: `s${index}`, seed: Math.floor(random() * 2 ** 31) }),
 )
-const workers = Array.from({ length: 32 }, async () => {
+// More at once keep each other waiting for this process, until all that is seen are timeouts: of 32, 1 statement in 17 was answered; of 8, 1 in 3.
+const workers = Array.from({ length: 8 }, async () => {
   for (let next = names.pop(); next; next = names.pop()) await runSchedule(next.name, numbersFrom(next.seed))
 })
 await Promise.all(workers)

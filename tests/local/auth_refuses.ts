@@ -22,6 +22,8 @@ const behaviours: Record<string, Behaviour> = {
   'user_already_exists': refuses(422, 'user_already_exists'),
   'email_address_not_authorized': refuses(400, 'email_address_not_authorized'),
   'is away': refuses(503, 'unavailable'),
+  'is away, and takes a while to say so': () =>
+    new Promise((resolve) => setTimeout(() => resolve(Response.json({}, { status: 503 })), 700)),
   'is silent': silent,
   'stops in its answer': () =>
     new Response(new ReadableStream({ start: (body) => body.enqueue(new Uint8Array([123])) })),
@@ -46,7 +48,9 @@ const server = Deno.serve(
 )
 Deno.env.set('SUPABASE_URL', `http://127.0.0.1:${server.addr.port}`)
 Deno.env.set('SUPABASE_PUBLISHABLE_KEY', 'sb_publishable_test')
-console.warn = console.error = console.info = () => {}
+console.error = console.info = () => {}
+const warnings: string[] = []
+console.warn = (line) => warnings.push(JSON.parse(line).message)
 
 provideQuery((text) => {
   const account = { id: 7, name: 'Ana', email: 'ana@example.com', role: 'user' }
@@ -90,5 +94,6 @@ wasMailed = false
 const token = [{ alg: 'ES256', kid: 'x' }, { sub: crypto.randomUUID(), aud: 'authenticated', exp: 1e10 }, 'x']
   .map((part) => btoa(JSON.stringify(part)).replaceAll('=', '')).join('.')
 const me = await users.fetch(new Request('http://x/users/me', { headers: { Authorization: `Bearer ${token}` } }))
-console.log(JSON.stringify({ login, recover, refresh, free, taken, mailed, unmailed, hasBegun, me: me.status }))
+const outcomes = { login, recover, refresh, free, taken, mailed, unmailed, hasBegun, me: me.status, warnings }
+console.log(JSON.stringify(outcomes))
 Deno.exit(0)

@@ -79,7 +79,12 @@ test.each([
   ['a queue for nobody', { DATABASE_QUEUE: '0' }, /^DATABASE_QUEUE is "0", and must be a number from 1 to 999999\n$/],
   [
     'searches on every connection',
-    { SEARCH_CONCURRENCY: '3' },
+    { SEARCH_CONCURRENCY: '6' },
+    /^SEARCH_CONCURRENCY is "6", and must be a number from 1 to 5\n$/,
+  ],
+  [
+    'searches on all of three connections',
+    { DATABASE_POOL: '3', SEARCH_CONCURRENCY: '3' },
     /^SEARCH_CONCURRENCY is "3", and must be a number from 1 to 2\n$/,
   ],
   ['a DATABASE_URL that is none', { DATABASE_URL: 'mysql://x' }, /^DATABASE_URL must look like postgresql:\/\/\S+\n$/],
