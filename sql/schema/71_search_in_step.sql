@@ -67,12 +67,33 @@ $$;
 comment on function private.refresh_search_entry(bigint) is
   'Makes a profile''s entry what it should be now, or removes it. Definer, because whoever changes a profile may not write the index.';
 
+create function private.is_unconfirmed(profile bigint)
+returns boolean
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  -- Shared, so that who confirms them waits for what is written here, and then reads it. Who is being confirmed right now is not waited for,
+  -- because that waits for the lock of the index, which this transaction may hold.
+  perform
+  from public.users
+  where id = (select user_id from public.profiles where profiles.id = profile) and confirmed_at is null
+  for share skip locked;
+  return found;
+end
+$$;
+comment on function private.is_unconfirmed(bigint) is
+  'Whether a profile is of somebody whose address is not confirmed: they are in no search until it is, and the index need not follow them. Auth
+mails whoever signs up before it commits; with the lock of the index, all who change a profile would wait for its mail server. For definer
+triggers alone.';
+
 create function private.follow_profile()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.refresh_search_entry(new.id);
+  if not private.is_unconfirmed(new.id) then
+    perform private.refresh_search_entry(new.id);
+  end if;
   if tg_op = 'INSERT' then
     perform private.refresh_search_context(new.user_id);
   end if;
@@ -130,7 +151,9 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.refresh_search_entry(profile_id) from (select distinct profile_id from changed) as profiles;
+  perform private.refresh_search_entry(profile_id)
+  from (select distinct profile_id from changed) as profiles
+  where not private.is_unconfirmed(profile_id);
   perform private.refresh_search_context(user_id) from public.profiles where id in (select profile_id from changed);
   return null;
 end
