@@ -56,7 +56,12 @@ export const door = (name: string): Hono => {
   }))
   app.onError(onError)
   app.notFound((c) => c.json({ error: 'Not found' }, 404, { 'Cache-Control': 'no-store' }))
-  app.get('/openapi.json', (c) => c.json(openApiOf(app, name)))
+  // Made once: it takes as long as several searches, and anybody may ask for it.
+  let document: string | undefined
+  app.get('/openapi.json', (c) => {
+    document ??= JSON.stringify(openApiOf(app, name))
+    return c.body(document, 200, { 'Content-Type': 'application/json' })
+  })
   return app
 }
 
