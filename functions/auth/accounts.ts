@@ -89,22 +89,28 @@ export const accountOf = async (authId: string): Promise<Account> => {
   return JSON.parse((await actAs(claims, true)`get_account()`).body)
 }
 
-let signUpIsOff = false
+interface AuthSettings {
+  signUpIsOff: boolean
+  mustConfirm: boolean
+}
+
+let authSettings: AuthSettings | undefined
 let askedAt = -Infinity
-/** What Auth would say only after the account that waits there is gone. */
-const requireSignUp = async (): Promise<void> => {
-  if (performance.now() - askedAt > 60_000) {
-    const url = `${settings.platformUrl}/auth/v1/settings`
-    const said: { disable_signup?: boolean; external?: { email?: boolean } } | null = await reach(url, {
-      headers: { apikey: settings.publishableKey },
-    }).then((response) => response.json(), () => null)
-      .catch(() => null)
-    // Auth that does not answer here does not answer the sign-up either.
-    if (!said) return refuseBusy()
-    signUpIsOff = said.disable_signup === true || said.external?.email === false
-    askedAt = performance.now()
+/** How Auth is set, as it said within the last minute: it would say only after the account that waits there is gone. */
+const readAuthSettings = async (): Promise<AuthSettings> => {
+  if (authSettings && performance.now() - askedAt <= 60_000) return authSettings
+  const response = await reach(`${settings.platformUrl}/auth/v1/settings`, {
+    headers: { apikey: settings.publishableKey },
+  }).catch(() => null)
+  const said: { disable_signup?: boolean; external?: { email?: boolean }; mailer_autoconfirm?: boolean } | null =
+    await response?.json().catch(() => null)
+  // Auth that does not answer here does not answer the sign-up either.
+  if (!said) return refuseBusy()
+  askedAt = performance.now()
+  return authSettings = {
+    signUpIsOff: said.disable_signup === true || said.external?.email === false,
+    mustConfirm: said.mailer_autoconfirm === false,
   }
-  if (signUpIsOff) refuse(403, 'Signing up is switched off')
 }
 
 type NewPerson = z.output<typeof person> & { password: string }
@@ -121,17 +127,34 @@ interface SignedUp {
 const isAboutMail = ({ code, message }: AuthError): boolean =>
   code === 'over_email_send_rate_limit' || code === 'email_address_not_authorized' || /\bsending\b.*mail/i.test(message)
 
+/** A sign-up under way: the account as the answer shows it, whether its address must be confirmed, and what becomes of it. */
+interface SignUp {
+  account: Account
+  mustConfirm: boolean
+  signedUp: Promise<SignedUp>
+}
+
 /**
  * Makes the Auth account, and with it, in the same transaction, user and profile; first it removes whoever waits to confirm the same address.
  * Where e-mail must be confirmed, Auth pretends that a taken address is free, or hands out the account that waits there, with the password that
  * it has: so whether this sign-up was it, the ticket says, which is used up as the account is made.
  */
-export const signUp = async ({ email, password, name, ...profile }: NewPerson): Promise<SignedUp> => {
+export const beginSignUp = async (person: NewPerson): Promise<SignUp> => {
+  const { email, name, interest_ids = [] } = person
   // Auth would only say that something failed.
-  await actAs(null, false)`check_interests(${{ ids: profile.interest_ids ?? [] }})`
-  await requireSignUp()
+  await actAs(null, false)`check_interests(${{ ids: interest_ids }})`
+  const { signUpIsOff, mustConfirm } = await readAuthSettings()
+  if (signUpIsOff) refuse(403, 'Signing up is switched off')
   const { ticket, user_id } = JSON.parse(await asWorker`begin_sign_up(${email})`)
   const account: Account = { id: user_id, name, email: email.toLowerCase(), role: 'user' }
+  return { account, mustConfirm, signedUp: askAuth(person, ticket, account) }
+}
+
+const askAuth = async (
+  { email, password, name, ...profile }: NewPerson,
+  ticket: string,
+  account: Account,
+): Promise<SignedUp> => {
   for (let triesLeft = 2;; triesLeft--) {
     const { data, error } = await authClient().signUp({ email, password, options: { data: { name, profile, ticket } } })
     if (error?.code === 'user_already_exists' || error?.code === 'email_exists') return refuse(409, takenAddress)
@@ -165,10 +188,11 @@ export const createAccount = async (
   if (granted && !granted.success) refuse(400, 'role: must be user or admin')
 
   // Without a password the account can only be entered by recovery, so nobody may know this one.
-  const { account, outcome, session } = await signUp({
+  const { signedUp } = await beginSignUp({
     ...newcomer,
     password: password ?? crypto.randomUUID() + crypto.randomUUID(),
   })
+  const { account, outcome, session } = await signedUp
   if (outcome === 'taken') return refuse(409, takenAddress)
   if (outcome === 'not made') return refuseBusy()
   if (session) await authClient().admin.signOut(session.access_token, 'local')

@@ -16,11 +16,11 @@ import {
   accountOf,
   accountShape,
   authClient,
+  beginSignUp,
   email,
   newSignUp,
   refreshSession,
   refusedByAuth,
-  signUp,
   wrongLogin,
 } from './accounts.ts'
 
@@ -45,9 +45,13 @@ const sessionBody = (user: Account, session: Session | null): z.infer<typeof ses
 const secret = text(1, 1000)
 
 // In milliseconds. Auth hashes the passwords of addresses that it knows (60 to 100) and mails none but those, and answers for others at once.
+// Of sign-ups it mails the free ones, before it answers.
+const signUpTime = 1500
 const signUpFloor = openFloor(800, 200, 5000)
 const logInFloor = openFloor(500, 200, 5000)
 const recoverTime = 500
+
+const after = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
 auth.post(
   '/signup',
@@ -60,10 +64,21 @@ auth.post(
   async (c) => {
     await takeTurnToSignUp(addressOf(c.req.raw.headers))
     const clock = signUpFloor.begin()
-    const { account, session } = await signUp(c.var.json)
-    // A taken address that must be confirmed answers like a free one, so nobody learns who has an account.
-    if (!session) await clock.reached()
-    return c.json(sessionBody(account, session), 201)
+    const time = after(signUpTime)
+    const { account, mustConfirm, signedUp } = await beginSignUp(c.var.json)
+    // A taken address that must be confirmed answers like a free one, so nobody learns who has an account. A floor alone tells, where few sign
+    // up and mailing takes longer than it: what Auth has not done by then, it does once the answer is out.
+    if (mustConfirm) {
+      // Where phones need no confirmation, Auth says that an address is taken.
+      const untold = signedUp.catch((error) => error.status === 409 ? null : Promise.reject(error))
+      afterwards(untold.catch(({ name, status }) => log('warn', 'A sign-up failed', { name, status })))
+      await Promise.race([untold, time])
+      await time
+      return c.json(sessionBody(account, null), 201)
+    }
+    const made = await signedUp
+    if (!made.session) await clock.reached()
+    return c.json(sessionBody(made.account, made.session), 201)
   },
 )
 
@@ -137,7 +152,7 @@ auth.post(
   async (c) => {
     await takeTurn('RATE_LIMIT_RECOVER', addressOf(c.req.raw.headers))
     // It takes everybody the same time: what Auth has not done by then, it does once the answer is out.
-    const time = new Promise<void>((resolve) => setTimeout(resolve, recoverTime))
+    const time = after(recoverTime)
     const mailed = mailLink(c.var.json.email)
     // What fails once the answer is out, nobody but the log can be told.
     afterwards(mailed.catch(({ name, code, status }) => log('warn', 'A link was not sent', { name, code, status })))
