@@ -308,6 +308,10 @@ begin
   delete from auth.users
   where id = account and email_confirmed_at is null and phone_confirmed_at is null and invited_at is null;
   return found;
+exception
+  -- An admin has given them a conversation, so they stay.
+  when foreign_key_violation then
+    return false;
 end
 $$;
 comment on function private.remove_pending_account(text) is

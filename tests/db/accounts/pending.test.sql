@@ -1,5 +1,5 @@
 -- Until their address is confirmed people are nobody, and whoever signs up with it again takes their place.
-select plan(38);
+select plan(39);
 select tests.make_person('ana');
 
 -- An Auth account as Auth makes it where addresses must be confirmed; the ticket is that of a sign-up.
@@ -173,4 +173,16 @@ select results_eq(
   $$ select name, is_active from public.users where name in ('By phone', 'Anonymous') order by name desc $$,
   $$ values ('By phone', true), ('Anonymous', false) $$,
   'a confirmed phone makes somebody; who signed in anonymously is nobody'
+);
+
+-- What an admin has given somebody is not removed with them.
+select pg_temp.sign_up('dora@tests.example', '{"name": "Dora"}');
+insert into public.conversations (voyager_id, local_id)
+select ana.id, dora.id
+from public.users as ana, public.users as dora
+where ana.email = 'ana@tests.example' and dora.email = 'dora@tests.example';
+select private.begin_sign_up('dora@tests.example');
+select isnt_empty(
+  $$ select from public.conversations join public.users on users.id = local_id where email = 'dora@tests.example' $$,
+  'a pending account with a conversation stays, and signing up with its address does not fail'
 );
