@@ -20,7 +20,7 @@ const onPglite = [
 
 // Half a minute to two and a half. Begun last, one of them is what everything else has to wait for.
 const longest =
-  /(attack\/mutants|clients\/live|functions\/pool|demo\/page|http\/embeddings|http\/hostile|local\/lifecycle|postgres\/outage)\.test\.ts$/
+  /(attack\/mutants|clients\/live|functions\/pool|fuzz\/cost|http\/pending|demo\/page|http\/embeddings|http\/hostile|local\/lifecycle|postgres\/outage)\.test\.ts$/
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
