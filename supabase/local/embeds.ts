@@ -31,15 +31,3 @@ export const returningEmbeds = (table: string, select: string): number | null =>
   }
   return returning
 }
-
-const mostNested = 10
-
-/** Whether the conditions of an `or` or `and` are nested deeper than anybody means them to be. */
-export const nestsTooDeep = (condition: string): boolean => {
-  let depth = 0
-  for (const letter of condition) {
-    if (letter === '(' && ++depth > mostNested) return true
-    if (letter === ')') depth--
-  }
-  return false
-}

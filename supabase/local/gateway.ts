@@ -11,7 +11,8 @@ import { BodyRefused, readBody } from './body.ts'
 import type { Dashboard } from './dashboard.ts'
 import type { Database } from './database.ts'
 import { demo } from './demo.ts'
-import { mostOfReturning, nestsTooDeep, returningEmbeds } from './embeds.ts'
+import { isDeepJson, nestsDeeper, tooDeepQuery } from './depth.ts'
+import { mostOfReturning, returningEmbeds } from './embeds.ts'
 import { callLite } from './lite_call.ts'
 import { isUnder, readPath } from './path.ts'
 import type { Realtime } from './realtime/server.ts'
@@ -93,6 +94,9 @@ const withFewRows = (request: Request, url: URL): Request => {
   return handedOn
 }
 
+// Nobody means conditions to be nested deeper.
+const mostLogic = 10
+
 /** What nobody but the holder of the secret key may ask of the Data API. */
 const tooMuch = (path: string, url: URL): { code: string; message: string } | null => {
   if (matchesPattern(url)) return { code: 'PGRST100', message: 'match and imatch are for the secret key alone' }
@@ -100,10 +104,11 @@ const tooMuch = (path: string, url: URL): { code: string; message: string } | nu
     return { code: 'PGRST100', message: 'select may embed ten tables, three deep, and one of them within itself' }
   }
   const isLogic = (name: string) => /(^|\.)(or|and)$/.test(name)
-  if ([...url.searchParams].some(([name, value]) => isLogic(name) && nestsTooDeep(value))) {
+  if ([...url.searchParams].some(([name, value]) => isLogic(name) && nestsDeeper(value, mostLogic))) {
     return { code: 'PGRST100', message: 'or and and may be nested ten deep' }
   }
-  return null
+  const tooDeep = tooDeepQuery(url)
+  return tooDeep ? { code: 'PGRST100', message: tooDeep } : null
 }
 
 /** What the database holds, as @supabase/lite lists it, of one schema. */
@@ -148,6 +153,7 @@ export const openGateway = (
     const { path, isDashboard } = c.env
     // Before the work is let in, so that a slow client holds up nobody.
     const body = c.req.raw.body && await readBody(c.req.raw.body)
+    if (body && isDeepJson(body)) throw new BodyRefused(400, 'The body is nested too deep')
     const request = body ? new Request(c.req.raw, { body }) : c.req.raw
     // By itself it would take everybody for the dashboard who is on this machine.
     const peerAddress = isDashboard ? '127.0.0.1' : 'elsewhere'
