@@ -92,3 +92,11 @@ test('brackets in what people write do not count', async () => {
   expect((await ana.call('GET', `${path}&select=bio`, undefined, { headers })).body).toEqual([{ bio }])
   expect((await read(ana, 'select=x:attachment->a->b->>c')).body).toEqual([{ x: null }])
 })
+
+test('more rows than one statement can take are refused, and everybody else is answered', async () => {
+  const rows = Array(33_000).fill({ name: 'x' })
+  const { status } = await call('POST', `${origin}/rest/v1/interests`, rows, { headers })
+  expect(status).toBeGreaterThanOrEqual(400)
+  await isWell()
+  expect((await call('GET', `${stack.base}/users/interests`)).body.length).toBeGreaterThan(0)
+})
