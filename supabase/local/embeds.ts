@@ -31,3 +31,16 @@ export const returningEmbeds = (table: string, select: string): number | null =>
   }
   return returning
 }
+
+// One in each of the tables that it may embed, and some room for paths into JSON.
+const mostRepeats = 12
+
+/** Whether a `select` names one column so often that its answer is many times what there is to tell: 1000 times `content` took 3 GB. */
+export const repeatsColumns = (select: string): boolean => {
+  const counts = new Map<string, number>()
+  for (const word of select.replaceAll(/["\s]/g, '').split(/[(),]/)) {
+    const name = word.replaceAll(/::\w+/g, '').split(':').at(-1)!.split(/->|\./)[0]!
+    if (name) counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+  return Math.max(0, ...counts.values()) > mostRepeats
+}
