@@ -46,6 +46,9 @@ export const databaseFolder = (dataDir: string): { folder: string; made: () => v
   const mark = `${dataDir}/postgres.making`
   if (existsSync(mark)) rmSync(folder, { recursive: true, force: true })
   if (!existsSync(folder)) Deno.writeTextFileSync(mark, '')
+  // Most of its files everybody may read and write, as PGlite unpacks them, and a DATA_DIR that was there before may be open to everybody.
+  Deno.mkdirSync(folder, { recursive: true })
+  Deno.chmodSync(folder, 0o700)
   return { folder, made: () => rmSync(mark, { force: true }) }
 }
 

@@ -1,3 +1,4 @@
+import type { PGlite } from '@electric-sql/pglite'
 import { vector } from '@electric-sql/pglite/vector'
 import { pgtap } from '@electric-sql/pglite/pgtap'
 import { fuzzystrmatch } from '@electric-sql/pglite/contrib/fuzzystrmatch'
@@ -51,6 +52,20 @@ export const besideOthers = async (change: () => Promise<void>, tries = 5): Prom
   }
 }
 
+const mostParameters = 32_767
+
+/** PGlite reads their number with a sign: of one answer with more it loses its place among all that follow, and nobody is answered any more. */
+const limitParameters = (driver: PGlite): void => {
+  const query = driver.query.bind(driver)
+  driver.query = async (text, values, options) => {
+    if (values && values.length > mostParameters) {
+      // What Postgres says of more than it can count.
+      throw Object.assign(new Error(`A statement may have ${mostParameters} parameters`), { code: '54023' })
+    }
+    return await query(text, values, options)
+  }
+}
+
 /** Postgres in this process, kept in a folder or in memory. The settings are those of the Data API's connections. */
 export const openPglite = async (
   dataDir: string | null,
@@ -70,6 +85,7 @@ export const openPglite = async (
     throw new CannotStart(`DATA_DIR ${dataDir} holds no database that can be opened: ${(error as Error).message}`)
   }
   kept?.made()
+  limitParameters(driver)
   for (const [name, value] of Object.entries(settings)) {
     await driver.query('select set_config($1, $2, false)', [name, value])
   }

@@ -32,14 +32,15 @@ export const returningEmbeds = (table: string, select: string): number | null =>
   return returning
 }
 
-const mostNested = 10
+// One in each of the tables that it may embed, and some room for paths into JSON.
+const mostRepeats = 12
 
-/** Whether the conditions of an `or` or `and` are nested deeper than anybody means them to be. */
-export const nestsTooDeep = (condition: string): boolean => {
-  let depth = 0
-  for (const letter of condition) {
-    if (letter === '(' && ++depth > mostNested) return true
-    if (letter === ')') depth--
+/** Whether a `select` names one column so often that its answer is many times what there is to tell: 1000 times `content` took 3 GB. */
+export const repeatsColumns = (select: string): boolean => {
+  const counts = new Map<string, number>()
+  for (const word of select.replaceAll(/["\s]/g, '').split(/[(),]/)) {
+    const name = word.replaceAll(/::\w+/g, '').split(':').at(-1)!.split(/->|\./)[0]!
+    if (name) counts.set(name, (counts.get(name) ?? 0) + 1)
   }
-  return false
+  return Math.max(0, ...counts.values()) > mostRepeats
 }

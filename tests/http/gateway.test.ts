@@ -266,6 +266,14 @@ test.each([
   'biography=not.imatch.a',
   'or=(biography.match.a,city.eq.x)',
   'biography=match(any).{a,b}',
+  'biography=fts.a',
+  'biography=not.wfts(english).a',
+  'or=(biography.plfts.a,city.eq.x)',
+  `biography=ilike(any).{${Array(1500).fill('*a*b*c').join()}}`,
+  `or=(${Array(200).fill('biography.like.*a*').join()})`,
+  Array.from({ length: 200 }, (_, index) => `biography=not.ilike.*${index}*`).join('&'),
+  `select=${Array.from({ length: 1000 }, (_, index) => `c${index}:biography`)}`,
+  `select=${Array.from({ length: 100 }, (_, index) => `c${index}:"biography"::text`)}`,
 ])(
   'nobody sends the database a pattern to chew on: %s',
   async (query) => {
@@ -276,6 +284,17 @@ test.each([
     expect(status).toBe(400)
   },
 )
+
+test('but everybody for texts that look like one or the other', async () => {
+  const ana = await signUp('Ana', { biography: 'Tiles' })
+  const read = async (query: string) =>
+    (await ana.call('GET', `${origin}/rest/v1/profiles?select=biography&user_id=eq.${ana.id}&${query}`, undefined, {
+      headers: { apikey: publishableKey },
+    })).body
+  expect(await read('biography=ilike.*TIL*')).toEqual([{ biography: 'Tiles' }])
+  expect(await read('biography=like(any).{%25x%25,T%25}')).toEqual([{ biography: 'Tiles' }])
+  expect(await read('or=(biography.like.T*,biography.like.x*)')).toEqual([{ biography: 'Tiles' }])
+})
 
 describe('nobody asks for tables within tables without end', () => {
   const select = async (path: string, headers: Record<string, string> = {}) => {

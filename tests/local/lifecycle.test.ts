@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   appendFileSync,
+  chmodSync,
   cpSync,
   existsSync,
   mkdtempSync,
@@ -108,6 +109,20 @@ test('the stack refuses a port that is in use', async () => {
   other.close()
   expect(stderr).toBe(`Port ${port} is in use; stop what listens there, or set PORT to another\n`)
   expect(code).toBe(1)
+})
+
+test('nobody else on the machine can open the database, in a folder that was open to everybody too', async () => {
+  const DATA_DIR = folder()
+  chmodSync(DATA_DIR, 0o777)
+  const { process: process_ } = await startStack({ DATA_DIR })
+  await stopStack(process_)
+  expect(statSync(join(DATA_DIR, 'postgres')).mode & 0o777).toBe(0o700)
+  expect(statSync(join(DATA_DIR, 'keys.json')).mode & 0o777).toBe(0o600)
+  chmodSync(join(DATA_DIR, 'postgres'), 0o755)
+  const again = await startStack({ DATA_DIR })
+  expect((await fetch(`${again.base}/health`)).status).toBe(200)
+  await stopStack(again.process)
+  expect(statSync(join(DATA_DIR, 'postgres')).mode & 0o777).toBe(0o700)
 })
 
 test('a folder of another baseline is refused in one line, and stays as it is', async () => {

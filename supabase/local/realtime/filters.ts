@@ -1,3 +1,5 @@
+import { nestsDeeper } from '../depth.ts'
+
 /** One condition of a filter, as local_realtime.condition takes it. */
 export interface Term {
   column: string
@@ -8,6 +10,7 @@ export interface Term {
 
 const operators = new Set('eq neq lt lte gt gte in like ilike is match imatch isdistinct'.split(' '))
 const most = 100
+const longest = 16_384
 
 /** Splits at commas that stand outside of quotes and parentheses; null where those are not closed. */
 const split = (text: string): string[] | null => {
@@ -54,6 +57,8 @@ const readTerm = (text: string): Term | null => {
 /** Reads `column=operator.value,…`, of which every part must hold; null where it is no filter. */
 export const readFilter = (text: string): Term[] | null => {
   if (text.trim() === '') return []
+  // A value of a column of JSON is parsed, and nobody filters by so long a text.
+  if (text.length > longest || nestsDeeper(text)) return null
   const terms = split(text)?.map(readTerm) ?? [null]
   return terms.every((term) => term !== null) ? terms : null
 }
