@@ -89,6 +89,20 @@ test('a frame over 3 MB ends the connection, and the service goes on', async () 
   expect((await call('GET', '/health')).status).toBe(200)
 })
 
+test('whoever joins hundreds of topics at once does not hold up everybody else', async () => {
+  const sockets = await Promise.all(Array.from({ length: 5 }, () => open()))
+  const joins = 90
+  for (const { join } of sockets) {
+    for (let topic = 0; topic < joins; topic++) join(`typing:${topic}`, stack.publishableKey)
+  }
+  const answered = () => sockets.reduce((sum, { heard }) => sum + heard.length, 0)
+  await eventually(() => answered() > 0)
+  expect((await call('GET', '/users/interests')).status).toBe(200)
+  expect(answered()).toBeLessThan(sockets.length * joins / 2)
+  await eventually(() => answered() === sockets.length * joins)
+  expect(answered()).toBe(sockets.length * joins)
+})
+
 test('somebody who does not read what they are sent is hung up on', async () => {
   const ana = await signUp('Ana')
   const { socket, heard, closed, join } = await open()
