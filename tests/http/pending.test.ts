@@ -156,12 +156,13 @@ describe('until an address is confirmed', () => {
     for (const { status } of answers) expect([201, 503]).toContain(status)
     expect(answers.some(({ status }) => status === 201)).toBe(true)
     // They are answered before Auth is done with all of them.
-    let users: Answer['body'] = []
-    for (let before; users.length === 0 || users[0].id !== before;) {
+    let before: number | undefined
+    let users = await usersWith(email)
+    do {
       before = users[0]?.id
       await pause(2000)
       users = await usersWith(email)
-    }
+    } while (users.length === 0 || users[0].id !== before)
     expect(users).toHaveLength(1)
     const alive = (await links(email, 1)).toReversed()
     const outcomes: string[] = []
