@@ -19,7 +19,10 @@ const report = z.strictObject({
 
 health.get('/', says('Whether the service can do its work', { 200: report, 503: report }), async (c) => {
   const { name, model } = provider()
-  const pending = await asWorker`count_pending_embeddings()`.then(Number).catch(() => null)
+  // A database that answers with anything but a number answers nobody as it should.
+  const pending = await asWorker`count_pending_embeddings()`
+    .then((text) => /^\d+$/.test(text) ? Number(text) : null)
+    .catch(() => null)
   const status = pending === null ? 'unavailable' : 'ok'
   return c.json(
     { status, database: status, embeddings: { provider: name, model, pending } },

@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { cors } from 'hono/cors'
+import { BodyRefused, readBody } from '../body.ts'
 import type { Services } from './channel.ts'
 import { largestPayload } from './connection.ts'
 import { type Identity, isPersonal, Refusal } from './identity.ts'
@@ -25,7 +25,12 @@ const letterOf = (message: unknown): Letter | null => {
 export const restOf = ({ hub, rights, identify }: Services): Hono => {
   const rest = new Hono()
   rest.use(cors({ origin: '*' }))
-  rest.use(bodyLimit({ maxSize: largestPayload, onError: (c) => c.json({ error: 'Payload size exceeds 3 MB' }, 413) }))
+  rest.use(async (c, next) => {
+    // Whole before anything is done with it, so that a slow client is not waited for.
+    const { raw } = c.req
+    if (raw.body) c.req.raw = new Request(raw, { body: await readBody(raw.body, { bytes: largestPayload }) })
+    await next()
+  })
 
   const callerOf = async (c: Context): Promise<Identity> => {
     const bearer = c.req.header('Authorization')?.replace(/^Bearer /i, '')
@@ -46,6 +51,9 @@ export const restOf = ({ hub, rights, identify }: Services): Hono => {
 
   rest.onError((error, c) => {
     if (error instanceof Refusal) return c.json({ error: error.words }, 401)
+    if (error instanceof BodyRefused) {
+      return c.json({ error: error.status === 413 ? 'Payload size exceeds 3 MB' : error.message }, error.status)
+    }
     throw error
   })
 
