@@ -74,7 +74,7 @@ test('one connection has a hundred channels and no more', async () => {
   const { heard, join } = await open(stack.origin, stack.secretKey)
   for (let n = 0; n < 101; n++) join(`${n}`, undefined, `${n}`)
   const replies = () => heard.filter(([, , , event]) => event === 'phx_reply').map(([, , , , payload]) => payload)
-  await eventually(() => replies().length >= 101)
+  await eventually(() => replies().length >= 101, 30)
   expect(replies().filter((reply) => (reply as { status: string }).status === 'ok')).toHaveLength(100)
   expect(replies()).toContainEqual({
     status: 'error',
