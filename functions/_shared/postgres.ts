@@ -1,5 +1,5 @@
 import postgres from 'postgres'
-import { refuseBusy } from './problem.ts'
+import { isCut, refuseBusy } from './problem.ts'
 
 /** One statement and its parameters; answers with its rows. Objects go to json parameters. */
 export type Query = (text: string, values: unknown[]) => Promise<Record<string, unknown>[]>
@@ -111,14 +111,11 @@ export const openPool = (connect: () => Connection, limits: Limits): Query => {
     if (connection.isOpen()) keepIdle(connection)
   }
 
-  /** Closes the connection and all that are idle, because what cut one has probably cut the others. */
-  const discard = (connection: Connection): void => {
+  const closeIdle = (): void => {
     for (const entry of idle.splice(0)) {
       clearTimeout(entry.timer)
       entry.connection.close()
     }
-    connection.close()
-    release(connection)
   }
 
   return async (text, values) => {
@@ -131,8 +128,10 @@ export const openPool = (connect: () => Connection, limits: Limits): Query => {
       return rows
     } catch (error) {
       // With this severity Postgres has refused the statement and is ready for the next. Whatever else went wrong, it may not be.
-      if (error instanceof postgres.PostgresError && error.severity === 'ERROR') release(connection)
-      else discard(connection)
+      if (!(error instanceof postgres.PostgresError && error.severity === 'ERROR')) connection.close()
+      // What cut this connection has probably cut those that are idle.
+      if (isCut(error)) closeIdle()
+      release(connection)
       throw error
     } finally {
       clearTimeout(timer)

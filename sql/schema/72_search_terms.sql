@@ -15,7 +15,7 @@ $$;
 -- under 200 ms either way), and PGlite has none. Of what Postgres could do instead,
 --   a connection's own statement_timeout is an option that poolers refuse, and needs connections for nothing else;
 --   `begin` and `set local` before each search are two more round trips, or one message whose parameters are quoted into its text;
---   transaction_timeout does take effect at once, and closes the connection.
+--   transaction_timeout does take effect at once, but closes the connection: it is the limit of whoever is anonymous (private.act_as).
 comment on function private.check_deadline() is
   'Ends a search that takes longer than api.time_limit, as Postgres ends a statement. Called between its steps, each of which is bounded; what
 goes wrong within one is ended by the statement_timeout of edge_functions.';

@@ -28,6 +28,13 @@ const telling = `
       return json_build_object('role', current_user, 'me', private.my_id(), 'rows', rows, 'server', pg_backend_pid());
     end
   $$;
+  create function api.sleep_for(seconds double precision) returns json language plpgsql volatile set search_path = '' as $$
+    begin
+      perform pg_sleep(seconds);
+      return 'null'::json;
+    end
+  $$;
+  grant execute on function api.sleep_for(double precision) to edge_functions;
   create function api.tell_who_i_am(ignored jsonb) returns json language sql set search_path = '' as 'select private.tell_who_i_am()';
   grant execute on function private.tell_who_i_am() to anon, authenticated, edge_functions;
   grant execute on function private.my_id(), api.tell_who_i_am(jsonb) to edge_functions;
@@ -173,3 +180,29 @@ describe('behind a pooler in transaction mode', () => {
     expect(apart(told).answers.doors).not.toEqual(expected(50).doors)
   })
 })
+
+test.concurrent.each(['a server', 'a pooler'])(
+  'a statement of somebody anonymous ends after 3 s, an account has 5 s, and neither ends another, through %s',
+  async (way) => {
+    const url = new URL(platform('pooled', 'edge_functions'))
+    if (way === 'a pooler') {
+      url.port = String(await pool('pooled', 2))
+      url.search = '?prepare=false'
+    }
+    const { code, stdout, stderr } = await run('deno', ['run', '-A', 'tests/postgres/take_long.ts', ana], {
+      DATABASE_POOL: '2',
+      EDGE_DATABASE_URL: url.href,
+    })
+    expect(code, stderr).toBe(0)
+    const { known, anonymous, afterwards, next, longest } = JSON.parse(stdout.trim().split('\n').at(-1)!)
+    expect([known.code, anonymous.code, afterwards.code, next.code, longest.code]).toEqual([
+      null,
+      'CONNECTION_CLOSED',
+      null,
+      null,
+      '57014',
+    ])
+    expect(anonymous.milliseconds).toBeGreaterThan(2900)
+    expect(anonymous.milliseconds).toBeLessThan(4000)
+  },
+)

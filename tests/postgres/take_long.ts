@@ -1,0 +1,25 @@
+/**
+ * Run by pooler.test.ts: what becomes of statements that take long, of an account and of somebody anonymous. Prints for each what ended it,
+ * or null, and after how many milliseconds.
+ *   EDGE_DATABASE_URL=… deno run -A tests/postgres/take_long.ts ACCOUNT
+ */
+import { actAs } from '../../functions/_shared/database.ts'
+
+const account = { sub: Deno.args[0]!, exp: Date.now() / 1000 + 3600 }
+const sleep = async (claims: typeof account | null, seconds: number) => {
+  const begin = performance.now()
+  const code = await actAs(claims, true)`sleep_for(${seconds})`.then(() => null, (error) => error.code ?? error.status)
+  return { code, milliseconds: Math.round(performance.now() - begin) }
+}
+
+const [known, anonymous] = await Promise.all([sleep(account, 4), sleep(null, 30)])
+const outcomes = {
+  known,
+  anonymous,
+  afterwards: await sleep(null, 0),
+  // The limit of somebody anonymous must not stay with a connection.
+  next: await sleep(account, 4),
+  longest: await sleep(account, 30),
+}
+console.log(JSON.stringify(outcomes))
+Deno.exit(0)
