@@ -1,7 +1,7 @@
 /**
  * What becoming the caller costs. Three shapes of the same trivial read, as role edge_functions on a Postgres that has the migrations:
  *   bare          one statement, nobody's rights but the connection's
- *   one call      one statement that becomes the caller first (functions/_shared/database.ts)
+ *   one call      one statement that becomes the caller first (functions/_shared/rpc.ts)
  *   transaction   begin, set the claims and the role, read, commit: the usual way
  * Prints operations a second, medians of interleaved rounds, and each as a share of bare; only the shares mean anything on a busy machine.
  *

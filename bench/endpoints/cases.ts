@@ -14,12 +14,12 @@ export const casesOf = async (world: World): Promise<Case[]> => [
   ...accountCases(world),
 ]
 
-/** The statement of functions/_shared/database.ts. pgbench cannot put a variable into a string, so Postgres does. */
+/** The statement of functions/_shared/rpc.ts. pgbench cannot put a variable into a string, so Postgres does. */
 export const statementOf = ({ verb, who = ':user', caller, helper }: Case): string | undefined => {
   if (helper) return `select private.${helper}::text as body`
   const claims = caller === 'nobody'
     ? 'null'
     : `('{"sub": "00000000-0000-4000-8000-000000' || (100000 + ${who})::text || '", "role": "authenticated"}')::jsonb`
-  return verb && `select reply.body, current_setting('api.aside', true) as aside
+  return verb && `select reply.body, current_setting('api.response_metadata', true) as aside
     from (select case when private.act_as(${claims}, ${!caller}) then api.${verb}::text end as body) as reply`
 }

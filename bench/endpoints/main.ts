@@ -69,7 +69,7 @@ const whenDone: WhenDone = (ending) => {
 }
 const serve = (script: string, args: string[], env: Record<string, string>): Promise<Server> =>
   start(script, args, env, whenDone)
-const doors = (at: string, auth?: Server, pool = '6', script = 'serve_doors.ts') => {
+const doors = (at: string, auth?: Server, pool = '6', script = 'serve_functions.ts') => {
   const edge = new URL(at)
   edge.username = 'edge_functions'
   return serve(script, [], {
@@ -148,7 +148,7 @@ const sweep = async (world: World, sizes: string[]): Promise<void> => {
 /** What a change of the functions costs: answers a second of ours by those of another checkout, round by round. */
 const compareWith = async (world: World, checkout: string, sizes: string[]): Promise<void> => {
   const place: Place = { url: world.url, sql: world.sql, from: 0 }
-  const theirs = await doors(world.url, undefined, '3', `file://${checkout}/bench/endpoints/serve_doors.ts`)
+  const theirs = await doors(world.url, undefined, '3', `file://${checkout}/bench/endpoints/serve_functions.ts`)
   const ours = await Promise.all(sizes.map((size) => doors(world.url, undefined, size)))
   const servers = [theirs, ...ours]
   console.log(row('', ['theirs /s', 'p99 ms', ...sizes.map((size) => `with ${size}`), ...sizes.map(() => 'p99 ms')]))
@@ -177,10 +177,10 @@ const compareWith = async (world: World, checkout: string, sizes: string[]): Pro
 const compare = async (world: World, open: Place): Promise<void> => {
   const here: Place = { url: world.url, sql: world.sql, from: 0 }
   const peer = await peerOn(world)
-  const [door, openDoor, bare] = [
+  const [door, openApp, bare] = [
     await doors(here.url, peer),
     await doors(open.url),
-    await serve('serve_doors.ts', ['--bare'], { EDGE_DATABASE_URL: world.url }),
+    await serve('serve_functions.ts', ['--bare'], { EDGE_DATABASE_URL: world.url }),
   ]
   console.log(
     '\nTwo figures: by answers a second, and by answers for the same processor time, which other work disturbs less.',
@@ -202,14 +202,14 @@ const compare = async (world: World, open: Place): Promise<void> => {
     // Servers warm up, and find their plans.
     const short = { ...each, seconds: Math.min(1, each.seconds) }
     await ask(door, here, file, short)
-    if (!some.withAuth) await ask(openDoor, open, file, short)
+    if (!some.withAuth) await ask(openApp, open, file, short)
     if (some.bare) await ask(bare, here, file, short)
     if (peerFile) await ask(peer, here, peerFile, short)
     const all: Measured[][] = Array.from({ length: 9 }, () => [])
     const [doors, statement, asOwner, sqlOfOwner, lite, lazy, lazyOwner, openDoors, openStatement] = all
     for (let round = 0; round < rounds; round++) {
       // In turns, for whoever comes second finds the processor warm.
-      const withAndWithout = [[door, here, doors!, statement!], [openDoor, open, openDoors!, openStatement!]] as const
+      const withAndWithout = [[door, here, doors!, statement!], [openApp, open, openDoors!, openStatement!]] as const
       for (const [server, place, asked, sql] of round % 2 ? withAndWithout.toReversed() : withAndWithout) {
         if (place === here || !some.withAuth) asked.push(await ask(server, place, file))
         if (!statementOf(some)) continue

@@ -70,7 +70,13 @@ export const pages = async (world: World, cases: Case[], open: { url: string; sq
 
   console.log('\n' + row('', ['rows', 'bytes a row', 'its indexes']))
   for (
-    const table of ['public.messages', 'private.receipts', 'public.conversations', 'public.users', 'public.profiles']
+    const table of [
+      'public.messages',
+      'private.idempotent_replies',
+      'public.conversations',
+      'public.users',
+      'public.profiles',
+    ]
   ) {
     const [size] = await world.sql`
       select (select reltuples from pg_class where oid = ${table}::regclass) as rows,

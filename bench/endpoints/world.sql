@@ -93,7 +93,7 @@ from (
 ) as written
 order by shuffle;
 select definition from dropped \gexec
-insert into private.receipts (message_id, sender_name)
+insert into private.idempotent_replies (message_id, sender_name)
 select messages.id, users.name
 from public.messages
 join public.users on users.id = messages.user_id;

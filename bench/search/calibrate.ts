@@ -1,8 +1,8 @@
 /**
  * How the offline model's cosines read (private.search_models), from the labelled set of tests/search/labelled:
- *   nothing_alike   mean cosine of all pairs of query and profile
- *   much_alike      their 99.95th percentile
- *   near_enough     the cosine from where on a profile counts as a hit: of all steps of .01 the one with the best mean F2 over one half of
+ *   similarity_floor   mean cosine of all pairs of query and profile
+ *   similarity_ceiling      their 99.95th percentile
+ *   similarity_threshold     the cosine from where on a profile counts as a hit: of all steps of .01 the one with the best mean F2 over one half of
  *                   the queries, for finding graded profiles (recall counts four times as much as precision: what is left out is lost,
  *                   while what is let in stands last); reported on the other half, which had no say
  *
@@ -50,13 +50,13 @@ const heldOut = queries.filter((_, index) => index % 2 === 1)
 const steps = Array.from({ length: 60 }, (_, index) => (index + 1) / 100)
 const nearEnough = steps.reduce((best, step) => judge(chosenOn, step).f2 > judge(chosenOn, best).f2 ? step : best)
 
-console.log(`nothing_alike ${mean(all).toFixed(3)}   (${all.length} pairs of ${queries.length} queries)`)
+console.log(`similarity_floor ${mean(all).toFixed(3)}   (${all.length} pairs of ${queries.length} queries)`)
 console.log(
-  `much_alike    ${percentile(0.9995).toFixed(3)}   (95 % ${percentile(0.95).toFixed(3)}, 99 % ${
+  `similarity_ceiling    ${percentile(0.9995).toFixed(3)}   (95 % ${percentile(0.95).toFixed(3)}, 99 % ${
     percentile(0.99).toFixed(3)
   })`,
 )
-console.log(`near_enough   ${nearEnough.toFixed(2)}`)
+console.log(`similarity_threshold   ${nearEnough.toFixed(2)}`)
 console.log(
   '\n         one half                    the other\n  from   recall   total      F2   recall   total      F2',
 )

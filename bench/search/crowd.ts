@@ -90,7 +90,7 @@ export const makeProfiles = (count: number, interests: string[]): Profile[] =>
       country,
       biography: Array.from({ length: 40 }, drawWord).join(' '),
       interests: shuffled(interests).slice(0, 1 + below(6)).sort(),
-      // Cosines of about .3 within a topic and of 0 across: as the offline model's, whose near_enough lets in every tenth profile.
+      // Cosines of about .3 within a topic and of 0 across: as the offline model's, whose similarity_threshold lets in every tenth profile.
       embedding: sum([...own.map((topic): [number, number[]] => [0.6 / Math.sqrt(own.length), topic]), [0.8, noise()]]),
     }
   })

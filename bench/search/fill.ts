@@ -33,7 +33,7 @@ export const fill = async (database: Database, profiles: Profile[]): Promise<voi
         returning *
       ),
       placed as materialized (
-        select people.*, private.spots_of(profiles, people.name, people.interests) as spots
+        select people.*, private.positions_of(profiles, people.name, people.interests) as word_positions
         from people join profiles on profiles.id = people.id
       ),
       entries as (
@@ -43,14 +43,14 @@ export const fill = async (database: Database, profiles: Profile[]): Promise<voi
         )
         select
           id, id, name, biography, city, country, interests, array(select private.fold(interest) from unnest(interests) as interest),
-          private.fold(city), private.fold(country), private.words_from_spots(spots), md5(biography), $2,
+          private.fold(city), private.fold(country), private.words_from_positions(word_positions), md5(biography), $2,
           embedding::extensions.halfvec
         from placed
       )
-      insert into private.search_postings (word, profile_id, spots)
+      insert into private.search_postings (word, profile_id, word_positions)
       select word, id, array(select spot::integer from jsonb_array_elements_text(list) as spot)
       from placed
-      cross join lateral jsonb_each(spots) as standing (word, list)
+      cross join lateral jsonb_each(word_positions) as standing (word, list)
     `,
       [JSON.stringify(people), model],
     )

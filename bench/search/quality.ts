@@ -7,7 +7,7 @@
  *   total       mean estimatedTotalHits
  * then, with --each, every query whose hybrid order is worse than that of one leg alone by .1 or more.
  *
- *   deno run -A bench/search/quality.ts [--each] [--try=nothing_alike,much_alike,near_enough]
+ *   deno run -A bench/search/quality.ts [--each] [--try=similarity_floor,similarity_ceiling,similarity_threshold]
  *
  * On PGlite, or on the empty Postgres of DATABASE_URL; --try measures with other numbers than private.search_models has.
  */
@@ -34,7 +34,7 @@ const numbers = Deno.args.find((arg) => arg.startsWith('--try='))?.slice('--try=
 if (numbers) {
   await database.query(
     `update private.search_models
-     set nothing_alike = $2::text::real, much_alike = $3::text::real, near_enough = $4::text::real
+     set similarity_floor = $2::text::real, similarity_ceiling = $3::text::real, similarity_threshold = $4::text::real
      where name = $1`,
     [embedder.model, ...numbers.map(String)],
   )

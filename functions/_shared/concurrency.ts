@@ -1,4 +1,4 @@
-import { refuseBusy } from './problem.ts'
+import { serviceUnavailable } from './errors.ts'
 
 /** Waits for its turn, runs the work, and answers as it does. */
 export type Limit = <Result>(work: () => Promise<Result>) => Promise<Result>
@@ -26,7 +26,7 @@ export const limitConcurrency = (running: number, waiting: number, waitMilliseco
 
   return async (work) => {
     if (underWay < running) underWay++
-    else if (queue.size >= waiting || !await turn()) refuseBusy()
+    else if (queue.size >= waiting || !await turn()) serviceUnavailable()
     try {
       return await work()
     } finally {

@@ -21,7 +21,7 @@ export const documents = <Handler extends object>(documentation: Documentation, 
 }
 
 /** A middleware that only documents: `says('Send a message', { 201: message })`. */
-export const says = (summary: string, responses: Documentation['responses'] = {}) =>
+export const route = (summary: string, responses: Documentation['responses'] = {}) =>
   documents({ summary, responses }, async (_: unknown, next: () => Promise<void>) => await next())
 
 const errorBody = z.strictObject({ error: z.string() }).meta({ id: 'Error' })
@@ -76,7 +76,7 @@ const general: Documentation['responses'] = {
 }
 
 /** The OpenAPI 3.1 document of a door, from the same schemas that check its requests. */
-export const openApiOf = (app: Hono, title: string) => {
+export const openApiDocument = (app: Hono, title: string) => {
   const paths: Record<string, Record<string, object>> = {}
   const schemas: Record<string, object> = {}
   const operations = new Map<string, Documentation & { path: string; method: string }>()

@@ -1,5 +1,5 @@
 import postgres from 'postgres'
-import { isCut, refuseBusy } from './problem.ts'
+import { isConnectionLoss, serviceUnavailable } from './errors.ts'
 
 /** One statement and its parameters; answers with its rows. Objects go to json parameters. */
 export type Query = (text: string, values: unknown[]) => Promise<Record<string, unknown>[]>
@@ -119,7 +119,7 @@ export const openPool = (connect: () => Connection, limits: Limits): Query => {
   }
 
   return async (text, values) => {
-    const connection = await acquire() ?? refuseBusy()
+    const connection = await acquire() ?? serviceUnavailable()
     const { promise: silence, reject } = Promise.withResolvers<never>()
     const timer = setTimeout(() => reject(new NoAnswer('The database did not answer')), limits.answerMilliseconds)
     try {
@@ -130,7 +130,7 @@ export const openPool = (connect: () => Connection, limits: Limits): Query => {
       // With this severity Postgres has refused the statement and is ready for the next. Whatever else went wrong, it may not be.
       if (!(error instanceof postgres.PostgresError && error.severity === 'ERROR')) connection.close()
       // What cut this connection has probably cut those that are idle.
-      if (isCut(error)) closeIdle()
+      if (isConnectionLoss(error)) closeIdle()
       release(connection)
       throw error
     } finally {
@@ -168,7 +168,7 @@ export const statements = { underWay: 0 }
 
 /** Lets so many statements run or wait; the next is refused with 503, rather than all answered late. */
 export const limitUnderWay = (query: Query, most: number): Query => async (text, values) => {
-  if (statements.underWay >= most) refuseBusy()
+  if (statements.underWay >= most) serviceUnavailable()
   statements.underWay++
   try {
     return await query(text, values)

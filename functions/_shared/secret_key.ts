@@ -1,6 +1,6 @@
 import { createMiddleware } from 'hono/factory'
 import { documents } from './openapi.ts'
-import { refuse } from './problem.ts'
+import { httpError } from './errors.ts'
 import { settings } from './settings.ts'
 import { bearer } from './token.ts'
 
@@ -24,7 +24,7 @@ export const secretKeyHolder = documents(
   { security: [{ secretKey: [] }, { bearer: [] }], responses: { 401: 'Not the secret key' } },
   createMiddleware(async (c, next) => {
     if (!await isSecretKey(c.req.header('apikey')) && !await isSecretKey(bearer(c.req.header('Authorization')))) {
-      refuse(401, 'The secret key is needed', { 'WWW-Authenticate': 'Bearer' })
+      httpError(401, 'The secret key is needed', { 'WWW-Authenticate': 'Bearer' })
     }
     await next()
   }),

@@ -1,5 +1,5 @@
 import { log } from './log.ts'
-import { reach } from './reach.ts'
+import { platformFetch } from './platform_fetch.ts'
 import { settings } from './settings.ts'
 
 /** Longer than this nobody waits for Storage, which answers in a tenth of it. */
@@ -14,7 +14,7 @@ const ask = async <Told>(
   read: (response: Response) => Promise<Told>,
 ): Promise<Told | null> => {
   try {
-    const response = await reach(`${settings.platformUrl}/storage/v1/object/${path}`, {
+    const response = await platformFetch(`${settings.platformUrl}/storage/v1/object/${path}`, {
       ...init,
       headers: { ...init.headers, apikey: settings.publishableKey, Authorization: `Bearer ${token}` },
       // The token is for Storage, wherever it may point.

@@ -1,5 +1,5 @@
 import { createRemoteJWKSet, customFetch, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose'
-import { refuseBusy } from './problem.ts'
+import { serviceUnavailable } from './errors.ts'
 import { settings } from './settings.ts'
 
 /** Claims of a token that verified; `sub` is the id of the Auth account. */
@@ -52,7 +52,7 @@ export const verifyToken = async (token: string): Promise<Claims | null> => {
   const claims = await verify(token).catch((error) => {
     // Keys that could not be fetched say nothing about the token.
     const isUnknown = error instanceof KeysUnreachable || error instanceof errors.JWKSTimeout
-    return isUnknown ? refuseBusy() : null
+    return isUnknown ? serviceUnavailable() : null
   })
   if (!claims) return null
   if (verified.size >= capacity) verified.delete(verified.keys().next().value!)

@@ -1,16 +1,16 @@
 import type { Session } from '@supabase/supabase-js'
 import { z } from 'zod'
-import { addressOf } from '../_shared/address.ts'
+import { clientAddress } from '../_shared/client_address.ts'
 import { afterwards } from '../_shared/afterwards.ts'
-import { asWorker } from '../_shared/database.ts'
-import { knownCaller } from '../_shared/caller.ts'
-import { door } from '../_shared/door.ts'
+import { asService } from '../_shared/rpc.ts'
+import { requireUser } from '../_shared/auth.ts'
+import { door } from '../_shared/app.ts'
 import { openFloor } from '../_shared/floor.ts'
-import { input, text } from '../_shared/input.ts'
-import { takeTurn, takeTurnToSignUp } from '../_shared/limits.ts'
+import { text, validate } from '../_shared/validate.ts'
+import { consumeRateLimit, consumeSignUp } from '../_shared/rate_limit.ts'
 import { log } from '../_shared/log.ts'
-import { says } from '../_shared/openapi.ts'
-import { refuse } from '../_shared/problem.ts'
+import { route } from '../_shared/openapi.ts'
+import { httpError } from '../_shared/errors.ts'
 import {
   type Account,
   accountOf,
@@ -22,7 +22,7 @@ import {
   refreshSession,
   refusedByAuth,
   wrongLogin,
-} from './accounts.ts'
+} from '../_shared/accounts.ts'
 
 const auth = door('auth')
 
@@ -55,14 +55,14 @@ const after = (milliseconds: number): Promise<void> => new Promise((resolve) => 
 
 auth.post(
   '/signup',
-  says('Sign up; tokens are null where the e-mail must be confirmed first', {
+  route('Sign up; tokens are null where the e-mail must be confirmed first', {
     201: sessionShape,
     403: 'Signing up is switched off',
     409: 'The e-mail is taken',
   }),
-  input({ json: newSignUp }),
+  validate({ json: newSignUp }),
   async (c) => {
-    await takeTurnToSignUp(addressOf(c.req.raw.headers))
+    await consumeSignUp(clientAddress(c.req.raw.headers))
     const clock = signUpFloor.begin()
     const time = after(signUpTime)
     const { account, mustConfirm, signedUp } = await beginSignUp(c.var.json)
@@ -87,17 +87,17 @@ const signedIn = async (session: Session): Promise<z.infer<typeof sessionShape>>
 
 auth.post(
   '/login',
-  says('Log in', {
+  route('Log in', {
     200: sessionShape,
     401: 'Wrong e-mail or password, or not confirmed yet',
     403: 'The account is deactivated',
   }),
-  input({ json: z.object({ email: text(1, 254), password: secret }) }),
+  validate({ json: z.object({ email: text(1, 254), password: secret }) }),
   async (c) => {
-    await takeTurn('RATE_LIMIT_LOGIN', addressOf(c.req.raw.headers))
+    await consumeRateLimit('RATE_LIMIT_LOGIN', clientAddress(c.req.raw.headers))
     const clock = logInFloor.begin()
     // bcrypt would not see where a longer one differs.
-    if (new TextEncoder().encode(c.var.json.password).length > 72) refuse(401, wrongLogin)
+    if (new TextEncoder().encode(c.var.json.password).length > 72) httpError(401, wrongLogin)
     const { data, error } = await authClient().signInWithPassword(c.var.json)
     if (error) {
       await clock.reached()
@@ -110,18 +110,18 @@ auth.post(
 
 auth.post(
   '/refresh',
-  says('New tokens for a refresh token', { 200: sessionShape, 401: 'The refresh token is not valid' }),
-  input({ json: z.object({ refresh_token: secret }) }),
+  route('New tokens for a refresh token', { 200: sessionShape, 401: 'The refresh token is not valid' }),
+  validate({ json: z.object({ refresh_token: secret }) }),
   async (c) => {
     const session = await refreshSession(c.var.json.refresh_token)
-    return session ? c.json(await signedIn(session)) : refuse(401, 'The refresh token is not valid')
+    return session ? c.json(await signedIn(session)) : httpError(401, 'The refresh token is not valid')
   },
 )
 
 auth.post(
   '/logout',
-  says('End the session of the token', { 204: 'Logged out' }),
-  knownCaller,
+  route('End the session of the token', { 204: 'Logged out' }),
+  requireUser,
   async (c) => {
     // Who is gone or deactivated is told so, as everywhere; Auth would only fail.
     await c.var.db`get_account()`
@@ -134,7 +134,7 @@ auth.post(
 
 /** Has a link mailed, if there is such an account. Throws only what is so for every address. */
 const mailLink = async (address: string): Promise<void> => {
-  await asWorker`forget_pending_password(${address})`
+  await asService`forget_pending_password(${address})`
   const { error } = await authClient().resetPasswordForEmail(address)
   // Auth mails only addresses that it knows, so whatever it has against mailing one (not twice within a minute, not this domain, no mail
   // server, or not in time) would tell that it does.
@@ -145,12 +145,12 @@ const mailLink = async (address: string): Promise<void> => {
 
 auth.post(
   '/recover',
-  says('Send a link to choose a new password, if there is such an account', {
+  route('Send a link to choose a new password, if there is such an account', {
     202: z.strictObject({ success: z.literal(true) }),
   }),
-  input({ json: z.object({ email }) }),
+  validate({ json: z.object({ email }) }),
   async (c) => {
-    await takeTurn('RATE_LIMIT_RECOVER', addressOf(c.req.raw.headers))
+    await consumeRateLimit('RATE_LIMIT_RECOVER', clientAddress(c.req.raw.headers))
     // It takes everybody the same time: what Auth has not done by then, it does once the answer is out.
     const time = after(recoverTime)
     const mailed = mailLink(c.var.json.email)

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { firstBytes } from '../_shared/storage.ts'
 import { headSize, isOfType } from './file_types.ts'
-import type { attachment } from './shapes.ts'
+import type { attachment } from '../_shared/schemas/conversations.ts'
 
 /**
  * Whether the file of a message begins as its type says; null where nobody can tell: it is on the web, in no folder of the conversation, or

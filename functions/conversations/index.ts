@@ -1,13 +1,13 @@
 import type { Context } from 'hono'
-import { knownCaller } from '../_shared/caller.ts'
-import { answer, door } from '../_shared/door.ts'
-import { input } from '../_shared/input.ts'
-import { takeTurn, takeTurnToSend } from '../_shared/limits.ts'
-import { says } from '../_shared/openapi.ts'
-import { refuse } from '../_shared/problem.ts'
+import { requireUser } from '../_shared/auth.ts'
+import { answer, door } from '../_shared/app.ts'
+import { validate } from '../_shared/validate.ts'
+import { consumeRateLimit, consumeSend } from '../_shared/rate_limit.ts'
+import { route } from '../_shared/openapi.ts'
+import { httpError } from '../_shared/errors.ts'
 import { settings } from '../_shared/settings.ts'
 import { hasItsType } from './attachments.ts'
-import * as shape from './shapes.ts'
+import * as shape from '../_shared/schemas/conversations.ts'
 
 const conversations = door('conversations')
 const notYours = 'No such conversation, or none of yours'
@@ -16,9 +16,9 @@ const notToThem = `${notWithThem}, or the other erased themselves`
 
 conversations.get(
   '/',
-  says("The caller's conversations, latest activity first", { 200: shape.conversation.array() }),
-  knownCaller,
-  input({ query: shape.listPage }),
+  route("The caller's conversations, latest activity first", { 200: shape.conversation.array() }),
+  requireUser,
+  validate({ query: shape.listPage }),
   async (c) => {
     const { limit = null, offset = 0 } = c.var.query
     return answer(c, await c.var.db`list_conversations(${limit}, ${offset})`)
@@ -27,32 +27,32 @@ conversations.get(
 
 conversations.post(
   '/',
-  says('Open the conversation of a pair', {
+  route('Open the conversation of a pair', {
     201: shape.opened,
     403: notWithThem,
     404: 'No such user',
     409: shape.alreadyOpen,
   }),
-  knownCaller,
-  input({ json: shape.newConversation }),
+  requireUser,
+  validate({ json: shape.newConversation }),
   async (c) => {
-    await takeTurn('RATE_LIMIT_OPEN', c.var.claims.sub)
+    await consumeRateLimit('RATE_LIMIT_OPEN', c.var.claims.sub)
     return answer(c, await c.var.db`open_conversation(${c.var.json.other_user_id})`, 201)
   },
 )
 
 conversations.get(
   '/unread',
-  says('How many messages are unread, and where', { 200: shape.unread }),
-  knownCaller,
+  route('How many messages are unread, and where', { 200: shape.unread }),
+  requireUser,
   async (c) => answer(c, await c.var.db`count_unread()`),
 )
 
 conversations.get(
   '/:id',
-  says('A conversation with its reservations', { 200: shape.conversationDetail, 404: notYours }),
-  knownCaller,
-  input({ params: shape.conversationParam }),
+  route('A conversation with its reservations', { 200: shape.conversationDetail, 404: notYours }),
+  requireUser,
+  validate({ params: shape.conversationParam }),
   async (c) => answer(c, await c.var.db`get_conversation(${c.var.params.id})`),
 )
 
@@ -69,57 +69,57 @@ const nextPage = (c: Context, page: Page, lastId: number): string => {
 
 conversations.get(
   '/:id/messages',
-  says('A page of a conversation; Link names the next one', { 200: shape.message.array(), 404: notYours }),
-  knownCaller,
-  input({ params: shape.conversationParam, query: shape.messagePage }),
+  route('A page of a conversation; Link names the next one', { 200: shape.message.array(), 404: notYours }),
+  requireUser,
+  validate({ params: shape.conversationParam, query: shape.messagePage }),
   async (c) => {
     const page = await c.var.db`list_messages(${c.var.params.id}, ${c.var.query})`
-    if (page.aside.next) c.header('Link', nextPage(c, c.var.query, page.aside.next))
+    if (page.metadata.next) c.header('Link', nextPage(c, c.var.query, page.metadata.next))
     return answer(c, page)
   },
 )
 
 conversations.post(
   '/:id/messages',
-  says('Send a message; with a key, exactly once', {
+  route('Send a message; with a key, exactly once', {
     201: shape.message,
     403: notToThem,
     404: notYours,
     422: 'The key was used otherwise',
   }),
-  knownCaller,
-  input({ params: shape.conversationParam, headers: shape.idempotencyKey, json: shape.newMessage }),
+  requireUser,
+  validate({ params: shape.conversationParam, headers: shape.idempotencyKey, json: shape.newMessage }),
   async (c) => {
     const { 'idempotency-key': key } = c.var.headers
     const { client_id = key, ...draft } = c.var.json
-    if (key && client_id && key !== client_id) refuse(400, 'client_id: differs from the Idempotency-Key header')
+    if (key && client_id && key !== client_id) httpError(400, 'client_id: differs from the Idempotency-Key header')
     const name = client_id ?? key ?? null
     const { id } = c.var.params
-    await takeTurnToSend(c.var.claims.sub, name)
+    await consumeSend(c.var.claims.sub, name)
     // Whatever the file turns out to be, the database says what is answered: the first answer again, where this was sent before.
     const type_is_true = draft.attachment ? await hasItsType(draft.attachment, id, c.var.token) : null
     const sent = await c.var.db`send_message(${id}, ${{ ...draft, client_id: name, type_is_true }})`
-    if (sent.aside.replayed) c.header('Idempotency-Replayed', 'true')
+    if (sent.metadata.replayed) c.header('Idempotency-Replayed', 'true')
     return answer(c, sent, 201)
   },
 )
 
 conversations.patch(
   '/:id/messages/:messageId/read',
-  says('Mark a received message as read', { 200: shape.success, 404: 'No such message, or none of yours' }),
-  knownCaller,
-  input({ params: shape.messageParams }),
+  route('Mark a received message as read', { 200: shape.success, 404: 'No such message, or none of yours' }),
+  requireUser,
+  validate({ params: shape.messageParams }),
   async (c) => answer(c, await c.var.db`mark_read(${c.var.params.id}, ${c.var.params.messageId}, false)`),
 )
 
 conversations.post(
   '/:id/read',
-  says('Mark all received messages up to one as read', {
+  route('Mark all received messages up to one as read', {
     200: shape.success,
     404: 'No such message, or none of yours',
   }),
-  knownCaller,
-  input({ params: shape.conversationParam, json: shape.readUpTo }),
+  requireUser,
+  validate({ params: shape.conversationParam, json: shape.readUpTo }),
   async (c) => answer(c, await c.var.db`mark_read(${c.var.params.id}, ${c.var.json.up_to_message_id}, true)`),
 )
 

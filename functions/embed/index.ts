@@ -1,14 +1,14 @@
 import { z } from 'zod'
-import { door } from '../_shared/door.ts'
-import { says } from '../_shared/openapi.ts'
+import { door } from '../_shared/app.ts'
+import { route } from '../_shared/openapi.ts'
 import { secretKeyHolder } from '../_shared/secret_key.ts'
-import { drain } from './drain.ts'
+import { drain } from '../_shared/embeddings/drain.ts'
 
 const embed = door('embed')
 
 embed.post(
   '/',
-  says('Make the vectors that are due; for the schedule, with the secret key', {
+  route('Make the vectors that are due; for the schedule, with the secret key', {
     200: z.strictObject({ made: z.int() }),
   }),
   secretKeyHolder,

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { asWorker } from '../_shared/database.ts'
-import { door } from '../_shared/door.ts'
+import { asService } from '../_shared/rpc.ts'
+import { door } from '../_shared/app.ts'
 import { provider } from '../_shared/embeddings/chosen.ts'
-import { input } from '../_shared/input.ts'
+import { validate } from '../_shared/validate.ts'
 import { log } from '../_shared/log.ts'
 import { countedRequests, metric } from '../_shared/metrics.ts'
-import { says } from '../_shared/openapi.ts'
+import { route } from '../_shared/openapi.ts'
 import { statements } from '../_shared/postgres.ts'
 import { secretKeyHolder } from '../_shared/secret_key.ts'
 
@@ -17,10 +17,10 @@ const report = z.strictObject({
   embeddings: z.strictObject({ provider: z.string(), model: z.string(), pending: z.int().nullable() }),
 })
 
-health.get('/', says('Whether the service can do its work', { 200: report, 503: report }), async (c) => {
+health.get('/', route('Whether the service can do its work', { 200: report, 503: report }), async (c) => {
   const { name, model } = provider()
   // A database that answers with anything but a number answers nobody as it should.
-  const pending = await asWorker`count_pending_embeddings()`
+  const pending = await asService`count_pending_embeddings()`
     .then((text) => /^\d+$/.test(text) ? Number(text) : null)
     .catch(() => null)
   const status = pending === null ? 'unavailable' : 'ok'
@@ -41,12 +41,12 @@ interface SearchReport {
 
 /** What the search is like now, with an audit no older than so many seconds, or what is there where the audit fails; null without a database. */
 const reportSearch = async (oldestAudit: number): Promise<{ search: SearchReport; failed: boolean } | null> => {
-  const search: SearchReport | null = await asWorker`describe_search()`.then(JSON.parse).catch(() => null)
+  const search: SearchReport | null = await asService`describe_search()`.then(JSON.parse).catch(() => null)
   if (!search) return null
   if (search.audit_age !== null && search.audit_age <= oldestAudit) return { search, failed: false }
   // In a statement of its own, because it reads everything once: a database too large for it in five seconds is up all the same.
   try {
-    return { search: JSON.parse(await asWorker`report_search(${oldestAudit})`), failed: false }
+    return { search: JSON.parse(await asService`report_search(${oldestAudit})`), failed: false }
   } catch (error) {
     const { name, code } = error as Error & { code?: string }
     log('warn', 'The index was not audited', { name, code })
@@ -70,11 +70,11 @@ const seconds = z.string().regex(/^\d{1,6}$/, 'must be a number of seconds').tra
 
 health.get(
   '/metrics',
-  says('What to watch, as Prometheus reads it; with the secret key, in `apikey` or as a bearer', {
+  route('What to watch, as Prometheus reads it; with the secret key, in `apikey` or as a bearer', {
     200: z.string().meta({ mediaType: 'text/plain', description: 'Prometheus text format 0.0.4' }),
   }),
   secretKeyHolder,
-  input({
+  validate({
     query: z.object({ oldest_audit: seconds.default(300).meta({ standsFor: { type: 'integer', default: 300 } }) }),
   }),
   async (c) => {

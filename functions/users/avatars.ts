@@ -1,4 +1,4 @@
-import type { Verbs } from '../_shared/database.ts'
+import type { Rpc } from '../_shared/rpc.ts'
 import { log } from '../_shared/log.ts'
 import { remove } from '../_shared/storage.ts'
 
@@ -6,7 +6,7 @@ import { remove } from '../_shared/storage.ts'
 const rounds = 5
 
 /** Removes the caller's avatars. Where Storage does not, they are left behind, and the log says so: nobody is kept from leaving by a picture. */
-export const removeAvatars = async (db: Verbs, token: string): Promise<void> => {
+export const removeAvatars = async (db: Rpc, token: string): Promise<void> => {
   const list = async (): Promise<string[]> => JSON.parse((await db`list_avatars()`).body)
   let names = await list()
   for (let round = 0; round < rounds && names.length > 0; round++) {

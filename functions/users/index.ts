@@ -1,20 +1,20 @@
 import { etag, RETAINED_304_HEADERS } from 'hono/etag'
 import { createMiddleware } from 'hono/factory'
-import { accountShape, createAccount, newAccount, secretKeyHeader } from '../auth/accounts.ts'
-import { addressOf } from '../_shared/address.ts'
-import { anyCaller, knownCaller, maybeCaller } from '../_shared/caller.ts'
-import { answer, door } from '../_shared/door.ts'
+import { accountShape, createAccount, newAccount, secretKeyHeader } from '../_shared/accounts.ts'
+import { clientAddress } from '../_shared/client_address.ts'
+import { anonymousUser, optionalUser, requireUser } from '../_shared/auth.ts'
+import { answer, door } from '../_shared/app.ts'
 import { provider } from '../_shared/embeddings/chosen.ts'
 import { limitConcurrency } from '../_shared/concurrency.ts'
 import { queryVector } from '../_shared/embeddings/query_vector.ts'
-import { input } from '../_shared/input.ts'
-import { takeTurn, takeTurnToSignUp } from '../_shared/limits.ts'
-import { says } from '../_shared/openapi.ts'
+import { validate } from '../_shared/validate.ts'
+import { consumeRateLimit, consumeSignUp } from '../_shared/rate_limit.ts'
+import { route } from '../_shared/openapi.ts'
 import { isSecretKey } from '../_shared/secret_key.ts'
 import { settings } from '../_shared/settings.ts'
-import { drainSoon } from '../embed/drain.ts'
+import { drainSoon } from '../_shared/embeddings/drain.ts'
 import { removeAvatars } from './avatars.ts'
-import * as shape from './shapes.ts'
+import * as shape from '../_shared/schemas/users.ts'
 
 const users = door('users')
 
@@ -41,40 +41,40 @@ const tagged = etag({
 
 users.post(
   '/',
-  says('Create a user, for administration and seeding', {
+  route('Create a user, for administration and seeding', {
     201: accountShape,
     403: 'Only the secret key may create users here',
     409: 'The e-mail is taken',
   }),
-  input({ headers: secretKeyHeader, json: newAccount }),
+  validate({ headers: secretKeyHeader, json: newAccount }),
   async (c) => {
     const { apikey } = c.var.headers
-    if (!await isSecretKey(apikey)) await takeTurnToSignUp(addressOf(c.req.raw.headers))
+    if (!await isSecretKey(apikey)) await consumeSignUp(clientAddress(c.req.raw.headers))
     return c.json(await createAccount(c.var.json, apikey), 201)
   },
 )
 
 users.get(
   '/me',
-  says('The caller with profile and interests', { 200: shape.user }),
-  knownCaller,
+  route('The caller with profile and interests', { 200: shape.user }),
+  requireUser,
   async (c) => answer(c, await c.var.db`get_me()`),
 )
 
 users.get(
   '/me/export',
-  says('Everything the caller gave and did here, and what they were written', { 200: shape.exported }),
-  knownCaller,
+  route('Everything the caller gave and did here, and what they were written', { 200: shape.exported }),
+  requireUser,
   async (c) => {
-    await takeTurn('RATE_LIMIT_EXPORT', c.var.claims.sub)
+    await consumeRateLimit('RATE_LIMIT_EXPORT', c.var.claims.sub)
     // The first piece comes before the status, so that whoever may not have it is told so.
     const first = await c.var.db`export_me(${null})`
     const pieces = async function* (): AsyncGenerator<string> {
       yield first.body
-      for (let { place } = first.aside; place;) {
+      for (let { place } = first.metadata; place;) {
         const next = await c.var.db`export_me(${place})`
         yield next.body
-        place = next.aside.place
+        place = next.metadata.place
       }
     }
     // Pieces are fetched as the client takes them, and a slow one holds no connection to the database.
@@ -87,10 +87,10 @@ users.get(
 
 users.delete(
   '/me',
-  says('Erase the caller: account, log-in, profile, interests and blocks; conversations stay with their partners', {
+  route('Erase the caller: account, log-in, profile, interests and blocks; conversations stay with their partners', {
     204: 'Erased',
   }),
-  knownCaller,
+  requireUser,
   async (c) => {
     // Before the account goes: should this process end in between, the person can ask again.
     await removeAvatars(c.var.db, c.var.token)
@@ -101,21 +101,21 @@ users.delete(
 
 users.get(
   '/me/blocks',
-  says('Whom the caller blocked, latest first', { 200: shape.block.array() }),
-  knownCaller,
+  route('Whom the caller blocked, latest first', { 200: shape.block.array() }),
+  requireUser,
   async (c) => answer(c, await c.var.db`list_blocks()`),
 )
 
 users.put(
   '/me/blocks/:user_id',
-  says('Block somebody: no new conversation or message between the two, and no search finds the other', {
+  route('Block somebody: no new conversation or message between the two, and no search finds the other', {
     204: 'Blocked, now or before',
     404: 'No such user',
   }),
-  knownCaller,
-  input({ params: shape.blockParam }),
+  requireUser,
+  validate({ params: shape.blockParam }),
   async (c) => {
-    await takeTurn('RATE_LIMIT_BLOCK', c.var.claims.sub)
+    await consumeRateLimit('RATE_LIMIT_BLOCK', c.var.claims.sub)
     await c.var.db`block_person(${c.var.params.user_id})`
     return c.body(null, 204)
   },
@@ -123,11 +123,11 @@ users.put(
 
 users.delete(
   '/me/blocks/:user_id',
-  says('Take a block back', { 204: 'Not blocked any more', 404: 'No such user' }),
-  knownCaller,
-  input({ params: shape.blockParam }),
+  route('Take a block back', { 204: 'Not blocked any more', 404: 'No such user' }),
+  requireUser,
+  validate({ params: shape.blockParam }),
   async (c) => {
-    await takeTurn('RATE_LIMIT_BLOCK', c.var.claims.sub)
+    await consumeRateLimit('RATE_LIMIT_BLOCK', c.var.claims.sub)
     await c.var.db`unblock_person(${c.var.params.user_id})`
     return c.body(null, 204)
   },
@@ -135,15 +135,15 @@ users.delete(
 
 users.patch(
   '/profile',
-  says('Change the fields that are given', { 200: shape.user }),
-  knownCaller,
+  route('Change the fields that are given', { 200: shape.user }),
+  requireUser,
   thenEmbed,
-  input({ json: shape.profileChanges }),
+  validate({ json: shape.profileChanges }),
   async (c) => {
     const { is_searchable, ...others } = c.var.json
     // Nobody is ever told to wait before they may hide.
     if (is_searchable !== false || Object.keys(others).length > 0) {
-      await takeTurn('RATE_LIMIT_PROFILE', c.var.claims.sub)
+      await consumeRateLimit('RATE_LIMIT_PROFILE', c.var.claims.sub)
     }
     return answer(c, await c.var.db`update_profile(${c.var.json})`)
   },
@@ -151,32 +151,32 @@ users.patch(
 
 users.put(
   '/profile/interests',
-  says('Replace the set of interests', { 200: shape.profileInterests }),
-  knownCaller,
+  route('Replace the set of interests', { 200: shape.profileInterests }),
+  requireUser,
   thenEmbed,
-  input({ json: shape.interestSet }),
+  validate({ json: shape.interestSet }),
   async (c) => {
-    await takeTurn('RATE_LIMIT_PROFILE', c.var.claims.sub)
+    await consumeRateLimit('RATE_LIMIT_PROFILE', c.var.claims.sub)
     return answer(c, await c.var.db`set_interests(${{ ids: c.var.json.interest_ids }})`)
   },
 )
 
 users.patch(
   '/searchable',
-  says('Show or hide the profile', { 200: shape.searchable }),
-  knownCaller,
+  route('Show or hide the profile', { 200: shape.searchable }),
+  requireUser,
   thenEmbed,
-  input({ json: shape.visibility }),
+  validate({ json: shape.visibility }),
   async (c) => {
-    if (c.var.json.is_searchable) await takeTurn('RATE_LIMIT_PROFILE', c.var.claims.sub)
+    if (c.var.json.is_searchable) await consumeRateLimit('RATE_LIMIT_PROFILE', c.var.claims.sub)
     return answer(c, await c.var.db`set_searchable(${c.var.json.is_searchable})`)
   },
 )
 
 users.get(
   '/interests',
-  says('Every interest there is', { 200: shape.interest.array() }),
-  anyCaller,
+  route('Every interest there is', { 200: shape.interest.array() }),
+  anonymousUser,
   async (c) => {
     c.header('Cache-Control', 'public, max-age=3600')
     return answer(c, await c.var.db`list_interests()`)
@@ -185,14 +185,14 @@ users.get(
 
 users.get(
   '/search',
-  says('Find people by words and by meaning', { 200: shape.searchResult }),
-  maybeCaller,
-  input({ query: shape.searchQuery }),
+  route('Find people by words and by meaning', { 200: shape.searchResult }),
+  optionalUser,
+  validate({ query: shape.searchQuery }),
   async (c) => {
     const { claims } = c.var
     await (claims
-      ? takeTurn('RATE_LIMIT_SEARCH', claims.sub)
-      : takeTurn('RATE_LIMIT_SEARCH_ANONYMOUS', addressOf(c.req.raw.headers)))
+      ? consumeRateLimit('RATE_LIMIT_SEARCH', claims.sub)
+      : consumeRateLimit('RATE_LIMIT_SEARCH_ANONYMOUS', clientAddress(c.req.raw.headers)))
     const { q = '', filterInterests, filterCity, filterCountry, limit, offset, explain } = c.var.query
     const request = {
       q,
@@ -212,15 +212,15 @@ users.get(
 
 users.get(
   '/:id',
-  says('What anybody may see of a profile', {
+  route('What anybody may see of a profile', {
     200: shape.publicProfile,
     304: 'Unchanged since the ETag of If-None-Match',
     403: 'The profile is not public',
     404: 'No such profile',
   }),
   tagged,
-  anyCaller,
-  input({ params: shape.profileParam }),
+  anonymousUser,
+  validate({ params: shape.profileParam }),
   async (c) => {
     const profile = await c.var.db`get_public_profile(${c.var.params.id})`
     c.header('Cache-Control', 'public, max-age=3600')

@@ -26,7 +26,7 @@ comment on role edge_functions is
 grant anon, authenticated to edge_functions;
 -- Whatever takes longer is answered with 503. The platform has its own limits for callers of the Data API: 3 s anonymous, 8 s with a token.
 alter role edge_functions set statement_timeout = '5s';
--- So that a connection that logs in as postgres can start as edge_functions (see functions/_shared/database.ts).
+-- So that a connection that logs in as postgres can start as edge_functions (see functions/_shared/rpc.ts).
 grant edge_functions to postgres;
 
 grant usage on schema api to edge_functions;
@@ -38,18 +38,18 @@ language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
   me bigint;
-  standing text;
+  status text;
 begin
   perform set_config('request.jwt.claims', coalesce(claims::text, '{"role": "anon"}'), true);
   perform set_config('request.jwt.claim.sub', coalesce(claims ->> 'sub', ''), true);
   if claims is not null then
     me := private.find_me();
     if me is null then
-      standing := private.standing();
-      if standing = 'active' then
+      status := private.account_status();
+      if status = 'active' then
         -- Since a moment ago: the door asks again.
         raise sqlstate '40001' using message = 'This account has just changed';
-      elsif strict and standing is null then
+      elsif strict and status is null then
         raise sqlstate 'PT401' using message = 'This account no longer exists';
       elsif strict then
         raise sqlstate 'PT403' using message = 'This account is deactivated';
@@ -77,17 +77,17 @@ Called before the verb in one statement it keeps 75 % of the bare rate of reques
 (bench/one_round_trip.ts).';
 grant execute on function private.act_as(jsonb, boolean) to edge_functions;
 
-create function private.tell_door(aside jsonb)
+create function private.set_response_metadata(metadata jsonb)
 returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  perform set_config('api.aside', tell_door.aside::text, true);
+  perform set_config('api.response_metadata', set_response_metadata.metadata::text, true);
 end
 $$;
-comment on function private.tell_door(jsonb) is
+comment on function private.set_response_metadata(jsonb) is
   'What a verb has to say besides its answer, for the door to put into headers: {next: cursor} or {replayed: true}.';
-grant execute on function private.tell_door(jsonb) to anon, authenticated;
+grant execute on function private.set_response_metadata(jsonb) to anon, authenticated;
 
 -- Without `set search_path`, which would keep the planner from inlining it: a page of 50 messages calls it 50 times.
 create function private.iso(moment timestamptz)
@@ -99,7 +99,7 @@ $$;
 comment on function private.iso(timestamptz) is 'ISO 8601 in UTC with milliseconds, as every timestamp in an answer.';
 grant execute on function private.iso(timestamptz) to anon, authenticated;
 
--- The pattern is webAddress of functions/_shared/input.ts, letter for letter (tests/local/web_addresses.test.ts compares them).
+-- The pattern is webAddress of functions/_shared/validate.ts, letter for letter (tests/local/web_addresses.test.ts compares them).
 create function private.is_web_address(value text)
 returns boolean
 language plpgsql immutable strict parallel safe security invoker set search_path = ''

@@ -35,7 +35,7 @@ comment on index public.users_email_key is 'No two accounts share an address, wh
 
 alter table public.users enable row level security;
 
-create function private.standing()
+create function private.account_status()
 returns text
 language plpgsql stable security definer set search_path = ''
 as $$
@@ -47,9 +47,9 @@ begin
   );
 end
 $$;
-comment on function private.standing() is
+comment on function private.account_status() is
   'active, inactive, or null for an account that is not there or not confirmed yet. Definer, because an inactive caller cannot read their own row.';
-grant execute on function private.standing() to edge_functions;
+grant execute on function private.account_status() to edge_functions;
 
 create function private.find_me()
 returns bigint
@@ -97,7 +97,7 @@ grant select on public.users to authenticated;
 grant update (name, bio, location) on public.users to authenticated;
 grant all on public.users to service_role;
 
-create function private.follow_auth_email()
+create function private.sync_auth_email()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -106,13 +106,13 @@ begin
   return null;
 end
 $$;
-comment on function private.follow_auth_email() is 'Keeps users.email the address of the Auth account. Definer, because Auth''s own role writes there.';
+comment on function private.sync_auth_email() is 'Keeps users.email the address of the Auth account. Definer, because Auth''s own role writes there.';
 
-create trigger follow_auth_email
+create trigger sync_auth_email
   after update of email on auth.users
   for each row
   when (old.email is distinct from new.email)
-  execute function private.follow_auth_email();
+  execute function private.sync_auth_email();
 
 create function private.confirm_user()
 returns trigger
@@ -138,7 +138,7 @@ create trigger confirm_user
   )
   execute function private.confirm_user();
 
-create function private.retire_user()
+create function private.handle_deleted_user()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -148,14 +148,14 @@ begin
   return old;
 end
 $$;
-comment on function private.retire_user() is
+comment on function private.handle_deleted_user() is
   'Deleting the Auth account (in the dashboard, say) takes the person out of sight and frees the address; one that was never confirmed leaves
 nothing behind. Definer, because Auth''s own role deletes there.';
 
-create trigger retire_user
+create trigger handle_deleted_user
   before delete on auth.users
   for each row
-  execute function private.retire_user();
+  execute function private.handle_deleted_user();
 
 create function api.get_account()
 returns json

@@ -137,7 +137,7 @@ $$;
 comment on function private.interests_of(bigint) is 'A profile''s interests as [{id, name}], by name.';
 grant execute on function private.interests_of(bigint) to authenticated;
 
-create function private.settle_in()
+create function private.handle_new_user()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -195,15 +195,15 @@ begin
   return null;
 end
 $$;
-comment on function private.settle_in() is
+comment on function private.handle_new_user() is
   'A user and a profile come into being with the Auth account, in its transaction. The account''s metadata may hold {name, profile:
 {any field of PATCH /users/profile}, ticket: of a sign-up under way}. Until an address is confirmed the user is nobody. Definer, because Auth''s
 own role inserts there.';
 
-create trigger settle_in
+create trigger handle_new_user
   after insert on auth.users
   for each row
-  execute function private.settle_in();
+  execute function private.handle_new_user();
 
 create function private.me_with_profile()
 returns json

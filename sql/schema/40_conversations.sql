@@ -51,7 +51,7 @@ of messages and reservations ask one set once, not a policy for each row: on a 5
 function of the row''s column ten times as much.';
 grant execute on function private.my_conversations() to authenticated;
 
-create function private.look_at(conversation bigint)
+create function private.scope_to_conversation(conversation bigint)
 returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
@@ -59,10 +59,10 @@ begin
   perform set_config('api.conversation', coalesce(conversation::text, ''), true);
 end
 $$;
-comment on function private.look_at(bigint) is
+comment on function private.scope_to_conversation(bigint) is
   'Narrows my_conversations to one, until it is null again or the transaction ends. It gives nobody anything: who has no part in that one
 finds none. For verbs about one conversation, whose policies would else gather the whole inbox: 100 µs for one of 246, where a page takes 300.';
-grant execute on function private.look_at(bigint) to authenticated;
+grant execute on function private.scope_to_conversation(bigint) to authenticated;
 
 create function private.my_open_conversations()
 returns setof bigint

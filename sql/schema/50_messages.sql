@@ -51,13 +51,13 @@ create policy "participants read messages" on public.messages
 grant select on public.messages to authenticated;
 grant all on public.messages to service_role;
 
-create table private.receipts (
+create table private.idempotent_replies (
   message_id bigint primary key references public.messages (id) on delete cascade,
   sender_name text not null
 );
-comment on table private.receipts is
+comment on table private.idempotent_replies is
   'What the first answer to a keyed send said that may change since: the sender''s name. With it a repeat answers byte for byte.';
-alter table private.receipts enable row level security;
+alter table private.idempotent_replies enable row level security;
 
 create type private.message_view as (
   id bigint,
@@ -117,7 +117,7 @@ begin
   end if;
   voyager := json_build_object('id', people.voyager_id, 'name', people.voyager_name);
   local := json_build_object('id', people.local_id, 'name', people.local_name);
-  perform private.look_at(conversation);
+  perform private.scope_to_conversation(conversation);
 
   -- One row more than the page tells whether there is a next one.
   if oldest_first then
@@ -144,9 +144,9 @@ begin
     ) as entry;
   end if;
 
-  perform private.look_at(null);
+  perform private.scope_to_conversation(null);
   if cardinality(listed) > page_limit then
-    perform private.tell_door(jsonb_build_object('next', listed[page_limit].id));
+    perform private.set_response_metadata(jsonb_build_object('next', listed[page_limit].id));
   end if;
   return coalesce(array_to_json(listed[:page_limit]), '[]');
 end
@@ -198,16 +198,16 @@ begin
       is distinct from (conversation, draft ->> 'content', nullif(draft -> 'attachment', 'null')) then
       raise sqlstate 'PT422' using message = 'This idempotency key was used for another message';
     end if;
-    perform private.tell_door('{"replayed": true}');
+    perform private.set_response_metadata('{"replayed": true}');
     sent.read := false;
-    select coalesce(min(sender_name), my_name) into my_name from private.receipts where message_id = sent.id;
+    select coalesce(min(sender_name), my_name) into my_name from private.idempotent_replies where message_id = sent.id;
   else
     -- Doors of the release before do not look, and do not say so either.
     if draft ? 'type_is_true' then
       perform private.require_true_type(sent.attachment, (draft ->> 'type_is_true')::boolean);
     end if;
     if key is not null then
-      insert into private.receipts (message_id, sender_name) values (sent.id, my_name);
+      insert into private.idempotent_replies (message_id, sender_name) values (sent.id, my_name);
     end if;
   end if;
 

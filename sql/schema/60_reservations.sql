@@ -64,9 +64,9 @@ begin
   if not found then
     perform private.require_participation(conversation);
   end if;
-  perform private.look_at(conversation);
+  perform private.scope_to_conversation(conversation);
   reservations := private.reservations_of(conversation);
-  perform private.look_at(null);
+  perform private.scope_to_conversation(null);
   return json_build_object(
     'id', people.id,
     'Voyager', json_build_object('id', people.voyager_id, 'name', people.voyager_name),

@@ -37,10 +37,10 @@ comment on function private.words_of(text) is
 
 create table private.search_models (
   name text primary key,
-  nothing_alike double precision not null,
-  much_alike double precision not null,
-  near_enough double precision not null,
-  check (nothing_alike < near_enough and near_enough < much_alike)
+  similarity_floor double precision not null,
+  similarity_ceiling double precision not null,
+  similarity_threshold double precision not null,
+  check (similarity_floor < similarity_threshold and similarity_threshold < similarity_ceiling)
 );
 comment on table private.search_models is
   'How each embedding model''s cosines read: what unrelated texts have, what the closest have, and from where on a profile counts as a
@@ -48,7 +48,7 @@ hit. The numbers come from bench/search/calibrate.ts.';
 alter table private.search_models enable row level security;
 
 -- The offline model's are measured; the others' follow what their makers and users report, until somebody measures them here.
-insert into private.search_models (name, nothing_alike, much_alike, near_enough)
+insert into private.search_models (name, similarity_floor, similarity_ceiling, similarity_threshold)
 values
   ('offline-wordnet-v1', 0.03, 0.55, 0.13),
   ('text-embedding-3-small', 0.1, 0.6, 0.3),
@@ -93,8 +93,8 @@ comment on index private.search_entries_embedding_idx is 'Neighbours by meaning;
 create table private.search_postings (
   word text collate "C",
   profile_id bigint not null references private.search_entries (profile_id) on delete cascade,
-  spots integer[] not null,
-  primary key (word, profile_id) include (spots)
+  word_positions integer[] not null,
+  primary key (word, profile_id) include (word_positions)
 );
 comment on table private.search_postings is
   'Who has each word, and where it stands: attribute * 1,000,000 + element * 10,000 + position from 0. The empty word marks where
@@ -117,7 +117,7 @@ create index search_lexicon_entries_idx on private.search_lexicon (entries);
 comment on index private.search_lexicon_entries_idx is 'How common the commonest word is.';
 alter table private.search_lexicon enable row level security;
 
-create function private.spots_of(profile public.profiles, name text, interests text[])
+create function private.positions_of(profile public.profiles, name text, interests text[])
 returns jsonb
 language plpgsql stable security invoker set search_path = ''
 as $$
@@ -144,23 +144,23 @@ begin
       select attribute, element, position, word
       from worded
       cross join lateral unnest(words) with ordinality as listed (word, position)
-      -- Letters that fold into many words could run into the next text's spots.
+      -- Letters that fold into many words could run into the next text's word_positions.
       where position <= 9000
       union all
       select attribute, element, least(9000, cardinality(words)) + 1, ''
       from worded
     ),
-    standing as (
+    word_lists as (
       select
         word,
-        attribute * 1000000 + element * 10000 + position - 1 as spot,
+        attribute * 1000000 + element * 10000 + position - 1 as word_position,
         row_number() over (partition by word order by attribute, element, position) as nth
       from placed
     )
-    select coalesce(jsonb_object_agg(word, spots), '{}')
+    select coalesce(jsonb_object_agg(word, word_positions), '{}')
     from (
-      select word, jsonb_agg(spot order by spot) as spots
-      from standing
+      select word, jsonb_agg(word_position order by word_position) as word_positions
+      from word_lists
       -- A word's tenth mention tells nothing that the first nine did not.
       where nth <= 9 or word = ''
       group by word
@@ -168,9 +168,9 @@ begin
   );
 end
 $$;
-comment on function private.spots_of(public.profiles, text, text[]) is 'Where each word of a profile stands; see search_postings.';
+comment on function private.positions_of(public.profiles, text, text[]) is 'Where each word of a profile stands; see search_postings.';
 
-create function private.words_from_spots(spots jsonb)
+create function private.words_from_positions(word_positions jsonb)
 returns tsvector
 language plpgsql immutable security invoker set search_path = ''
 as $$
@@ -187,15 +187,15 @@ begin
     from (
       select
         word,
-        spot / 1000000 as attribute,
-        spot / 10000 % 100 as element,
-        spot % 10000 as position,
+        word_position / 1000000 as attribute,
+        word_position / 10000 % 100 as element,
+        word_position % 10000 as position,
         -- Attributes stand apart, so that no phrase reaches from one into the next.
-        (array[0, 200, 2400, 2600, 2800, 15000])[spot / 1000000 + 1] as attribute_start
-      from jsonb_each(spots - '') as entry (word, list)
-      cross join lateral (select value::integer as spot from jsonb_array_elements(list)) as placed
+        (array[0, 200, 2400, 2600, 2800, 15000])[word_position / 1000000 + 1] as attribute_start
+      from jsonb_each(word_positions - '') as entry (word, list)
+      cross join lateral (select value::integer as word_position from jsonb_array_elements(list)) as placed
     ) as placed
   );
 end
 $$;
-comment on function private.words_from_spots(jsonb) is 'The same words as a tsvector, in which phrases are found.';
+comment on function private.words_from_positions(jsonb) is 'The same words as a tsvector, in which phrases are found.';

@@ -26,7 +26,7 @@ begin
   join public.interests on interests.id = profile_interests.interest_id
   where profile_interests.profile_id = profile;
 
-  fresh := private.spots_of(shown, owner.name, likes);
+  fresh := private.positions_of(shown, owner.name, likes);
   hash := md5(concat_ws(e'\n', array_to_string(likes, ', '), shown.city, shown.country, shown.biography));
   insert into private.search_entries as entry (
     profile_id, user_id, name, biography, city, country, interests, image_url,
@@ -35,7 +35,7 @@ begin
   values (
     profile, owner.id, owner.name, shown.biography, shown.city, shown.country, likes, shown.image_url,
     array(select private.fold(trim(name)) from unnest(likes) as name),
-    private.fold(trim(shown.city)), private.fold(trim(shown.country)), private.words_from_spots(fresh), hash
+    private.fold(trim(shown.city)), private.fold(trim(shown.country)), private.words_from_positions(fresh), hash
   )
   on conflict (profile_id) do update set
     name = excluded.name,
@@ -57,10 +57,10 @@ begin
     (excluded.words, excluded.image_url, excluded.name, excluded.biography, excluded.city, excluded.country, excluded.interests);
   if found then
     delete from private.search_postings where profile_id = profile and not fresh ? word;
-    insert into private.search_postings (word, profile_id, spots)
-    select word, profile, array(select spot::integer from jsonb_array_elements_text(list) as spot)
+    insert into private.search_postings (word, profile_id, word_positions)
+    select word, profile, array(select word_position::integer from jsonb_array_elements_text(list) as word_position)
     from jsonb_each(fresh) as standing (word, list)
-    on conflict (word, profile_id) do update set spots = excluded.spots where search_postings.spots <> excluded.spots;
+    on conflict (word, profile_id) do update set word_positions = excluded.word_positions where search_postings.word_positions <> excluded.word_positions;
   end if;
 end
 $$;
@@ -86,7 +86,7 @@ comment on function private.is_unconfirmed(bigint) is
 mails whoever signs up before it commits; with the lock of the index, all who change a profile would wait for its mail server. For definer
 triggers alone.';
 
-create function private.follow_profile()
+create function private.sync_profile()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -100,14 +100,14 @@ begin
   return null;
 end
 $$;
-comment on function private.follow_profile() is 'The index follows a profile. Definer, as refresh_search_entry.';
+comment on function private.sync_profile() is 'The index follows a profile. Definer, as refresh_search_entry.';
 
-create trigger follow_profile
+create trigger sync_profile
   after insert or update on public.profiles
   for each row
-  execute function private.follow_profile();
+  execute function private.sync_profile();
 
-create function private.follow_user()
+create function private.sync_user()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -117,17 +117,17 @@ begin
   return null;
 end
 $$;
-comment on function private.follow_user() is 'The index follows a user''s name and whether they are active, their context what they say of themselves. Definer, as refresh_search_entry.';
+comment on function private.sync_user() is 'The index follows a user''s name and whether they are active, their context what they say of themselves. Definer, as refresh_search_entry.';
 
-create trigger follow_user
+create trigger sync_user
   after update on public.users
   for each row
   when (
     (old.name, old.is_active, old.bio, old.location) is distinct from (new.name, new.is_active, new.bio, new.location)
   )
-  execute function private.follow_user();
+  execute function private.sync_user();
 
-create function private.follow_interest()
+create function private.sync_interest()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -139,14 +139,14 @@ begin
   return null;
 end
 $$;
-comment on function private.follow_interest() is 'The index follows an interest that is renamed. Definer, as refresh_search_entry.';
+comment on function private.sync_interest() is 'The index follows an interest that is renamed. Definer, as refresh_search_entry.';
 
-create trigger follow_interest
+create trigger sync_interest
   after update of name on public.interests
   for each row
-  execute function private.follow_interest();
+  execute function private.sync_interest();
 
-create function private.follow_profile_interests()
+create function private.sync_profile_interests()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -158,21 +158,21 @@ begin
   return null;
 end
 $$;
-comment on function private.follow_profile_interests() is 'The index follows what profiles like. Definer, as refresh_search_entry.';
+comment on function private.sync_profile_interests() is 'The index follows what profiles like. Definer, as refresh_search_entry.';
 
 create trigger follow_added_interests
   after insert on public.profile_interests
   referencing new table as changed
   for each statement
-  execute function private.follow_profile_interests();
+  execute function private.sync_profile_interests();
 
 create trigger follow_dropped_interests
   after delete on public.profile_interests
   referencing old table as changed
   for each statement
-  execute function private.follow_profile_interests();
+  execute function private.sync_profile_interests();
 
-create function private.follow_swapped_interests()
+create function private.sync_swapped_interests()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -183,13 +183,13 @@ begin
   return null;
 end
 $$;
-comment on function private.follow_swapped_interests() is 'The index follows an interest put in another''s place. Definer, as refresh_search_entry.';
+comment on function private.sync_swapped_interests() is 'The index follows an interest put in another''s place. Definer, as refresh_search_entry.';
 
-create trigger follow_swapped_interests
+create trigger sync_swapped_interests
   after update on public.profile_interests
   referencing old table as before new table as after
   for each statement
-  execute function private.follow_swapped_interests();
+  execute function private.sync_swapped_interests();
 
 create function private.count_words(deltas private.search_lexicon[])
 returns void
@@ -212,7 +212,7 @@ end
 $$;
 comment on function private.count_words(private.search_lexicon[]) is 'Adds to and takes from the lexicon; a word that no entry has any more is gone.';
 
-create function private.follow_postings()
+create function private.sync_postings()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -236,16 +236,16 @@ begin
   return null;
 end
 $$;
-comment on function private.follow_postings() is 'The lexicon follows the postings. Definer, as refresh_search_entry.';
+comment on function private.sync_postings() is 'The lexicon follows the postings. Definer, as refresh_search_entry.';
 
 create trigger follow_added_postings
   after insert on private.search_postings
   referencing new table as added
   for each statement
-  execute function private.follow_postings();
+  execute function private.sync_postings();
 
 create trigger follow_gone_postings
   after delete on private.search_postings
   referencing old table as gone
   for each statement
-  execute function private.follow_postings();
+  execute function private.sync_postings();

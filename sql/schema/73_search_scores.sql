@@ -81,17 +81,17 @@ comment on function private.position_cost(integer) is
   'How much a word''s distance from where the query has it counts, 0 to 10; the buckets are Meilisearch''s. Without a search_path, to be inlined.';
 
 create function private.postings_of(terms private.search_term[], ids bigint[])
-returns table (profile_id bigint, word text, place integer, typos integer, exact boolean, spots integer[])
+returns table (profile_id bigint, word text, place integer, typos integer, exact boolean, word_positions integer[])
 language sql stable security invoker
 as $$
-  select posting.profile_id, posting.word, posting.place, posting.typos, posting.exact, posting.spots
+  select posting.profile_id, posting.word, posting.place, posting.typos, posting.exact, posting.word_positions
   from (
     -- The words of few entries are read as they are; of the others, only what the candidates have. The offset keeps Postgres from reading
     -- all postings there are.
     select listed.*, term.word, term.place, term.typos, term.exact, term.phrase
     from unnest(terms) as term
     cross join lateral (
-      select search_postings.profile_id, search_postings.spots
+      select search_postings.profile_id, search_postings.word_positions
       from private.search_postings
       where search_postings.word = term.word
       offset 0
@@ -102,7 +102,7 @@ as $$
     select listed.*, term.word, term.place, term.typos, term.exact, term.phrase
     from unnest(terms) as term
     cross join lateral (
-      select search_postings.profile_id, search_postings.spots
+      select search_postings.profile_id, search_postings.word_positions
       from private.search_postings
       where search_postings.word = term.word and search_postings.profile_id = any (ids)
       offset 0
@@ -112,7 +112,7 @@ as $$
     select listed.*, term.word, term.place, term.typos, term.exact, term.phrase
     from unnest(terms) as term
     cross join lateral (
-      select search_postings.profile_id, search_postings.spots
+      select search_postings.profile_id, search_postings.word_positions
       from private.search_postings
       where search_postings.word = term.word and search_postings.profile_id = any (term.phrase_ids)
       offset 0
@@ -170,15 +170,15 @@ begin
       select
         posting.profile_id,
         posting.place,
-        -- The first spot is in the best attribute, and where the word is there twice, another may be in a better place.
-        min(standing + cost) as at_worst,
-        min(standing + case when cardinality(posting.spots) > 1 then 0 else cost end) as at_best,
-        bool_or(posting.typos = 0 and posting.spots[1] < 1000000) as in_name
+        -- The first word_position is in the best attribute, and where the word is there twice, another may be in a better place.
+        min(rank_cost + cost) as at_worst,
+        min(rank_cost + case when cardinality(posting.word_positions) > 1 then 0 else cost end) as at_best,
+        bool_or(posting.typos = 0 and posting.word_positions[1] < 1000000) as in_name
       from private.postings_of(terms, ids) as posting
       cross join lateral (
         select
-          posting.typos * 1000 + posting.spots[1] / 1000000 * 100 as standing,
-          private.position_cost(abs(posting.spots[1] % 10000 - (posting.place - 1))) as cost
+          posting.typos * 1000 + posting.word_positions[1] / 1000000 * 100 as rank_cost,
+          private.position_cost(abs(posting.word_positions[1] % 10000 - (posting.place - 1))) as cost
       ) as first
       group by posting.profile_id, posting.place
     ),
@@ -189,7 +189,7 @@ begin
         sum(matched.at_worst / 1000)::integer as typos,
         greatest(sum(allowed[matched.place]), case when count(*) > 1 then count(*) else 0 end)::integer + 1 as typo_max,
         sum(matched.at_worst % 1000 / 100)::integer as attributes,
-        sum(matched.at_worst % 100)::integer as furthest,
+        sum(matched.at_worst % 100)::integer as worst_cost,
         sum(matched.at_best % 100)::integer as nearest,
         count(*) filter (where matched.in_name) = asked as named
       from matched
@@ -198,7 +198,7 @@ begin
     select
       tallies.profile_id,
       private.keyword_score(
-        asked, kept, typos, typo_max, 3 * (kept - 1), attributes, 5 * kept + 1, furthest, 2 + kept / (kept + 1)::double precision
+        asked, kept, typos, typo_max, 3 * (kept - 1), attributes, 5 * kept + 1, worst_cost, 2 + kept / (kept + 1)::double precision
       ),
       private.keyword_score(asked, kept, typos, typo_max, 0, attributes, 5 * kept + 1, nearest, 0),
       tallies.named
@@ -234,13 +234,13 @@ begin
         posting.*,
         -- The best attribute, then the best place within it. Most words are said once, and to look into an array takes a row's time.
         case
-          when cardinality(posting.spots) = 1 then
-            weights[posting.spots[1] / 1000000 + 1] * 100 + private.position_cost(abs(posting.spots[1] % 10000 - (posting.place - 1)))
+          when cardinality(posting.word_positions) = 1 then
+            weights[posting.word_positions[1] / 1000000 + 1] * 100 + private.position_cost(abs(posting.word_positions[1] % 10000 - (posting.place - 1)))
           else (
-            select min(weights[spot / 1000000 + 1] * 100 + private.position_cost(abs(spot % 10000 - (posting.place - 1))))
-            from unnest(posting.spots) as spot
+            select min(weights[word_position / 1000000 + 1] * 100 + private.position_cost(abs(word_position % 10000 - (posting.place - 1))))
+            from unnest(posting.word_positions) as word_position
           )
-        end as standing
+        end as rank_cost
       from private.postings_of(terms, ids) as posting
     ),
     matched as materialized (
@@ -248,9 +248,9 @@ begin
         held.profile_id,
         held.place,
         -- The fewest errors first.
-        min(held.typos * 1000000 + held.standing) as standing,
+        min(held.typos * 1000000 + held.rank_cost) as rank_cost,
         bool_or(held.exact) as exact,
-        bool_or(held.typos = 0 and held.spots[1] < 1000000) as in_name
+        bool_or(held.typos = 0 and held.word_positions[1] < 1000000) as in_name
       from held
       group by held.profile_id, held.place
     ),
@@ -258,10 +258,10 @@ begin
       select
         matched.profile_id,
         count(*)::integer as kept,
-        sum(matched.standing / 1000000)::integer as typos,
+        sum(matched.rank_cost / 1000000)::integer as typos,
         greatest(sum(allowed[matched.place]), case when count(*) > 1 then count(*) else 0 end)::integer + 1 as typo_max,
-        sum(matched.standing % 1000000 / 100)::integer as attributes,
-        sum(matched.standing % 100)::integer as positions,
+        sum(matched.rank_cost % 1000000 / 100)::integer as attributes,
+        sum(matched.rank_cost % 100)::integer as positions,
         count(*) filter (where matched.exact)::integer as exacts,
         count(*) filter (where matched.in_name) = asked as named,
         bit_or(1::bigint << matched.place) as places
@@ -269,39 +269,39 @@ begin
       group by matched.profile_id
     ),
     best as (
-      select held.profile_id, held.word, bit_or(1::bigint << held.place) as here, min(held.spots) as spots
+      select held.profile_id, held.word, bit_or(1::bigint << held.place) as here, min(held.word_positions) as word_positions
       from held
       join matched on matched.profile_id = held.profile_id and matched.place = held.place
-      where held.typos = matched.standing / 1000000
+      where held.typos = matched.rank_cost / 1000000
       group by held.profile_id, held.word
     ),
-    standing as materialized (
-      select best.profile_id, best.word, spot, best.here
+    rank_cost as materialized (
+      select best.profile_id, best.word, word_position, best.here
       from best
-      cross join lateral unnest(best.spots) as spot
+      cross join lateral unnest(best.word_positions) as word_position
     ),
-    -- Who is next to whom, in one sweep along the texts, the places of the query that stand at a spot being bits beside it. Pairs of spots,
+    -- Who is next to whom, in one sweep along the texts, the places of the query that stand at a word_position being bits beside it. Pairs of word_positions,
     -- joined, are as many as the square of how often the words are said: of a word ten times, 1,000 candidates had 180,000, and took 45 ms.
     swept as (
       select
-        standing.profile_id,
-        standing.spot,
-        standing.here,
-        lead(standing.spot::bigint << 32 | standing.here, 1) over along as next_1,
-        lead(standing.spot::bigint << 32 | standing.here, 2) over along as next_2,
-        lead(standing.spot::bigint << 32 | standing.here, 3) over along as next_3
-      from standing
+        rank_cost.profile_id,
+        rank_cost.word_position,
+        rank_cost.here,
+        lead(rank_cost.word_position::bigint << 32 | rank_cost.here, 1) over along as next_1,
+        lead(rank_cost.word_position::bigint << 32 | rank_cost.here, 2) over along as next_2,
+        lead(rank_cost.word_position::bigint << 32 | rank_cost.here, 3) over along as next_3
+      from rank_cost
       where asked > 1
-      window along as (partition by standing.profile_id order by standing.spot)
+      window along as (partition by rank_cost.profile_id order by rank_cost.word_position)
     ),
     near as (
       select
         swept.profile_id, here,
-        (next_1 >> 32) - spot as ahead_1, next_1 & 4294967295 as there_1,
-        (next_2 >> 32) - spot as ahead_2, next_2 & 4294967295 as there_2,
-        (next_3 >> 32) - spot as ahead_3, next_3 & 4294967295 as there_3
+        (next_1 >> 32) - word_position as ahead_1, next_1 & 4294967295 as there_1,
+        (next_2 >> 32) - word_position as ahead_2, next_2 & 4294967295 as there_2,
+        (next_3 >> 32) - word_position as ahead_3, next_3 & 4294967295 as there_3
       from swept
-      where next_1 >> 32 <= spot + 3 or here & (here >> 1) <> 0
+      where next_1 >> 32 <= word_position + 3 or here & (here >> 1) <> 0
     ),
     neighbours as (
       -- A place's bit says that between it and the place after it no word stands somewhere, or one, or two; the wrong way round is one more.
@@ -330,23 +330,23 @@ begin
     ),
     openings as (
       -- Texts that begin with the words found, in their order: each stands where there are as many found places before its own.
-      select held.profile_id, standing.spot / 10000 as text, tallies.kept
-      from standing
-      join held on held.profile_id = standing.profile_id and held.word = standing.word
-      join tallies on tallies.profile_id = standing.profile_id
-      where standing.spot % 10000 < asked
+      select held.profile_id, rank_cost.word_position / 10000 as text, tallies.kept
+      from rank_cost
+      join held on held.profile_id = rank_cost.profile_id and held.word = rank_cost.word
+      join tallies on tallies.profile_id = rank_cost.profile_id
+      where rank_cost.word_position % 10000 < asked
         and held.exact
-        and standing.spot % 10000 = bit_count((tallies.places & ((1::bigint << held.place) - 1))::bit(64))
-      group by held.profile_id, standing.spot / 10000, tallies.kept
+        and rank_cost.word_position % 10000 = bit_count((tallies.places & ((1::bigint << held.place) - 1))::bit(64))
+      group by held.profile_id, rank_cost.word_position / 10000, tallies.kept
       having count(*) = tallies.kept
     ),
     opened as (
       select
         openings.profile_id,
-        max(case when ends.spots @> array[openings.text * 10000 + openings.kept] then 3 else 2 end) as exactness
+        max(case when ends.word_positions @> array[openings.text * 10000 + openings.kept] then 3 else 2 end) as exactness
       from openings
       cross join lateral (
-        select listed.spots
+        select listed.word_positions
         from private.search_postings as listed
         where listed.word = '' and listed.profile_id = openings.profile_id
         offset 0

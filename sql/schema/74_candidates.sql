@@ -26,7 +26,7 @@ comment on type private.search_filter is
 shown, their own and those of whoever is hidden from them.';
 
 -- Without `set search_path`, so that it is inlined and the indexes of what it asks for are used.
-create function private.is_sought(entry private.search_entries, sought private.search_filter)
+create function private.matches_filter(entry private.search_entries, sought private.search_filter)
 returns boolean
 language sql immutable security invoker
 as $$
@@ -37,9 +37,9 @@ as $$
     and (sought.must_not is null or not entry.words @@ sought.must_not)
     and (sought.hidden_ids = '{}' or entry.profile_id <> all (sought.hidden_ids))
 $$;
-comment on function private.is_sought(private.search_entries, private.search_filter) is 'Whether a profile passes the filters of a search.';
+comment on function private.matches_filter(private.search_entries, private.search_filter) is 'Whether a profile passes the filters of a search.';
 
-create function private.bearing_terms(terms private.search_term[])
+create function private.selective_terms(terms private.search_term[])
 returns private.search_term[]
 language plpgsql stable security invoker set search_path = ''
 as $$
@@ -76,11 +76,11 @@ begin
   );
 end
 $$;
-comment on function private.bearing_terms(private.search_term[]) is
+comment on function private.selective_terms(private.search_term[]) is
   'The terms that bring somebody into the hits, rarest first: of a phrase its rarest word, and none of common words, unless there are no
 others.';
 
-create function private.filter_profiles(sought private.search_filter, word text, most integer)
+create function private.filter_profiles(sought private.search_filter, word text, max_results integer)
 returns bigint[]
 language plpgsql stable security invoker set search_path = ''
 as $$
@@ -92,23 +92,23 @@ begin
     'select array(
        select profile_id
        from private.search_entries as entry
-       where private.is_sought(entry, $1)
+       where private.matches_filter(entry, $1)
          and ($2 is null or profile_id in (select listed.profile_id from private.search_postings as listed where listed.word = $2))
        limit $3
      )'
   into ids
-  using sought, word, most;
+  using sought, word, max_results;
   return ids;
 end
 $$;
 comment on function private.filter_profiles(private.search_filter, text, integer) is
-  'The profiles that pass the filters and have a word, where one is given; at most so many.';
+  'The profiles that pass the filters and have a word, where one is given; at max_results so many.';
 
-create function private.holders_of(
+create function private.keyword_matches(
   terms private.search_term[],
   sought private.search_filter,
   within bigint[],
-  most integer
+  max_results integer
 )
 returns bigint[]
 language plpgsql stable security invoker
@@ -129,7 +129,7 @@ begin
         from unnest(terms) as term
         cross join lateral (
           -- The offsets keep Postgres to its index. To look thousands of profiles up for each of hundreds of words takes longer than to read
-          -- what few have the words.
+          -- what exact_scan_limit have the words.
           (
             select listed.profile_id
             from private.search_postings as listed
@@ -153,22 +153,22 @@ begin
               from private.search_entries as entry
               where entry.profile_id = posting.profile_id
                 and (term.phrase is null or entry.words @@ term.phrase)
-                and (anybody or private.is_sought(entry, sought))
+                and (anybody or private.matches_filter(entry, sought))
             )
           )
         -- One profile may hold every term.
-        limit most * cardinality(terms)
+        limit max_results * cardinality(terms)
       ) as held
       group by profile_id, unit
     ) as units
     group by profile_id
     order by count(*) desc, profile_id
-    limit most
+    limit max_results
   );
 end
 $$;
-comment on function private.holders_of(private.search_term[], private.search_filter, bigint[], integer) is
-  'Who holds any of the terms and passes the filters, those first who hold the most of the query, at most so many.';
+comment on function private.keyword_matches(private.search_term[], private.search_filter, bigint[], integer) is
+  'Who holds any of the terms and passes the filters, those first who hold the max_results of the query, at max_results so many.';
 
 create function private.resolve_phrases(terms private.search_term[], ids bigint[])
 returns private.search_term[]
@@ -203,13 +203,13 @@ $$;
 comment on function private.resolve_phrases(private.search_term[], bigint[]) is
   'The terms without their phrases, for candidates that have all of what is in quotes: who of them has which run of letters is looked up once.';
 
-create function private.neighbours_of(
+create function private.nearest_profiles(
   meaning extensions.halfvec,
   meaning_model text,
   sought private.search_filter,
-  besides bigint[],
+  exclude_ids bigint[],
   reach integer,
-  furthest double precision,
+  max_distance double precision,
   out ids bigint[],
   out distances double precision[]
 )
@@ -233,11 +233,11 @@ begin
     select profile_id, embedding <=> meaning as distance
     from private.search_entries as entry
     where model = meaning_model
-      and private.is_sought(entry, sought)
-      and profile_id not in (select unnest(besides))
+      and private.matches_filter(entry, sought)
+      and profile_id not in (select unnest(exclude_ids))
     order by embedding <=> meaning
   loop
-    if neighbour.distance <= furthest then
+    if neighbour.distance <= max_distance then
       ids := ids || neighbour.profile_id;
       distances := distances || neighbour.distance;
       strangers := 0;
@@ -249,5 +249,5 @@ begin
   end loop;
 end
 $$;
-comment on function private.neighbours_of(extensions.halfvec, text, private.search_filter, bigint[], integer, double precision) is
-  'The profiles nearest to a vector besides some that are known, at most so many and so far away, and their cosine distances, along the index.';
+comment on function private.nearest_profiles(extensions.halfvec, text, private.search_filter, bigint[], integer, double precision) is
+  'The profiles nearest to a vector exclude_ids some that are known, at max_results so many and so far away, and their cosine distances, along the index.';

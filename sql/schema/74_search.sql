@@ -42,24 +42,24 @@ create function private.find_profiles(
 returns json
 language plpgsql stable security invoker
 set search_path = 'extensions'
--- Planning its statements anew would take longer than most of them.
+-- Planning its statements anew would take longer than max_results of them.
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   -- No more are scored, and no total counts further, whatever a query matches.
-  most constant integer := 1000;
+  max_results constant integer := 1000;
   -- Up to so many rows, measuring every one is exact, and quicker than walking the index, on which those that a filter leaves lie far apart.
-  few integer := 2000;
+  exact_scan_limit integer := 2000;
   model private.search_models;
   words constant private.query_word[] := array(select part from private.parse_query(query) as part);
   asked constant integer := coalesce((select max(place) from unnest(words) where not excluded), 0);
   in_quotes constant integer := (select count(*) from unnest(words) where quoted and not excluded and place is not null);
   allowed constant integer[] := array(select private.typo_budget(word) from unnest(words) where not excluded and place is not null order by place);
   -- Who asks with no words gets everybody, near or not.
-  furthest double precision := 2;
+  max_distance double precision := 2;
   hidden constant bigint[] := caller || private.kept_from(caller);
   terms private.search_term[];
-  bearing private.search_term[];
+  selective private.search_term[];
   rarest private.search_term;
   sought private.search_filter;
   filtered boolean;
@@ -77,7 +77,7 @@ begin
     meaning := null;
   end if;
   if asked > 0 then
-    furthest := 1 - model.near_enough;
+    max_distance := 1 - model.similarity_threshold;
     terms := coalesce(private.terms_of(words), '{}');
   end if;
   with units as (
@@ -93,12 +93,12 @@ begin
     (select string_agg('(' || phrase::text || ')', ' | ')::tsquery from units where excluded),
     array(select profile_id from private.search_entries where user_id = any (hidden))
   into sought;
-  bearing := private.bearing_terms(terms);
+  selective := private.selective_terms(terms);
   filtered := sought.interests || sought.cities || sought.countries <> '{}';
   -- To look at every profile once takes less than at each as often as it has a word, where the words are common.
-  often := sought.must_not is not null and (select sum(entries) from unnest(bearing)) > few;
+  often := sought.must_not is not null and (select sum(entries) from unnest(selective)) > exact_scan_limit;
   if filtered or often or sought.must is not null then
-    few := 10000;
+    exact_scan_limit := 10000;
   end if;
   perform private.check_deadline();
 
@@ -107,18 +107,18 @@ begin
     select * into rarest from unnest(terms) where quoted order by entries limit 1;
     within := case
       when (select count(distinct place) from unnest(terms) where quoted) < in_quotes then '{}'
-      else private.filter_profiles(sought, rarest.word, few)
+      else private.filter_profiles(sought, rarest.word, exact_scan_limit)
     end;
-  elsif filtered or often or not exists (select from private.search_entries offset few) then
-    within := private.filter_profiles(sought, null, few + 1);
-    if cardinality(within) > few then
+  elsif filtered or often or not exists (select from private.search_entries offset exact_scan_limit) then
+    within := private.filter_profiles(sought, null, exact_scan_limit + 1);
+    if cardinality(within) > exact_scan_limit then
       within := null;
     end if;
   end if;
   perform private.check_deadline();
 
-  if cardinality(bearing) > 0 then
-    by_words := private.holders_of(bearing, sought, within, most);
+  if cardinality(selective) > 0 then
+    by_words := private.keyword_matches(selective, sought, within, max_results);
     if exists (select from unnest(terms) where phrase is not null) then
       terms := private.resolve_phrases(terms, by_words);
     end if;
@@ -128,15 +128,15 @@ begin
     by_words := array(
       select profile_id
       from private.search_entries as entry
-      where private.is_sought(entry, sought)
+      where private.matches_filter(entry, sought)
       order by profile_id
-      limit most
+      limit max_results
     );
   end if;
 
   perform private.check_deadline();
-  -- Those besides whom the words brought, as many as the total still counts, and no fewer than make the first pages.
-  reach := greatest(100, most - cardinality(by_words));
+  -- Those exclude_ids whom the words brought, as many as the total still counts, and no fewer than make the first pages.
+  reach := greatest(100, max_results - cardinality(by_words));
   if meaning is not null and within is not null then
     select coalesce(array_agg(profile_id), '{}'), coalesce(array_agg(distance), '{}')
     into by_meaning, distances
@@ -146,17 +146,17 @@ begin
       where profile_id = any (within)
         and profile_id not in (select unnest(by_words))
         and search_entries.model = meaning_model
-        and embedding <=> meaning <= furthest
+        and embedding <=> meaning <= max_distance
       order by distance, profile_id
       limit reach
     ) as nearest;
   elsif meaning is not null then
     select ids, nearest.distances
     into by_meaning, distances
-    from private.neighbours_of(meaning, meaning_model, sought, by_words, reach, furthest) as nearest;
+    from private.nearest_profiles(meaning, meaning_model, sought, by_words, reach, max_distance) as nearest;
   end if;
 
-  -- Far down the list, or at its end, bounds leave out so few that to find them takes longer than to score all.
+  -- Far down the list, or at its end, bounds leave out so exact_scan_limit that to find them takes longer than to score all.
   scores_all := page_offset + page_limit >= least(200, cardinality(by_words) + cardinality(by_meaning));
   perform private.check_deadline();
   with measured as (
@@ -182,7 +182,7 @@ begin
       bounds.named,
       cosine,
       -- 0 without a cosine, since greatest() passes nulls over.
-      least(1, greatest(0, (cosine - model.nothing_alike) / (model.much_alike - model.nothing_alike))) as semantic,
+      least(1, greatest(0, (cosine - model.similarity_floor) / (model.similarity_ceiling - model.similarity_floor))) as semantic,
       -- A leg that is missing, for the whole query or for one entry (also one of which the model knows no word), leaves all the weight to the
       -- other.
       case when cosine is null then 0 when cardinality(by_words) = 0 then 1 else ratio end as ratio
@@ -201,7 +201,7 @@ begin
     select *
     from candidates
     where scores_all or highest >= coalesce(
-      (select lowest from candidates order by lowest desc offset least(page_offset, most) + page_limit - 1 limit 1) - 1e-9,
+      (select lowest from candidates order by lowest desc offset least(page_offset, max_results) + page_limit - 1 limit 1) - 1e-9,
       0
     )
   ),
@@ -228,7 +228,7 @@ begin
     select *
     from ranked
     order by score desc, keyword desc, profile_id
-    limit greatest(0, least(page_limit, most - page_offset))
+    limit greatest(0, least(page_limit, max_results - page_offset))
     offset page_offset
   )
   select json_build_object(
@@ -240,8 +240,8 @@ begin
               'words', private.keyword_details(page.ranks),
               'keyword', page.keyword,
               'cosine', page.cosine,
-              'nothingAlike', model.nothing_alike,
-              'muchAlike', model.much_alike,
+              'nothingAlike', model.similarity_floor,
+              'muchAlike', model.similarity_ceiling,
               'semantic', page.semantic,
               'ratio', page.ratio,
               'named', coalesce(page.named, false)
@@ -254,7 +254,7 @@ begin
       '[]'
     ),
     'query', query,
-    'estimatedTotalHits', least(most, cardinality(by_words) + cardinality(by_meaning)),
+    'estimatedTotalHits', least(max_results, cardinality(by_words) + cardinality(by_meaning)),
     'limit', page_limit,
     'offset', page_offset
   )

@@ -133,7 +133,7 @@ returns void
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  insert into private.search_models (name, nothing_alike, much_alike, near_enough)
+  insert into private.search_models (name, similarity_floor, similarity_ceiling, similarity_threshold)
   values (wanted, 0.1, 0.6, 0.3)
   on conflict do nothing;
   -- Past what is queued for it already, or each process that starts would hold the whole queue for a moment.

@@ -57,13 +57,13 @@ begin
       union all
       select 'misworded', count(*)
       from drawn
-      cross join lateral private.spots_of(drawn.profiles, drawn.name, drawn.interests) as fresh
+      cross join lateral private.positions_of(drawn.profiles, drawn.name, drawn.interests) as fresh
       cross join lateral (
-        select coalesce(jsonb_object_agg(word, to_jsonb(spots)), '{}') as spots
+        select coalesce(jsonb_object_agg(word, to_jsonb(word_positions)), '{}') as word_positions
         from private.search_postings
         where profile_id = drawn.id
       ) as kept
-      where kept.spots <> fresh or drawn.words <> private.words_from_spots(fresh)
+      where kept.word_positions <> fresh or drawn.words <> private.words_from_positions(fresh)
       union all
       select 'miscounted', count(*)
       from private.search_lexicon as lexicon

@@ -1,6 +1,6 @@
 -- Events: what the two people of a conversation hear as it happens, over the platform's Realtime. An event is a hint that something is
 -- there; the tables are the truth, and whoever missed an event finds what it was about by paging with after_id.
-create function private.tell_participants(event text, conversation bigint, id bigint, previous_id bigint, person bigint)
+create function private.broadcast_to_participants(event text, conversation bigint, id bigint, previous_id bigint, person bigint)
 returns void
 language plpgsql volatile security invoker
 set search_path = ''
@@ -29,28 +29,28 @@ exception
     raise warning 'An event % could not be sent: %', event, sqlstate;
 end
 $$;
-comment on function private.tell_participants(text, bigint, bigint, bigint, bigint) is
+comment on function private.broadcast_to_participants(text, bigint, bigint, bigint, bigint) is
   'Sends one event {conversation_id, id, previous_id, user_id} to both participants who are active, and to the conversation''s topic
 while both are. Never fails. For definer triggers alone: nobody may send on these topics, and one that sent as the writer would send nothing.';
 
-create function private.tell_of_conversation()
+create function private.broadcast_conversation()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.tell_participants('conversation.created', new.id, new.id, null, new.voyager_id);
+  perform private.broadcast_to_participants('conversation.created', new.id, new.id, null, new.voyager_id);
   return null;
 end
 $$;
-comment on function private.tell_of_conversation() is
+comment on function private.broadcast_conversation() is
   'conversation.created: user_id is the voyager, who opened it. Definer, because callers may not send events.';
 
-create trigger tell_of_conversation
+create trigger broadcast_conversation
   after insert on public.conversations
   for each row
-  execute function private.tell_of_conversation();
+  execute function private.broadcast_conversation();
 
-create function private.tell_of_message()
+create function private.broadcast_message()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -62,23 +62,23 @@ begin
   into previous_id
   from public.messages
   where conversation_id = new.conversation_id and id < new.id;
-  perform private.tell_participants('message.created', new.conversation_id, new.id, previous_id, new.user_id);
+  perform private.broadcast_to_participants('message.created', new.conversation_id, new.id, previous_id, new.user_id);
   return null;
 end
 $$;
-comment on function private.tell_of_message() is 'message.created: user_id is the sender. Definer, because callers may not send events.';
+comment on function private.broadcast_message() is 'message.created: user_id is the sender. Definer, because callers may not send events.';
 
-create trigger tell_of_message
+create trigger broadcast_message
   after insert on public.messages
   for each row
-  execute function private.tell_of_message();
+  execute function private.broadcast_message();
 
-create function private.tell_of_reading()
+create function private.broadcast_read()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.tell_participants(
+  perform private.broadcast_to_participants(
     'message.read',
     marked.conversation_id,
     marked.id,
@@ -99,40 +99,40 @@ begin
   return null;
 end
 $$;
-comment on function private.tell_of_reading() is
+comment on function private.broadcast_read() is
   'message.read: id is the newest message that one statement marked in a conversation, user_id who read it. One event however many
 were marked. Definer, because callers may not send events.';
 
-create trigger tell_of_reading
+create trigger broadcast_read
   after update on public.messages
   referencing old table as was_read new table as now_read
   for each statement
-  execute function private.tell_of_reading();
+  execute function private.broadcast_read();
 
-create function private.tell_of_reservation()
+create function private.broadcast_reservation()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.tell_participants('reservation.changed', touched.conversation, coalesce(new.id, old.id), null, null)
+  perform private.broadcast_to_participants('reservation.changed', touched.conversation, coalesce(new.id, old.id), null, null)
   from (select old.conversation_id union select new.conversation_id) as touched (conversation)
   where touched.conversation is not null;
   return null;
 end
 $$;
-comment on function private.tell_of_reservation() is
+comment on function private.broadcast_reservation() is
   'reservation.changed: made, changed, moved from one conversation to another or removed. Definer, because callers may not send events.';
 
-create trigger tell_of_reservation
+create trigger broadcast_reservation
   after insert or update or delete on public.reservations
   for each row
-  execute function private.tell_of_reservation();
+  execute function private.broadcast_reservation();
 
 create function private.tell_of_block()
 returns trigger
 language plpgsql volatile security definer
 set search_path = ''
--- As in tell_participants.
+-- As in broadcast_to_participants.
 set lock_timeout = '100ms'
 as $$
 declare

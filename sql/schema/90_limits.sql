@@ -1,13 +1,13 @@
 -- Limits: how often somebody may do a thing. A row for each person or address and thing, and in it one moment: when all their turns will be
 -- back (the generic cell rate algorithm). Unlogged, because a count is worth no write to disk and is to be in no backup: after a crash
 -- everybody starts anew.
-create unlogged table private.turns (
+create unlogged table private.rate_limits (
   key bytea primary key,
-  whole_at timestamptz not null
+  tat timestamptz not null
 ) with (fillfactor = 50);
-comment on table private.turns is
+comment on table private.rate_limits is
   'Who took turns lately, under a hash that nobody can undo once the salt is gone. A row whose moment has passed says nothing any more.';
-alter table private.turns enable row level security;
+alter table private.rate_limits enable row level security;
 
 create unlogged table private.turn_salts (
   salt text not null,
@@ -17,7 +17,7 @@ comment on table private.turn_salts is
   'What addresses are hashed with, made anew every day: without it, all addresses there are could be tried. Then every count starts anew.';
 alter table private.turn_salts enable row level security;
 
-create function private.turn_key(kind text, who text)
+create function private.rate_limit_key(kind text, who text)
 returns bytea
 language plpgsql volatile security invoker set search_path = ''
 as $$
@@ -34,20 +34,20 @@ begin
   return sha256(convert_to(concat_ws(' ', todays, kind, who), 'utf8'));
 end
 $$;
-comment on function private.turn_key(text, text) is
+comment on function private.rate_limit_key(text, text) is
   'Under what a person''s or an address''s turns are kept today.';
 
-create function private.forget_turns()
+create function private.purge_rate_limits()
 returns void
 language sql volatile security invoker set search_path = ''
 as $$
-  delete from private.turns
-  where key in (select key from private.turns where whole_at < clock_timestamp() for update skip locked)
+  delete from private.rate_limits
+  where key in (select key from private.rate_limits where tat < clock_timestamp() for update skip locked)
 $$;
-comment on function private.forget_turns() is
+comment on function private.purge_rate_limits() is
   'Drops the rows that say nothing any more, and waits for nobody.';
 
-create function private.take_turn(kind text, who text, seconds_each double precision, burst integer)
+create function private.consume_rate_limit(kind text, who text, seconds_each double precision, burst integer)
 returns json
 language plpgsql volatile security definer
 set search_path = ''
@@ -56,31 +56,31 @@ set lock_timeout = '250ms'
 as $$
 declare
   gap constant interval := make_interval(secs => seconds_each);
-  mine constant bytea := private.turn_key(kind, who);
+  mine constant bytea := private.rate_limit_key(kind, who);
   free_at timestamptz;
 begin
   -- Every hundredth tidies up, which keeps the table a hundred rows from what it must hold.
   if random() < 0.01 then
-    perform private.forget_turns();
+    perform private.purge_rate_limits();
   end if;
-  insert into private.turns as turn (key, whole_at)
+  insert into private.rate_limits as turn (key, tat)
   values (mine, clock_timestamp() + gap)
   -- By the clock once the row is held, so that of many at once neither one too many nor one too few gets in.
-  on conflict (key) do update set whole_at = greatest(turn.whole_at, clock_timestamp()) + gap
-  where turn.whole_at <= clock_timestamp() + gap * (burst - 1);
+  on conflict (key) do update set tat = greatest(turn.tat, clock_timestamp()) + gap
+  where turn.tat <= clock_timestamp() + gap * (burst - 1);
   if found then
     return to_json(0);
   end if;
-  select whole_at - gap * (burst - 1) into free_at from private.turns where key = mine;
+  select tat - gap * (burst - 1) into free_at from private.rate_limits where key = mine;
   return to_json(greatest(1, ceil(extract(epoch from free_at - clock_timestamp()))));
 end
 $$;
-comment on function private.take_turn(text, text, double precision, integer) is
+comment on function private.consume_rate_limit(text, text, double precision, integer) is
   'Takes one of the turns somebody has for a thing: a burst at once, and one more for every so many seconds. 0, or how many seconds to wait
 for the next; a refusal takes nothing. Definer, because the doors hold no right on the counts.';
-grant execute on function private.take_turn(text, text, double precision, integer) to edge_functions;
+grant execute on function private.consume_rate_limit(text, text, double precision, integer) to edge_functions;
 
-create function private.take_turn_to_send(account uuid, key uuid, seconds_each double precision, burst integer)
+create function private.consume_send_limit(account uuid, key uuid, seconds_each double precision, burst integer)
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -93,12 +93,12 @@ begin
   ) then
     return to_json(0);
   end if;
-  return private.take_turn('send', account::text, seconds_each, burst);
+  return private.consume_rate_limit('send', account::text, seconds_each, burst);
 end
 $$;
-comment on function private.take_turn_to_send(uuid, uuid, double precision, integer) is
-  'As take_turn, for messages: one that was sent before under the same key is no new one, and takes no turn. Definer, as take_turn.';
-grant execute on function private.take_turn_to_send(uuid, uuid, double precision, integer) to edge_functions;
+comment on function private.consume_send_limit(uuid, uuid, double precision, integer) is
+  'As consume_rate_limit, for messages: one that was sent before under the same key is no new one, and takes no turn. Definer, as consume_rate_limit.';
+grant execute on function private.consume_send_limit(uuid, uuid, double precision, integer) to edge_functions;
 
 create table private.rate_settings (
   name text primary key
@@ -129,7 +129,7 @@ begin
     return null;
   end if;
   begin
-    wait := private.take_turn(
+    wait := private.consume_rate_limit(
       'RATE_LIMIT_PROFILE', (select auth.uid())::text, rate[2]::double precision / rate[1]::integer, coalesce(rate[3], rate[1])::integer
     )::text::integer;
   exception
@@ -147,7 +147,7 @@ end
 $$;
 comment on function private.count_profile_change() is
   'Takes a turn of RATE_LIMIT_PROFILE for a change that comes through the Data API; the functions take theirs before they ask. What is refused or
-fails takes none. Definer, as take_turn.';
+fails takes none. Definer, as consume_rate_limit.';
 
 -- Whose caller is known, a function asked for. Hiding is free, as it is there, and nothing else is: each change is a vector to make.
 create trigger count_changes_of_users

@@ -95,7 +95,7 @@ begin
   loop
     if entry.id > at_conversation or seen is null then
       if room <= 0 then
-        perform private.tell_door(jsonb_build_object('place', jsonb_build_object('conversation', entry.id)));
+        perform private.set_response_metadata(jsonb_build_object('place', jsonb_build_object('conversation', entry.id)));
         return array_to_string(pieces, '');
       end if;
       pieces := pieces || (separator || left(entry.body, -1) || ',"messages":[');
@@ -115,7 +115,7 @@ begin
     from private.messages_after(entry.id, seen, room + 1) as message;
     pieces := pieces || (case when seen > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
     if page.length > room then
-      perform private.tell_door(
+      perform private.set_response_metadata(
         jsonb_build_object('place', jsonb_build_object('conversation', entry.id, 'message', page.last_id))
       );
       return array_to_string(pieces, '');
@@ -160,7 +160,7 @@ begin
   delete from public.profiles where id = profile;
   delete from private.embedding_queue where (kind, id) in (('profile', profile), ('context', person));
   delete from private.blocks where person in (blocker_id, blocked_id);
-  delete from private.receipts using public.messages where messages.id = message_id and messages.user_id = person;
+  delete from private.idempotent_replies using public.messages where messages.id = message_id and messages.user_id = person;
   -- With it go its sessions, their refresh tokens and its identities.
   delete from auth.users where id = account;
   begin

@@ -16,18 +16,18 @@ export const readBody = async (
   const { bytes = mostBytes, milliseconds = mostTime } = limits
   const reader = body.getReader()
   let refused: BodyRefused | null = null
-  const refuse = (status: 408 | 413, message: string): void => {
+  const httpError = (status: 408 | 413, message: string): void => {
     refused ??= new BodyRefused(status, message)
     // Whoever still sends is not waited for.
     reader.cancel().catch(() => {})
   }
-  const deadline = setTimeout(() => refuse(408, 'The body took too long to arrive'), milliseconds)
+  const deadline = setTimeout(() => httpError(408, 'The body took too long to arrive'), milliseconds)
   const chunks: Uint8Array[] = []
   let size = 0
   try {
     for (let { value } = await reader.read(); value; { value } = await reader.read()) {
       size += value.byteLength
-      if (size > bytes) refuse(413, 'The body is over 1 MB')
+      if (size > bytes) httpError(413, 'The body is over 1 MB')
       else chunks.push(value)
     }
   } catch {

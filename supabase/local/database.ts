@@ -9,8 +9,8 @@ import { createPostgresConnection } from '@supabase/lite/postgres'
 import postgres from 'postgres'
 import type { Query } from '../../functions/_shared/postgres.ts'
 import { databaseFolder } from './data_dir.ts'
-import { type Gate, openGate } from './gate.ts'
-import { tamed } from './lite_connection.ts'
+import { createMutex, type Mutex } from './mutex.ts'
+import { patchConnection } from './patched_connection.ts'
 import { CannotStart } from './settings.ts'
 
 /** The stack's one database, as its parts use it. */
@@ -18,7 +18,7 @@ export interface Database {
   /** For @supabase/lite: Auth, Data API, dashboard. */
   connection: App['connection']
   /** Whatever uses `connection` goes through here. */
-  gate: Gate
+  gate: Mutex
   /** One statement as the owner. */
   query: Query
   /** A script as the owner. */
@@ -72,7 +72,7 @@ export const openPglite = async (
   settings: Record<string, string> = {},
 ): Promise<Database> => {
   const kept = dataDir === null ? null : databaseFolder(dataDir)
-  const connection = tamed(
+  const connection = patchConnection(
     await createPgliteConnection({
       url: kept ? `file://${kept.folder}` : 'memory://',
       pgliteOptions: { extensions: { vector, pgtap, fuzzystrmatch, unaccent } },
@@ -89,7 +89,7 @@ export const openPglite = async (
   for (const [name, value] of Object.entries(settings)) {
     await driver.query('select set_config($1, $2, false)', [name, value])
   }
-  const gate = openGate()
+  const gate = createMutex()
   const query: Query = (text, values) =>
     gate(async () => (await driver.query<Record<string, unknown>>(text, values)).rows)
   return {
@@ -136,7 +136,7 @@ export const openPostgres = async (url: string, settings: Record<string, string>
       }`,
     )
   }
-  const connection = tamed(
+  const connection = patchConnection(
     createPostgresConnection({
       url,
       postgresOptions: { types: { json, jsonb }, connection: { ...timeLimit, ...settings }, onnotice: () => {} },

@@ -4,7 +4,7 @@ import { Hono } from 'hono'
 import { secureHeaders } from 'hono/secure-headers'
 import type { Config } from '../../demo/config.ts'
 import { log } from '../../functions/_shared/log.ts'
-import { traces } from '../../functions/_shared/problem.ts'
+import { describeError } from '../../functions/_shared/errors.ts'
 import { logInsForPage } from './demo_people.ts'
 import type { Keys, Settings } from './settings.ts'
 
@@ -56,7 +56,7 @@ export const demo = (settings: Settings, keys: Keys, make = bundle) => {
     c.header('Cache-Control', 'no-store')
   })
   page.onError((error, c) => {
-    log('error', 'The demo page could not be built', traces(error))
+    log('error', 'The demo page could not be built', describeError(error))
     return c.text(`The demo page could not be built, everything else works: ${error.message}\n`, 500)
   })
   page.get('/', async (c) => {

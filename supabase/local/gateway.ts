@@ -4,9 +4,9 @@ import { type Context, Hono } from 'hono'
 import { cors } from 'hono/cors'
 import { serveStatic } from 'hono/deno'
 import { createMiddleware } from 'hono/factory'
-import { door } from '../../functions/_shared/door.ts'
+import { door } from '../../functions/_shared/app.ts'
 import { log } from '../../functions/_shared/log.ts'
-import { traces } from '../../functions/_shared/problem.ts'
+import { describeError } from '../../functions/_shared/errors.ts'
 import { BodyRefused, readBody } from './body.ts'
 import type { Dashboard } from './dashboard.ts'
 import type { Database } from './database.ts'
@@ -177,7 +177,7 @@ export const openGateway = (
 
   gateway.onError((error, c) => {
     if (error instanceof BodyRefused) return c.json({ message: error.message }, error.status, { Connection: 'close' })
-    log('error', 'What nobody foresaw', traces(error))
+    log('error', 'What nobody foresaw', describeError(error))
     return c.json({ error: 'Internal server error' }, 500)
   })
   gateway.use(withPolicy)

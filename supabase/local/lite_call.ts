@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { App } from '@supabase/lite'
 import { log } from '../../functions/_shared/log.ts'
-import { isDatabaseError, traces } from '../../functions/_shared/problem.ts'
+import { describeError, isDatabaseError } from '../../functions/_shared/errors.ts'
 
 interface Call {
   /** What @supabase/lite would have printed of it. */
@@ -86,7 +86,7 @@ export const callLite = async (
     log(
       'error',
       isAuth ? 'Auth failed' : 'The Data API failed',
-      traces(call.error ?? new Error(`HTTP ${response.status}`)),
+      describeError(call.error ?? new Error(`HTTP ${response.status}`)),
     )
   }
   return refusal ?? response

@@ -1,6 +1,6 @@
-import { provideQuery } from '../../functions/_shared/database.ts'
-import { provideFetch } from '../../functions/_shared/reach.ts'
-import { surviveCuts } from '../../functions/_shared/survive_cuts.ts'
+import { provideQuery } from '../../functions/_shared/rpc.ts'
+import { provideFetch } from '../../functions/_shared/platform_fetch.ts'
+import { surviveConnectionLoss } from '../../functions/_shared/connection_loss.ts'
 import { announce } from './banner.ts'
 import { openDashboard } from './dashboard.ts'
 import { openDataDir } from './data_dir.ts'
@@ -46,7 +46,7 @@ const listen = (settings: Settings, handler: Deno.ServeHandler<Deno.NetAddr>): D
   }
 }
 
-surviveCuts()
+surviveConnectionLoss()
 
 const start = async (): Promise<void> => {
   const settings = readSettings(Deno.env.toObject())
@@ -77,7 +77,7 @@ const start = async (): Promise<void> => {
   const realtime = await openRealtime(database, keys).catch((error) => {
     throw new CannotStart(`Realtime could not be set up in the database: ${error.message}`)
   })
-  const { drainSoon } = await import('../../functions/embed/drain.ts')
+  const { drainSoon } = await import('../../functions/_shared/embeddings/drain.ts')
   const dashboard = openDashboard(settings)
   const gateway = openGateway(
     platform,

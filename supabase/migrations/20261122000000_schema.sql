@@ -28,7 +28,7 @@ comment on role edge_functions is
 grant anon, authenticated to edge_functions;
 -- Whatever takes longer is answered with 503. The platform has its own limits for callers of the Data API: 3 s anonymous, 8 s with a token.
 alter role edge_functions set statement_timeout = '5s';
--- So that a connection that logs in as postgres can start as edge_functions (see functions/_shared/database.ts).
+-- So that a connection that logs in as postgres can start as edge_functions (see functions/_shared/rpc.ts).
 grant edge_functions to postgres;
 
 grant usage on schema api to edge_functions;
@@ -40,18 +40,18 @@ language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
   me bigint;
-  standing text;
+  status text;
 begin
   perform set_config('request.jwt.claims', coalesce(claims::text, '{"role": "anon"}'), true);
   perform set_config('request.jwt.claim.sub', coalesce(claims ->> 'sub', ''), true);
   if claims is not null then
     me := private.find_me();
     if me is null then
-      standing := private.standing();
-      if standing = 'active' then
+      status := private.account_status();
+      if status = 'active' then
         -- Since a moment ago: the door asks again.
         raise sqlstate '40001' using message = 'This account has just changed';
-      elsif strict and standing is null then
+      elsif strict and status is null then
         raise sqlstate 'PT401' using message = 'This account no longer exists';
       elsif strict then
         raise sqlstate 'PT403' using message = 'This account is deactivated';
@@ -79,17 +79,17 @@ Called before the verb in one statement it keeps 75 % of the bare rate of reques
 (bench/one_round_trip.ts).';
 grant execute on function private.act_as(jsonb, boolean) to edge_functions;
 
-create function private.tell_door(aside jsonb)
+create function private.set_response_metadata(metadata jsonb)
 returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  perform set_config('api.aside', tell_door.aside::text, true);
+  perform set_config('api.response_metadata', set_response_metadata.metadata::text, true);
 end
 $$;
-comment on function private.tell_door(jsonb) is
+comment on function private.set_response_metadata(jsonb) is
   'What a verb has to say besides its answer, for the door to put into headers: {next: cursor} or {replayed: true}.';
-grant execute on function private.tell_door(jsonb) to anon, authenticated;
+grant execute on function private.set_response_metadata(jsonb) to anon, authenticated;
 
 -- Without `set search_path`, which would keep the planner from inlining it: a page of 50 messages calls it 50 times.
 create function private.iso(moment timestamptz)
@@ -101,7 +101,7 @@ $$;
 comment on function private.iso(timestamptz) is 'ISO 8601 in UTC with milliseconds, as every timestamp in an answer.';
 grant execute on function private.iso(timestamptz) to anon, authenticated;
 
--- The pattern is webAddress of functions/_shared/input.ts, letter for letter (tests/local/web_addresses.test.ts compares them).
+-- The pattern is webAddress of functions/_shared/validate.ts, letter for letter (tests/local/web_addresses.test.ts compares them).
 create function private.is_web_address(value text)
 returns boolean
 language plpgsql immutable strict parallel safe security invoker set search_path = ''
@@ -153,7 +153,7 @@ comment on index public.users_email_key is 'No two accounts share an address, wh
 
 alter table public.users enable row level security;
 
-create function private.standing()
+create function private.account_status()
 returns text
 language plpgsql stable security definer set search_path = ''
 as $$
@@ -165,9 +165,9 @@ begin
   );
 end
 $$;
-comment on function private.standing() is
+comment on function private.account_status() is
   'active, inactive, or null for an account that is not there or not confirmed yet. Definer, because an inactive caller cannot read their own row.';
-grant execute on function private.standing() to edge_functions;
+grant execute on function private.account_status() to edge_functions;
 
 create function private.find_me()
 returns bigint
@@ -215,7 +215,7 @@ grant select on public.users to authenticated;
 grant update (name, bio, location) on public.users to authenticated;
 grant all on public.users to service_role;
 
-create function private.follow_auth_email()
+create function private.sync_auth_email()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -224,13 +224,13 @@ begin
   return null;
 end
 $$;
-comment on function private.follow_auth_email() is 'Keeps users.email the address of the Auth account. Definer, because Auth''s own role writes there.';
+comment on function private.sync_auth_email() is 'Keeps users.email the address of the Auth account. Definer, because Auth''s own role writes there.';
 
-create trigger follow_auth_email
+create trigger sync_auth_email
   after update of email on auth.users
   for each row
   when (old.email is distinct from new.email)
-  execute function private.follow_auth_email();
+  execute function private.sync_auth_email();
 
 create function private.confirm_user()
 returns trigger
@@ -256,7 +256,7 @@ create trigger confirm_user
   )
   execute function private.confirm_user();
 
-create function private.retire_user()
+create function private.handle_deleted_user()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -266,14 +266,14 @@ begin
   return old;
 end
 $$;
-comment on function private.retire_user() is
+comment on function private.handle_deleted_user() is
   'Deleting the Auth account (in the dashboard, say) takes the person out of sight and frees the address; one that was never confirmed leaves
 nothing behind. Definer, because Auth''s own role deletes there.';
 
-create trigger retire_user
+create trigger handle_deleted_user
   before delete on auth.users
   for each row
-  execute function private.retire_user();
+  execute function private.handle_deleted_user();
 
 create function api.get_account()
 returns json
@@ -599,7 +599,7 @@ $$;
 comment on function private.interests_of(bigint) is 'A profile''s interests as [{id, name}], by name.';
 grant execute on function private.interests_of(bigint) to authenticated;
 
-create function private.settle_in()
+create function private.handle_new_user()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -657,15 +657,15 @@ begin
   return null;
 end
 $$;
-comment on function private.settle_in() is
+comment on function private.handle_new_user() is
   'A user and a profile come into being with the Auth account, in its transaction. The account''s metadata may hold {name, profile:
 {any field of PATCH /users/profile}, ticket: of a sign-up under way}. Until an address is confirmed the user is nobody. Definer, because Auth''s
 own role inserts there.';
 
-create trigger settle_in
+create trigger handle_new_user
   after insert on auth.users
   for each row
-  execute function private.settle_in();
+  execute function private.handle_new_user();
 
 create function private.me_with_profile()
 returns json
@@ -1001,7 +1001,7 @@ of messages and reservations ask one set once, not a policy for each row: on a 5
 function of the row''s column ten times as much.';
 grant execute on function private.my_conversations() to authenticated;
 
-create function private.look_at(conversation bigint)
+create function private.scope_to_conversation(conversation bigint)
 returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
@@ -1009,10 +1009,10 @@ begin
   perform set_config('api.conversation', coalesce(conversation::text, ''), true);
 end
 $$;
-comment on function private.look_at(bigint) is
+comment on function private.scope_to_conversation(bigint) is
   'Narrows my_conversations to one, until it is null again or the transaction ends. It gives nobody anything: who has no part in that one
 finds none. For verbs about one conversation, whose policies would else gather the whole inbox: 100 µs for one of 246, where a page takes 300.';
-grant execute on function private.look_at(bigint) to authenticated;
+grant execute on function private.scope_to_conversation(bigint) to authenticated;
 
 create function private.my_open_conversations()
 returns setof bigint
@@ -1235,13 +1235,13 @@ create policy "participants read messages" on public.messages
 grant select on public.messages to authenticated;
 grant all on public.messages to service_role;
 
-create table private.receipts (
+create table private.idempotent_replies (
   message_id bigint primary key references public.messages (id) on delete cascade,
   sender_name text not null
 );
-comment on table private.receipts is
+comment on table private.idempotent_replies is
   'What the first answer to a keyed send said that may change since: the sender''s name. With it a repeat answers byte for byte.';
-alter table private.receipts enable row level security;
+alter table private.idempotent_replies enable row level security;
 
 create type private.message_view as (
   id bigint,
@@ -1301,7 +1301,7 @@ begin
   end if;
   voyager := json_build_object('id', people.voyager_id, 'name', people.voyager_name);
   local := json_build_object('id', people.local_id, 'name', people.local_name);
-  perform private.look_at(conversation);
+  perform private.scope_to_conversation(conversation);
 
   -- One row more than the page tells whether there is a next one.
   if oldest_first then
@@ -1328,9 +1328,9 @@ begin
     ) as entry;
   end if;
 
-  perform private.look_at(null);
+  perform private.scope_to_conversation(null);
   if cardinality(listed) > page_limit then
-    perform private.tell_door(jsonb_build_object('next', listed[page_limit].id));
+    perform private.set_response_metadata(jsonb_build_object('next', listed[page_limit].id));
   end if;
   return coalesce(array_to_json(listed[:page_limit]), '[]');
 end
@@ -1382,16 +1382,16 @@ begin
       is distinct from (conversation, draft ->> 'content', nullif(draft -> 'attachment', 'null')) then
       raise sqlstate 'PT422' using message = 'This idempotency key was used for another message';
     end if;
-    perform private.tell_door('{"replayed": true}');
+    perform private.set_response_metadata('{"replayed": true}');
     sent.read := false;
-    select coalesce(min(sender_name), my_name) into my_name from private.receipts where message_id = sent.id;
+    select coalesce(min(sender_name), my_name) into my_name from private.idempotent_replies where message_id = sent.id;
   else
     -- Doors of the release before do not look, and do not say so either.
     if draft ? 'type_is_true' then
       perform private.require_true_type(sent.attachment, (draft ->> 'type_is_true')::boolean);
     end if;
     if key is not null then
-      insert into private.receipts (message_id, sender_name) values (sent.id, my_name);
+      insert into private.idempotent_replies (message_id, sender_name) values (sent.id, my_name);
     end if;
   end if;
 
@@ -1532,9 +1532,9 @@ begin
   if not found then
     perform private.require_participation(conversation);
   end if;
-  perform private.look_at(conversation);
+  perform private.scope_to_conversation(conversation);
   reservations := private.reservations_of(conversation);
-  perform private.look_at(null);
+  perform private.scope_to_conversation(null);
   return json_build_object(
     'id', people.id,
     'Voyager', json_build_object('id', people.voyager_id, 'name', people.voyager_name),
@@ -1585,10 +1585,10 @@ comment on function private.words_of(text) is
 
 create table private.search_models (
   name text primary key,
-  nothing_alike double precision not null,
-  much_alike double precision not null,
-  near_enough double precision not null,
-  check (nothing_alike < near_enough and near_enough < much_alike)
+  similarity_floor double precision not null,
+  similarity_ceiling double precision not null,
+  similarity_threshold double precision not null,
+  check (similarity_floor < similarity_threshold and similarity_threshold < similarity_ceiling)
 );
 comment on table private.search_models is
   'How each embedding model''s cosines read: what unrelated texts have, what the closest have, and from where on a profile counts as a
@@ -1596,7 +1596,7 @@ hit. The numbers come from bench/search/calibrate.ts.';
 alter table private.search_models enable row level security;
 
 -- The offline model's are measured; the others' follow what their makers and users report, until somebody measures them here.
-insert into private.search_models (name, nothing_alike, much_alike, near_enough)
+insert into private.search_models (name, similarity_floor, similarity_ceiling, similarity_threshold)
 values
   ('offline-wordnet-v1', 0.03, 0.55, 0.13),
   ('text-embedding-3-small', 0.1, 0.6, 0.3),
@@ -1641,8 +1641,8 @@ comment on index private.search_entries_embedding_idx is 'Neighbours by meaning;
 create table private.search_postings (
   word text collate "C",
   profile_id bigint not null references private.search_entries (profile_id) on delete cascade,
-  spots integer[] not null,
-  primary key (word, profile_id) include (spots)
+  word_positions integer[] not null,
+  primary key (word, profile_id) include (word_positions)
 );
 comment on table private.search_postings is
   'Who has each word, and where it stands: attribute * 1,000,000 + element * 10,000 + position from 0. The empty word marks where
@@ -1665,7 +1665,7 @@ create index search_lexicon_entries_idx on private.search_lexicon (entries);
 comment on index private.search_lexicon_entries_idx is 'How common the commonest word is.';
 alter table private.search_lexicon enable row level security;
 
-create function private.spots_of(profile public.profiles, name text, interests text[])
+create function private.positions_of(profile public.profiles, name text, interests text[])
 returns jsonb
 language plpgsql stable security invoker set search_path = ''
 as $$
@@ -1692,23 +1692,23 @@ begin
       select attribute, element, position, word
       from worded
       cross join lateral unnest(words) with ordinality as listed (word, position)
-      -- Letters that fold into many words could run into the next text's spots.
+      -- Letters that fold into many words could run into the next text's word_positions.
       where position <= 9000
       union all
       select attribute, element, least(9000, cardinality(words)) + 1, ''
       from worded
     ),
-    standing as (
+    word_lists as (
       select
         word,
-        attribute * 1000000 + element * 10000 + position - 1 as spot,
+        attribute * 1000000 + element * 10000 + position - 1 as word_position,
         row_number() over (partition by word order by attribute, element, position) as nth
       from placed
     )
-    select coalesce(jsonb_object_agg(word, spots), '{}')
+    select coalesce(jsonb_object_agg(word, word_positions), '{}')
     from (
-      select word, jsonb_agg(spot order by spot) as spots
-      from standing
+      select word, jsonb_agg(word_position order by word_position) as word_positions
+      from word_lists
       -- A word's tenth mention tells nothing that the first nine did not.
       where nth <= 9 or word = ''
       group by word
@@ -1716,9 +1716,9 @@ begin
   );
 end
 $$;
-comment on function private.spots_of(public.profiles, text, text[]) is 'Where each word of a profile stands; see search_postings.';
+comment on function private.positions_of(public.profiles, text, text[]) is 'Where each word of a profile stands; see search_postings.';
 
-create function private.words_from_spots(spots jsonb)
+create function private.words_from_positions(word_positions jsonb)
 returns tsvector
 language plpgsql immutable security invoker set search_path = ''
 as $$
@@ -1735,18 +1735,18 @@ begin
     from (
       select
         word,
-        spot / 1000000 as attribute,
-        spot / 10000 % 100 as element,
-        spot % 10000 as position,
+        word_position / 1000000 as attribute,
+        word_position / 10000 % 100 as element,
+        word_position % 10000 as position,
         -- Attributes stand apart, so that no phrase reaches from one into the next.
-        (array[0, 200, 2400, 2600, 2800, 15000])[spot / 1000000 + 1] as attribute_start
-      from jsonb_each(spots - '') as entry (word, list)
-      cross join lateral (select value::integer as spot from jsonb_array_elements(list)) as placed
+        (array[0, 200, 2400, 2600, 2800, 15000])[word_position / 1000000 + 1] as attribute_start
+      from jsonb_each(word_positions - '') as entry (word, list)
+      cross join lateral (select value::integer as word_position from jsonb_array_elements(list)) as placed
     ) as placed
   );
 end
 $$;
-comment on function private.words_from_spots(jsonb) is 'The same words as a tsvector, in which phrases are found.';
+comment on function private.words_from_positions(jsonb) is 'The same words as a tsvector, in which phrases are found.';
 
 -- Keeping the index in step: whatever changes a profile changes its entry, and the entry its words, in one transaction.
 
@@ -1776,7 +1776,7 @@ begin
   join public.interests on interests.id = profile_interests.interest_id
   where profile_interests.profile_id = profile;
 
-  fresh := private.spots_of(shown, owner.name, likes);
+  fresh := private.positions_of(shown, owner.name, likes);
   hash := md5(concat_ws(e'\n', array_to_string(likes, ', '), shown.city, shown.country, shown.biography));
   insert into private.search_entries as entry (
     profile_id, user_id, name, biography, city, country, interests, image_url,
@@ -1785,7 +1785,7 @@ begin
   values (
     profile, owner.id, owner.name, shown.biography, shown.city, shown.country, likes, shown.image_url,
     array(select private.fold(trim(name)) from unnest(likes) as name),
-    private.fold(trim(shown.city)), private.fold(trim(shown.country)), private.words_from_spots(fresh), hash
+    private.fold(trim(shown.city)), private.fold(trim(shown.country)), private.words_from_positions(fresh), hash
   )
   on conflict (profile_id) do update set
     name = excluded.name,
@@ -1807,10 +1807,10 @@ begin
     (excluded.words, excluded.image_url, excluded.name, excluded.biography, excluded.city, excluded.country, excluded.interests);
   if found then
     delete from private.search_postings where profile_id = profile and not fresh ? word;
-    insert into private.search_postings (word, profile_id, spots)
-    select word, profile, array(select spot::integer from jsonb_array_elements_text(list) as spot)
+    insert into private.search_postings (word, profile_id, word_positions)
+    select word, profile, array(select word_position::integer from jsonb_array_elements_text(list) as word_position)
     from jsonb_each(fresh) as standing (word, list)
-    on conflict (word, profile_id) do update set spots = excluded.spots where search_postings.spots <> excluded.spots;
+    on conflict (word, profile_id) do update set word_positions = excluded.word_positions where search_postings.word_positions <> excluded.word_positions;
   end if;
 end
 $$;
@@ -1836,7 +1836,7 @@ comment on function private.is_unconfirmed(bigint) is
 mails whoever signs up before it commits; with the lock of the index, all who change a profile would wait for its mail server. For definer
 triggers alone.';
 
-create function private.follow_profile()
+create function private.sync_profile()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -1850,14 +1850,14 @@ begin
   return null;
 end
 $$;
-comment on function private.follow_profile() is 'The index follows a profile. Definer, as refresh_search_entry.';
+comment on function private.sync_profile() is 'The index follows a profile. Definer, as refresh_search_entry.';
 
-create trigger follow_profile
+create trigger sync_profile
   after insert or update on public.profiles
   for each row
-  execute function private.follow_profile();
+  execute function private.sync_profile();
 
-create function private.follow_user()
+create function private.sync_user()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -1867,17 +1867,17 @@ begin
   return null;
 end
 $$;
-comment on function private.follow_user() is 'The index follows a user''s name and whether they are active, their context what they say of themselves. Definer, as refresh_search_entry.';
+comment on function private.sync_user() is 'The index follows a user''s name and whether they are active, their context what they say of themselves. Definer, as refresh_search_entry.';
 
-create trigger follow_user
+create trigger sync_user
   after update on public.users
   for each row
   when (
     (old.name, old.is_active, old.bio, old.location) is distinct from (new.name, new.is_active, new.bio, new.location)
   )
-  execute function private.follow_user();
+  execute function private.sync_user();
 
-create function private.follow_interest()
+create function private.sync_interest()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -1889,14 +1889,14 @@ begin
   return null;
 end
 $$;
-comment on function private.follow_interest() is 'The index follows an interest that is renamed. Definer, as refresh_search_entry.';
+comment on function private.sync_interest() is 'The index follows an interest that is renamed. Definer, as refresh_search_entry.';
 
-create trigger follow_interest
+create trigger sync_interest
   after update of name on public.interests
   for each row
-  execute function private.follow_interest();
+  execute function private.sync_interest();
 
-create function private.follow_profile_interests()
+create function private.sync_profile_interests()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -1908,21 +1908,21 @@ begin
   return null;
 end
 $$;
-comment on function private.follow_profile_interests() is 'The index follows what profiles like. Definer, as refresh_search_entry.';
+comment on function private.sync_profile_interests() is 'The index follows what profiles like. Definer, as refresh_search_entry.';
 
 create trigger follow_added_interests
   after insert on public.profile_interests
   referencing new table as changed
   for each statement
-  execute function private.follow_profile_interests();
+  execute function private.sync_profile_interests();
 
 create trigger follow_dropped_interests
   after delete on public.profile_interests
   referencing old table as changed
   for each statement
-  execute function private.follow_profile_interests();
+  execute function private.sync_profile_interests();
 
-create function private.follow_swapped_interests()
+create function private.sync_swapped_interests()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -1933,13 +1933,13 @@ begin
   return null;
 end
 $$;
-comment on function private.follow_swapped_interests() is 'The index follows an interest put in another''s place. Definer, as refresh_search_entry.';
+comment on function private.sync_swapped_interests() is 'The index follows an interest put in another''s place. Definer, as refresh_search_entry.';
 
-create trigger follow_swapped_interests
+create trigger sync_swapped_interests
   after update on public.profile_interests
   referencing old table as before new table as after
   for each statement
-  execute function private.follow_swapped_interests();
+  execute function private.sync_swapped_interests();
 
 create function private.count_words(deltas private.search_lexicon[])
 returns void
@@ -1962,7 +1962,7 @@ end
 $$;
 comment on function private.count_words(private.search_lexicon[]) is 'Adds to and takes from the lexicon; a word that no entry has any more is gone.';
 
-create function private.follow_postings()
+create function private.sync_postings()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -1986,19 +1986,19 @@ begin
   return null;
 end
 $$;
-comment on function private.follow_postings() is 'The lexicon follows the postings. Definer, as refresh_search_entry.';
+comment on function private.sync_postings() is 'The lexicon follows the postings. Definer, as refresh_search_entry.';
 
 create trigger follow_added_postings
   after insert on private.search_postings
   referencing new table as added
   for each statement
-  execute function private.follow_postings();
+  execute function private.sync_postings();
 
 create trigger follow_gone_postings
   after delete on private.search_postings
   referencing old table as gone
   for each statement
-  execute function private.follow_postings();
+  execute function private.sync_postings();
 
 -- What a query looks for: its words, and the words of the index that they may stand for. In plpgsql what every search asks, because its plans
 -- are kept; in SQL without a search_path what is to be inlined.
@@ -2326,17 +2326,17 @@ comment on function private.position_cost(integer) is
   'How much a word''s distance from where the query has it counts, 0 to 10; the buckets are Meilisearch''s. Without a search_path, to be inlined.';
 
 create function private.postings_of(terms private.search_term[], ids bigint[])
-returns table (profile_id bigint, word text, place integer, typos integer, exact boolean, spots integer[])
+returns table (profile_id bigint, word text, place integer, typos integer, exact boolean, word_positions integer[])
 language sql stable security invoker
 as $$
-  select posting.profile_id, posting.word, posting.place, posting.typos, posting.exact, posting.spots
+  select posting.profile_id, posting.word, posting.place, posting.typos, posting.exact, posting.word_positions
   from (
     -- The words of few entries are read as they are; of the others, only what the candidates have. The offset keeps Postgres from reading
     -- all postings there are.
     select listed.*, term.word, term.place, term.typos, term.exact, term.phrase
     from unnest(terms) as term
     cross join lateral (
-      select search_postings.profile_id, search_postings.spots
+      select search_postings.profile_id, search_postings.word_positions
       from private.search_postings
       where search_postings.word = term.word
       offset 0
@@ -2347,7 +2347,7 @@ as $$
     select listed.*, term.word, term.place, term.typos, term.exact, term.phrase
     from unnest(terms) as term
     cross join lateral (
-      select search_postings.profile_id, search_postings.spots
+      select search_postings.profile_id, search_postings.word_positions
       from private.search_postings
       where search_postings.word = term.word and search_postings.profile_id = any (ids)
       offset 0
@@ -2357,7 +2357,7 @@ as $$
     select listed.*, term.word, term.place, term.typos, term.exact, term.phrase
     from unnest(terms) as term
     cross join lateral (
-      select search_postings.profile_id, search_postings.spots
+      select search_postings.profile_id, search_postings.word_positions
       from private.search_postings
       where search_postings.word = term.word and search_postings.profile_id = any (term.phrase_ids)
       offset 0
@@ -2415,15 +2415,15 @@ begin
       select
         posting.profile_id,
         posting.place,
-        -- The first spot is in the best attribute, and where the word is there twice, another may be in a better place.
-        min(standing + cost) as at_worst,
-        min(standing + case when cardinality(posting.spots) > 1 then 0 else cost end) as at_best,
-        bool_or(posting.typos = 0 and posting.spots[1] < 1000000) as in_name
+        -- The first word_position is in the best attribute, and where the word is there twice, another may be in a better place.
+        min(rank_cost + cost) as at_worst,
+        min(rank_cost + case when cardinality(posting.word_positions) > 1 then 0 else cost end) as at_best,
+        bool_or(posting.typos = 0 and posting.word_positions[1] < 1000000) as in_name
       from private.postings_of(terms, ids) as posting
       cross join lateral (
         select
-          posting.typos * 1000 + posting.spots[1] / 1000000 * 100 as standing,
-          private.position_cost(abs(posting.spots[1] % 10000 - (posting.place - 1))) as cost
+          posting.typos * 1000 + posting.word_positions[1] / 1000000 * 100 as rank_cost,
+          private.position_cost(abs(posting.word_positions[1] % 10000 - (posting.place - 1))) as cost
       ) as first
       group by posting.profile_id, posting.place
     ),
@@ -2434,7 +2434,7 @@ begin
         sum(matched.at_worst / 1000)::integer as typos,
         greatest(sum(allowed[matched.place]), case when count(*) > 1 then count(*) else 0 end)::integer + 1 as typo_max,
         sum(matched.at_worst % 1000 / 100)::integer as attributes,
-        sum(matched.at_worst % 100)::integer as furthest,
+        sum(matched.at_worst % 100)::integer as worst_cost,
         sum(matched.at_best % 100)::integer as nearest,
         count(*) filter (where matched.in_name) = asked as named
       from matched
@@ -2443,7 +2443,7 @@ begin
     select
       tallies.profile_id,
       private.keyword_score(
-        asked, kept, typos, typo_max, 3 * (kept - 1), attributes, 5 * kept + 1, furthest, 2 + kept / (kept + 1)::double precision
+        asked, kept, typos, typo_max, 3 * (kept - 1), attributes, 5 * kept + 1, worst_cost, 2 + kept / (kept + 1)::double precision
       ),
       private.keyword_score(asked, kept, typos, typo_max, 0, attributes, 5 * kept + 1, nearest, 0),
       tallies.named
@@ -2479,13 +2479,13 @@ begin
         posting.*,
         -- The best attribute, then the best place within it. Most words are said once, and to look into an array takes a row's time.
         case
-          when cardinality(posting.spots) = 1 then
-            weights[posting.spots[1] / 1000000 + 1] * 100 + private.position_cost(abs(posting.spots[1] % 10000 - (posting.place - 1)))
+          when cardinality(posting.word_positions) = 1 then
+            weights[posting.word_positions[1] / 1000000 + 1] * 100 + private.position_cost(abs(posting.word_positions[1] % 10000 - (posting.place - 1)))
           else (
-            select min(weights[spot / 1000000 + 1] * 100 + private.position_cost(abs(spot % 10000 - (posting.place - 1))))
-            from unnest(posting.spots) as spot
+            select min(weights[word_position / 1000000 + 1] * 100 + private.position_cost(abs(word_position % 10000 - (posting.place - 1))))
+            from unnest(posting.word_positions) as word_position
           )
-        end as standing
+        end as rank_cost
       from private.postings_of(terms, ids) as posting
     ),
     matched as materialized (
@@ -2493,9 +2493,9 @@ begin
         held.profile_id,
         held.place,
         -- The fewest errors first.
-        min(held.typos * 1000000 + held.standing) as standing,
+        min(held.typos * 1000000 + held.rank_cost) as rank_cost,
         bool_or(held.exact) as exact,
-        bool_or(held.typos = 0 and held.spots[1] < 1000000) as in_name
+        bool_or(held.typos = 0 and held.word_positions[1] < 1000000) as in_name
       from held
       group by held.profile_id, held.place
     ),
@@ -2503,10 +2503,10 @@ begin
       select
         matched.profile_id,
         count(*)::integer as kept,
-        sum(matched.standing / 1000000)::integer as typos,
+        sum(matched.rank_cost / 1000000)::integer as typos,
         greatest(sum(allowed[matched.place]), case when count(*) > 1 then count(*) else 0 end)::integer + 1 as typo_max,
-        sum(matched.standing % 1000000 / 100)::integer as attributes,
-        sum(matched.standing % 100)::integer as positions,
+        sum(matched.rank_cost % 1000000 / 100)::integer as attributes,
+        sum(matched.rank_cost % 100)::integer as positions,
         count(*) filter (where matched.exact)::integer as exacts,
         count(*) filter (where matched.in_name) = asked as named,
         bit_or(1::bigint << matched.place) as places
@@ -2514,39 +2514,39 @@ begin
       group by matched.profile_id
     ),
     best as (
-      select held.profile_id, held.word, bit_or(1::bigint << held.place) as here, min(held.spots) as spots
+      select held.profile_id, held.word, bit_or(1::bigint << held.place) as here, min(held.word_positions) as word_positions
       from held
       join matched on matched.profile_id = held.profile_id and matched.place = held.place
-      where held.typos = matched.standing / 1000000
+      where held.typos = matched.rank_cost / 1000000
       group by held.profile_id, held.word
     ),
-    standing as materialized (
-      select best.profile_id, best.word, spot, best.here
+    rank_cost as materialized (
+      select best.profile_id, best.word, word_position, best.here
       from best
-      cross join lateral unnest(best.spots) as spot
+      cross join lateral unnest(best.word_positions) as word_position
     ),
-    -- Who is next to whom, in one sweep along the texts, the places of the query that stand at a spot being bits beside it. Pairs of spots,
+    -- Who is next to whom, in one sweep along the texts, the places of the query that stand at a word_position being bits beside it. Pairs of word_positions,
     -- joined, are as many as the square of how often the words are said: of a word ten times, 1,000 candidates had 180,000, and took 45 ms.
     swept as (
       select
-        standing.profile_id,
-        standing.spot,
-        standing.here,
-        lead(standing.spot::bigint << 32 | standing.here, 1) over along as next_1,
-        lead(standing.spot::bigint << 32 | standing.here, 2) over along as next_2,
-        lead(standing.spot::bigint << 32 | standing.here, 3) over along as next_3
-      from standing
+        rank_cost.profile_id,
+        rank_cost.word_position,
+        rank_cost.here,
+        lead(rank_cost.word_position::bigint << 32 | rank_cost.here, 1) over along as next_1,
+        lead(rank_cost.word_position::bigint << 32 | rank_cost.here, 2) over along as next_2,
+        lead(rank_cost.word_position::bigint << 32 | rank_cost.here, 3) over along as next_3
+      from rank_cost
       where asked > 1
-      window along as (partition by standing.profile_id order by standing.spot)
+      window along as (partition by rank_cost.profile_id order by rank_cost.word_position)
     ),
     near as (
       select
         swept.profile_id, here,
-        (next_1 >> 32) - spot as ahead_1, next_1 & 4294967295 as there_1,
-        (next_2 >> 32) - spot as ahead_2, next_2 & 4294967295 as there_2,
-        (next_3 >> 32) - spot as ahead_3, next_3 & 4294967295 as there_3
+        (next_1 >> 32) - word_position as ahead_1, next_1 & 4294967295 as there_1,
+        (next_2 >> 32) - word_position as ahead_2, next_2 & 4294967295 as there_2,
+        (next_3 >> 32) - word_position as ahead_3, next_3 & 4294967295 as there_3
       from swept
-      where next_1 >> 32 <= spot + 3 or here & (here >> 1) <> 0
+      where next_1 >> 32 <= word_position + 3 or here & (here >> 1) <> 0
     ),
     neighbours as (
       -- A place's bit says that between it and the place after it no word stands somewhere, or one, or two; the wrong way round is one more.
@@ -2575,23 +2575,23 @@ begin
     ),
     openings as (
       -- Texts that begin with the words found, in their order: each stands where there are as many found places before its own.
-      select held.profile_id, standing.spot / 10000 as text, tallies.kept
-      from standing
-      join held on held.profile_id = standing.profile_id and held.word = standing.word
-      join tallies on tallies.profile_id = standing.profile_id
-      where standing.spot % 10000 < asked
+      select held.profile_id, rank_cost.word_position / 10000 as text, tallies.kept
+      from rank_cost
+      join held on held.profile_id = rank_cost.profile_id and held.word = rank_cost.word
+      join tallies on tallies.profile_id = rank_cost.profile_id
+      where rank_cost.word_position % 10000 < asked
         and held.exact
-        and standing.spot % 10000 = bit_count((tallies.places & ((1::bigint << held.place) - 1))::bit(64))
-      group by held.profile_id, standing.spot / 10000, tallies.kept
+        and rank_cost.word_position % 10000 = bit_count((tallies.places & ((1::bigint << held.place) - 1))::bit(64))
+      group by held.profile_id, rank_cost.word_position / 10000, tallies.kept
       having count(*) = tallies.kept
     ),
     opened as (
       select
         openings.profile_id,
-        max(case when ends.spots @> array[openings.text * 10000 + openings.kept] then 3 else 2 end) as exactness
+        max(case when ends.word_positions @> array[openings.text * 10000 + openings.kept] then 3 else 2 end) as exactness
       from openings
       cross join lateral (
-        select listed.spots
+        select listed.word_positions
         from private.search_postings as listed
         where listed.word = '' and listed.profile_id = openings.profile_id
         offset 0
@@ -2673,7 +2673,7 @@ comment on type private.search_filter is
 shown, their own and those of whoever is hidden from them.';
 
 -- Without `set search_path`, so that it is inlined and the indexes of what it asks for are used.
-create function private.is_sought(entry private.search_entries, sought private.search_filter)
+create function private.matches_filter(entry private.search_entries, sought private.search_filter)
 returns boolean
 language sql immutable security invoker
 as $$
@@ -2684,9 +2684,9 @@ as $$
     and (sought.must_not is null or not entry.words @@ sought.must_not)
     and (sought.hidden_ids = '{}' or entry.profile_id <> all (sought.hidden_ids))
 $$;
-comment on function private.is_sought(private.search_entries, private.search_filter) is 'Whether a profile passes the filters of a search.';
+comment on function private.matches_filter(private.search_entries, private.search_filter) is 'Whether a profile passes the filters of a search.';
 
-create function private.bearing_terms(terms private.search_term[])
+create function private.selective_terms(terms private.search_term[])
 returns private.search_term[]
 language plpgsql stable security invoker set search_path = ''
 as $$
@@ -2723,11 +2723,11 @@ begin
   );
 end
 $$;
-comment on function private.bearing_terms(private.search_term[]) is
+comment on function private.selective_terms(private.search_term[]) is
   'The terms that bring somebody into the hits, rarest first: of a phrase its rarest word, and none of common words, unless there are no
 others.';
 
-create function private.filter_profiles(sought private.search_filter, word text, most integer)
+create function private.filter_profiles(sought private.search_filter, word text, max_results integer)
 returns bigint[]
 language plpgsql stable security invoker set search_path = ''
 as $$
@@ -2739,23 +2739,23 @@ begin
     'select array(
        select profile_id
        from private.search_entries as entry
-       where private.is_sought(entry, $1)
+       where private.matches_filter(entry, $1)
          and ($2 is null or profile_id in (select listed.profile_id from private.search_postings as listed where listed.word = $2))
        limit $3
      )'
   into ids
-  using sought, word, most;
+  using sought, word, max_results;
   return ids;
 end
 $$;
 comment on function private.filter_profiles(private.search_filter, text, integer) is
-  'The profiles that pass the filters and have a word, where one is given; at most so many.';
+  'The profiles that pass the filters and have a word, where one is given; at max_results so many.';
 
-create function private.holders_of(
+create function private.keyword_matches(
   terms private.search_term[],
   sought private.search_filter,
   within bigint[],
-  most integer
+  max_results integer
 )
 returns bigint[]
 language plpgsql stable security invoker
@@ -2776,7 +2776,7 @@ begin
         from unnest(terms) as term
         cross join lateral (
           -- The offsets keep Postgres to its index. To look thousands of profiles up for each of hundreds of words takes longer than to read
-          -- what few have the words.
+          -- what exact_scan_limit have the words.
           (
             select listed.profile_id
             from private.search_postings as listed
@@ -2800,22 +2800,22 @@ begin
               from private.search_entries as entry
               where entry.profile_id = posting.profile_id
                 and (term.phrase is null or entry.words @@ term.phrase)
-                and (anybody or private.is_sought(entry, sought))
+                and (anybody or private.matches_filter(entry, sought))
             )
           )
         -- One profile may hold every term.
-        limit most * cardinality(terms)
+        limit max_results * cardinality(terms)
       ) as held
       group by profile_id, unit
     ) as units
     group by profile_id
     order by count(*) desc, profile_id
-    limit most
+    limit max_results
   );
 end
 $$;
-comment on function private.holders_of(private.search_term[], private.search_filter, bigint[], integer) is
-  'Who holds any of the terms and passes the filters, those first who hold the most of the query, at most so many.';
+comment on function private.keyword_matches(private.search_term[], private.search_filter, bigint[], integer) is
+  'Who holds any of the terms and passes the filters, those first who hold the max_results of the query, at max_results so many.';
 
 create function private.resolve_phrases(terms private.search_term[], ids bigint[])
 returns private.search_term[]
@@ -2850,13 +2850,13 @@ $$;
 comment on function private.resolve_phrases(private.search_term[], bigint[]) is
   'The terms without their phrases, for candidates that have all of what is in quotes: who of them has which run of letters is looked up once.';
 
-create function private.neighbours_of(
+create function private.nearest_profiles(
   meaning extensions.halfvec,
   meaning_model text,
   sought private.search_filter,
-  besides bigint[],
+  exclude_ids bigint[],
   reach integer,
-  furthest double precision,
+  max_distance double precision,
   out ids bigint[],
   out distances double precision[]
 )
@@ -2880,11 +2880,11 @@ begin
     select profile_id, embedding <=> meaning as distance
     from private.search_entries as entry
     where model = meaning_model
-      and private.is_sought(entry, sought)
-      and profile_id not in (select unnest(besides))
+      and private.matches_filter(entry, sought)
+      and profile_id not in (select unnest(exclude_ids))
     order by embedding <=> meaning
   loop
-    if neighbour.distance <= furthest then
+    if neighbour.distance <= max_distance then
       ids := ids || neighbour.profile_id;
       distances := distances || neighbour.distance;
       strangers := 0;
@@ -2896,8 +2896,8 @@ begin
   end loop;
 end
 $$;
-comment on function private.neighbours_of(extensions.halfvec, text, private.search_filter, bigint[], integer, double precision) is
-  'The profiles nearest to a vector besides some that are known, at most so many and so far away, and their cosine distances, along the index.';
+comment on function private.nearest_profiles(extensions.halfvec, text, private.search_filter, bigint[], integer, double precision) is
+  'The profiles nearest to a vector exclude_ids some that are known, at max_results so many and so far away, and their cosine distances, along the index.';
 
 -- The search itself: whom words or meaning found, in what order, and the page that is asked for.
 -- Without `set search_path`, so that it is inlined: called, twenty of them take a millisecond.
@@ -2943,24 +2943,24 @@ create function private.find_profiles(
 returns json
 language plpgsql stable security invoker
 set search_path = 'extensions'
--- Planning its statements anew would take longer than most of them.
+-- Planning its statements anew would take longer than max_results of them.
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   -- No more are scored, and no total counts further, whatever a query matches.
-  most constant integer := 1000;
+  max_results constant integer := 1000;
   -- Up to so many rows, measuring every one is exact, and quicker than walking the index, on which those that a filter leaves lie far apart.
-  few integer := 2000;
+  exact_scan_limit integer := 2000;
   model private.search_models;
   words constant private.query_word[] := array(select part from private.parse_query(query) as part);
   asked constant integer := coalesce((select max(place) from unnest(words) where not excluded), 0);
   in_quotes constant integer := (select count(*) from unnest(words) where quoted and not excluded and place is not null);
   allowed constant integer[] := array(select private.typo_budget(word) from unnest(words) where not excluded and place is not null order by place);
   -- Who asks with no words gets everybody, near or not.
-  furthest double precision := 2;
+  max_distance double precision := 2;
   hidden constant bigint[] := caller || private.kept_from(caller);
   terms private.search_term[];
-  bearing private.search_term[];
+  selective private.search_term[];
   rarest private.search_term;
   sought private.search_filter;
   filtered boolean;
@@ -2978,7 +2978,7 @@ begin
     meaning := null;
   end if;
   if asked > 0 then
-    furthest := 1 - model.near_enough;
+    max_distance := 1 - model.similarity_threshold;
     terms := coalesce(private.terms_of(words), '{}');
   end if;
   with units as (
@@ -2994,12 +2994,12 @@ begin
     (select string_agg('(' || phrase::text || ')', ' | ')::tsquery from units where excluded),
     array(select profile_id from private.search_entries where user_id = any (hidden))
   into sought;
-  bearing := private.bearing_terms(terms);
+  selective := private.selective_terms(terms);
   filtered := sought.interests || sought.cities || sought.countries <> '{}';
   -- To look at every profile once takes less than at each as often as it has a word, where the words are common.
-  often := sought.must_not is not null and (select sum(entries) from unnest(bearing)) > few;
+  often := sought.must_not is not null and (select sum(entries) from unnest(selective)) > exact_scan_limit;
   if filtered or often or sought.must is not null then
-    few := 10000;
+    exact_scan_limit := 10000;
   end if;
   perform private.check_deadline();
 
@@ -3008,18 +3008,18 @@ begin
     select * into rarest from unnest(terms) where quoted order by entries limit 1;
     within := case
       when (select count(distinct place) from unnest(terms) where quoted) < in_quotes then '{}'
-      else private.filter_profiles(sought, rarest.word, few)
+      else private.filter_profiles(sought, rarest.word, exact_scan_limit)
     end;
-  elsif filtered or often or not exists (select from private.search_entries offset few) then
-    within := private.filter_profiles(sought, null, few + 1);
-    if cardinality(within) > few then
+  elsif filtered or often or not exists (select from private.search_entries offset exact_scan_limit) then
+    within := private.filter_profiles(sought, null, exact_scan_limit + 1);
+    if cardinality(within) > exact_scan_limit then
       within := null;
     end if;
   end if;
   perform private.check_deadline();
 
-  if cardinality(bearing) > 0 then
-    by_words := private.holders_of(bearing, sought, within, most);
+  if cardinality(selective) > 0 then
+    by_words := private.keyword_matches(selective, sought, within, max_results);
     if exists (select from unnest(terms) where phrase is not null) then
       terms := private.resolve_phrases(terms, by_words);
     end if;
@@ -3029,15 +3029,15 @@ begin
     by_words := array(
       select profile_id
       from private.search_entries as entry
-      where private.is_sought(entry, sought)
+      where private.matches_filter(entry, sought)
       order by profile_id
-      limit most
+      limit max_results
     );
   end if;
 
   perform private.check_deadline();
-  -- Those besides whom the words brought, as many as the total still counts, and no fewer than make the first pages.
-  reach := greatest(100, most - cardinality(by_words));
+  -- Those exclude_ids whom the words brought, as many as the total still counts, and no fewer than make the first pages.
+  reach := greatest(100, max_results - cardinality(by_words));
   if meaning is not null and within is not null then
     select coalesce(array_agg(profile_id), '{}'), coalesce(array_agg(distance), '{}')
     into by_meaning, distances
@@ -3047,17 +3047,17 @@ begin
       where profile_id = any (within)
         and profile_id not in (select unnest(by_words))
         and search_entries.model = meaning_model
-        and embedding <=> meaning <= furthest
+        and embedding <=> meaning <= max_distance
       order by distance, profile_id
       limit reach
     ) as nearest;
   elsif meaning is not null then
     select ids, nearest.distances
     into by_meaning, distances
-    from private.neighbours_of(meaning, meaning_model, sought, by_words, reach, furthest) as nearest;
+    from private.nearest_profiles(meaning, meaning_model, sought, by_words, reach, max_distance) as nearest;
   end if;
 
-  -- Far down the list, or at its end, bounds leave out so few that to find them takes longer than to score all.
+  -- Far down the list, or at its end, bounds leave out so exact_scan_limit that to find them takes longer than to score all.
   scores_all := page_offset + page_limit >= least(200, cardinality(by_words) + cardinality(by_meaning));
   perform private.check_deadline();
   with measured as (
@@ -3083,7 +3083,7 @@ begin
       bounds.named,
       cosine,
       -- 0 without a cosine, since greatest() passes nulls over.
-      least(1, greatest(0, (cosine - model.nothing_alike) / (model.much_alike - model.nothing_alike))) as semantic,
+      least(1, greatest(0, (cosine - model.similarity_floor) / (model.similarity_ceiling - model.similarity_floor))) as semantic,
       -- A leg that is missing, for the whole query or for one entry (also one of which the model knows no word), leaves all the weight to the
       -- other.
       case when cosine is null then 0 when cardinality(by_words) = 0 then 1 else ratio end as ratio
@@ -3102,7 +3102,7 @@ begin
     select *
     from candidates
     where scores_all or highest >= coalesce(
-      (select lowest from candidates order by lowest desc offset least(page_offset, most) + page_limit - 1 limit 1) - 1e-9,
+      (select lowest from candidates order by lowest desc offset least(page_offset, max_results) + page_limit - 1 limit 1) - 1e-9,
       0
     )
   ),
@@ -3129,7 +3129,7 @@ begin
     select *
     from ranked
     order by score desc, keyword desc, profile_id
-    limit greatest(0, least(page_limit, most - page_offset))
+    limit greatest(0, least(page_limit, max_results - page_offset))
     offset page_offset
   )
   select json_build_object(
@@ -3141,8 +3141,8 @@ begin
               'words', private.keyword_details(page.ranks),
               'keyword', page.keyword,
               'cosine', page.cosine,
-              'nothingAlike', model.nothing_alike,
-              'muchAlike', model.much_alike,
+              'nothingAlike', model.similarity_floor,
+              'muchAlike', model.similarity_ceiling,
               'semantic', page.semantic,
               'ratio', page.ratio,
               'named', coalesce(page.named, false)
@@ -3155,7 +3155,7 @@ begin
       '[]'
     ),
     'query', query,
-    'estimatedTotalHits', least(most, cardinality(by_words) + cardinality(by_meaning)),
+    'estimatedTotalHits', least(max_results, cardinality(by_words) + cardinality(by_meaning)),
     'limit', page_limit,
     'offset', page_offset
   )
@@ -3305,7 +3305,7 @@ returns void
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  insert into private.search_models (name, nothing_alike, much_alike, near_enough)
+  insert into private.search_models (name, similarity_floor, similarity_ceiling, similarity_threshold)
   values (wanted, 0.1, 0.6, 0.3)
   on conflict do nothing;
   -- Past what is queued for it already, or each process that starts would hold the whole queue for a moment.
@@ -3542,13 +3542,13 @@ begin
       union all
       select 'misworded', count(*)
       from drawn
-      cross join lateral private.spots_of(drawn.profiles, drawn.name, drawn.interests) as fresh
+      cross join lateral private.positions_of(drawn.profiles, drawn.name, drawn.interests) as fresh
       cross join lateral (
-        select coalesce(jsonb_object_agg(word, to_jsonb(spots)), '{}') as spots
+        select coalesce(jsonb_object_agg(word, to_jsonb(word_positions)), '{}') as word_positions
         from private.search_postings
         where profile_id = drawn.id
       ) as kept
-      where kept.spots <> fresh or drawn.words <> private.words_from_spots(fresh)
+      where kept.word_positions <> fresh or drawn.words <> private.words_from_positions(fresh)
       union all
       select 'miscounted', count(*)
       from private.search_lexicon as lexicon
@@ -3647,7 +3647,7 @@ grant execute on function private.report_search(double precision) to edge_functi
 
 -- Events: what the two people of a conversation hear as it happens, over the platform's Realtime. An event is a hint that something is
 -- there; the tables are the truth, and whoever missed an event finds what it was about by paging with after_id.
-create function private.tell_participants(event text, conversation bigint, id bigint, previous_id bigint, person bigint)
+create function private.broadcast_to_participants(event text, conversation bigint, id bigint, previous_id bigint, person bigint)
 returns void
 language plpgsql volatile security invoker
 set search_path = ''
@@ -3676,28 +3676,28 @@ exception
     raise warning 'An event % could not be sent: %', event, sqlstate;
 end
 $$;
-comment on function private.tell_participants(text, bigint, bigint, bigint, bigint) is
+comment on function private.broadcast_to_participants(text, bigint, bigint, bigint, bigint) is
   'Sends one event {conversation_id, id, previous_id, user_id} to both participants who are active, and to the conversation''s topic
 while both are. Never fails. For definer triggers alone: nobody may send on these topics, and one that sent as the writer would send nothing.';
 
-create function private.tell_of_conversation()
+create function private.broadcast_conversation()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.tell_participants('conversation.created', new.id, new.id, null, new.voyager_id);
+  perform private.broadcast_to_participants('conversation.created', new.id, new.id, null, new.voyager_id);
   return null;
 end
 $$;
-comment on function private.tell_of_conversation() is
+comment on function private.broadcast_conversation() is
   'conversation.created: user_id is the voyager, who opened it. Definer, because callers may not send events.';
 
-create trigger tell_of_conversation
+create trigger broadcast_conversation
   after insert on public.conversations
   for each row
-  execute function private.tell_of_conversation();
+  execute function private.broadcast_conversation();
 
-create function private.tell_of_message()
+create function private.broadcast_message()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -3709,23 +3709,23 @@ begin
   into previous_id
   from public.messages
   where conversation_id = new.conversation_id and id < new.id;
-  perform private.tell_participants('message.created', new.conversation_id, new.id, previous_id, new.user_id);
+  perform private.broadcast_to_participants('message.created', new.conversation_id, new.id, previous_id, new.user_id);
   return null;
 end
 $$;
-comment on function private.tell_of_message() is 'message.created: user_id is the sender. Definer, because callers may not send events.';
+comment on function private.broadcast_message() is 'message.created: user_id is the sender. Definer, because callers may not send events.';
 
-create trigger tell_of_message
+create trigger broadcast_message
   after insert on public.messages
   for each row
-  execute function private.tell_of_message();
+  execute function private.broadcast_message();
 
-create function private.tell_of_reading()
+create function private.broadcast_read()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.tell_participants(
+  perform private.broadcast_to_participants(
     'message.read',
     marked.conversation_id,
     marked.id,
@@ -3746,40 +3746,40 @@ begin
   return null;
 end
 $$;
-comment on function private.tell_of_reading() is
+comment on function private.broadcast_read() is
   'message.read: id is the newest message that one statement marked in a conversation, user_id who read it. One event however many
 were marked. Definer, because callers may not send events.';
 
-create trigger tell_of_reading
+create trigger broadcast_read
   after update on public.messages
   referencing old table as was_read new table as now_read
   for each statement
-  execute function private.tell_of_reading();
+  execute function private.broadcast_read();
 
-create function private.tell_of_reservation()
+create function private.broadcast_reservation()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.tell_participants('reservation.changed', touched.conversation, coalesce(new.id, old.id), null, null)
+  perform private.broadcast_to_participants('reservation.changed', touched.conversation, coalesce(new.id, old.id), null, null)
   from (select old.conversation_id union select new.conversation_id) as touched (conversation)
   where touched.conversation is not null;
   return null;
 end
 $$;
-comment on function private.tell_of_reservation() is
+comment on function private.broadcast_reservation() is
   'reservation.changed: made, changed, moved from one conversation to another or removed. Definer, because callers may not send events.';
 
-create trigger tell_of_reservation
+create trigger broadcast_reservation
   after insert or update or delete on public.reservations
   for each row
-  execute function private.tell_of_reservation();
+  execute function private.broadcast_reservation();
 
 create function private.tell_of_block()
 returns trigger
 language plpgsql volatile security definer
 set search_path = ''
--- As in tell_participants.
+-- As in broadcast_to_participants.
 set lock_timeout = '100ms'
 as $$
 declare
@@ -4001,13 +4001,13 @@ comment on function private.require_true_type(jsonb, boolean) is
 -- Limits: how often somebody may do a thing. A row for each person or address and thing, and in it one moment: when all their turns will be
 -- back (the generic cell rate algorithm). Unlogged, because a count is worth no write to disk and is to be in no backup: after a crash
 -- everybody starts anew.
-create unlogged table private.turns (
+create unlogged table private.rate_limits (
   key bytea primary key,
-  whole_at timestamptz not null
+  tat timestamptz not null
 ) with (fillfactor = 50);
-comment on table private.turns is
+comment on table private.rate_limits is
   'Who took turns lately, under a hash that nobody can undo once the salt is gone. A row whose moment has passed says nothing any more.';
-alter table private.turns enable row level security;
+alter table private.rate_limits enable row level security;
 
 create unlogged table private.turn_salts (
   salt text not null,
@@ -4017,7 +4017,7 @@ comment on table private.turn_salts is
   'What addresses are hashed with, made anew every day: without it, all addresses there are could be tried. Then every count starts anew.';
 alter table private.turn_salts enable row level security;
 
-create function private.turn_key(kind text, who text)
+create function private.rate_limit_key(kind text, who text)
 returns bytea
 language plpgsql volatile security invoker set search_path = ''
 as $$
@@ -4034,20 +4034,20 @@ begin
   return sha256(convert_to(concat_ws(' ', todays, kind, who), 'utf8'));
 end
 $$;
-comment on function private.turn_key(text, text) is
+comment on function private.rate_limit_key(text, text) is
   'Under what a person''s or an address''s turns are kept today.';
 
-create function private.forget_turns()
+create function private.purge_rate_limits()
 returns void
 language sql volatile security invoker set search_path = ''
 as $$
-  delete from private.turns
-  where key in (select key from private.turns where whole_at < clock_timestamp() for update skip locked)
+  delete from private.rate_limits
+  where key in (select key from private.rate_limits where tat < clock_timestamp() for update skip locked)
 $$;
-comment on function private.forget_turns() is
+comment on function private.purge_rate_limits() is
   'Drops the rows that say nothing any more, and waits for nobody.';
 
-create function private.take_turn(kind text, who text, seconds_each double precision, burst integer)
+create function private.consume_rate_limit(kind text, who text, seconds_each double precision, burst integer)
 returns json
 language plpgsql volatile security definer
 set search_path = ''
@@ -4056,31 +4056,31 @@ set lock_timeout = '250ms'
 as $$
 declare
   gap constant interval := make_interval(secs => seconds_each);
-  mine constant bytea := private.turn_key(kind, who);
+  mine constant bytea := private.rate_limit_key(kind, who);
   free_at timestamptz;
 begin
   -- Every hundredth tidies up, which keeps the table a hundred rows from what it must hold.
   if random() < 0.01 then
-    perform private.forget_turns();
+    perform private.purge_rate_limits();
   end if;
-  insert into private.turns as turn (key, whole_at)
+  insert into private.rate_limits as turn (key, tat)
   values (mine, clock_timestamp() + gap)
   -- By the clock once the row is held, so that of many at once neither one too many nor one too few gets in.
-  on conflict (key) do update set whole_at = greatest(turn.whole_at, clock_timestamp()) + gap
-  where turn.whole_at <= clock_timestamp() + gap * (burst - 1);
+  on conflict (key) do update set tat = greatest(turn.tat, clock_timestamp()) + gap
+  where turn.tat <= clock_timestamp() + gap * (burst - 1);
   if found then
     return to_json(0);
   end if;
-  select whole_at - gap * (burst - 1) into free_at from private.turns where key = mine;
+  select tat - gap * (burst - 1) into free_at from private.rate_limits where key = mine;
   return to_json(greatest(1, ceil(extract(epoch from free_at - clock_timestamp()))));
 end
 $$;
-comment on function private.take_turn(text, text, double precision, integer) is
+comment on function private.consume_rate_limit(text, text, double precision, integer) is
   'Takes one of the turns somebody has for a thing: a burst at once, and one more for every so many seconds. 0, or how many seconds to wait
 for the next; a refusal takes nothing. Definer, because the doors hold no right on the counts.';
-grant execute on function private.take_turn(text, text, double precision, integer) to edge_functions;
+grant execute on function private.consume_rate_limit(text, text, double precision, integer) to edge_functions;
 
-create function private.take_turn_to_send(account uuid, key uuid, seconds_each double precision, burst integer)
+create function private.consume_send_limit(account uuid, key uuid, seconds_each double precision, burst integer)
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -4093,12 +4093,12 @@ begin
   ) then
     return to_json(0);
   end if;
-  return private.take_turn('send', account::text, seconds_each, burst);
+  return private.consume_rate_limit('send', account::text, seconds_each, burst);
 end
 $$;
-comment on function private.take_turn_to_send(uuid, uuid, double precision, integer) is
-  'As take_turn, for messages: one that was sent before under the same key is no new one, and takes no turn. Definer, as take_turn.';
-grant execute on function private.take_turn_to_send(uuid, uuid, double precision, integer) to edge_functions;
+comment on function private.consume_send_limit(uuid, uuid, double precision, integer) is
+  'As consume_rate_limit, for messages: one that was sent before under the same key is no new one, and takes no turn. Definer, as consume_rate_limit.';
+grant execute on function private.consume_send_limit(uuid, uuid, double precision, integer) to edge_functions;
 
 create table private.rate_settings (
   name text primary key
@@ -4129,7 +4129,7 @@ begin
     return null;
   end if;
   begin
-    wait := private.take_turn(
+    wait := private.consume_rate_limit(
       'RATE_LIMIT_PROFILE', (select auth.uid())::text, rate[2]::double precision / rate[1]::integer, coalesce(rate[3], rate[1])::integer
     )::text::integer;
   exception
@@ -4147,7 +4147,7 @@ end
 $$;
 comment on function private.count_profile_change() is
   'Takes a turn of RATE_LIMIT_PROFILE for a change that comes through the Data API; the functions take theirs before they ask. What is refused or
-fails takes none. Definer, as take_turn.';
+fails takes none. Definer, as consume_rate_limit.';
 
 -- Whose caller is known, a function asked for. Hiding is free, as it is there, and nothing else is: each change is a vector to make.
 create trigger count_changes_of_users
@@ -4272,7 +4272,7 @@ begin
   loop
     if entry.id > at_conversation or seen is null then
       if room <= 0 then
-        perform private.tell_door(jsonb_build_object('place', jsonb_build_object('conversation', entry.id)));
+        perform private.set_response_metadata(jsonb_build_object('place', jsonb_build_object('conversation', entry.id)));
         return array_to_string(pieces, '');
       end if;
       pieces := pieces || (separator || left(entry.body, -1) || ',"messages":[');
@@ -4292,7 +4292,7 @@ begin
     from private.messages_after(entry.id, seen, room + 1) as message;
     pieces := pieces || (case when seen > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
     if page.length > room then
-      perform private.tell_door(
+      perform private.set_response_metadata(
         jsonb_build_object('place', jsonb_build_object('conversation', entry.id, 'message', page.last_id))
       );
       return array_to_string(pieces, '');
@@ -4337,7 +4337,7 @@ begin
   delete from public.profiles where id = profile;
   delete from private.embedding_queue where (kind, id) in (('profile', profile), ('context', person));
   delete from private.blocks where person in (blocker_id, blocked_id);
-  delete from private.receipts using public.messages where messages.id = message_id and messages.user_id = person;
+  delete from private.idempotent_replies using public.messages where messages.id = message_id and messages.user_id = person;
   -- With it go its sessions, their refresh tokens and its identities.
   delete from auth.users where id = account;
   begin

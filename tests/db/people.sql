@@ -87,7 +87,7 @@ begin
   insert into public.messages (conversation_id, user_id, content, client_id)
   values (conversation, tests.id_of(voyager), 'Hello', gen_random_uuid())
   returning id into message;
-  insert into private.receipts (message_id, sender_name)
+  insert into private.idempotent_replies (message_id, sender_name)
   values (message, voyager);
   insert into public.reservations (conversation_id, title, price, date)
   values (conversation, 'A walk', 20, now());
@@ -155,14 +155,14 @@ begin
         format('(conversation_id, title, price, date) values (%s, %L, 1, now())', conversation, 'Intruding'), 'status = status'
       ),
       (
-        'private.receipts', format('message_id = %s', message), format('values (%s, %L)', message, 'Intruder'),
+        'private.idempotent_replies', format('message_id = %s', message), format('values (%s, %L)', message, 'Intruder'),
         'sender_name = sender_name'
       ),
       (
         'private.blocks', format('blocker_id = %s', me), format('(blocker_id, blocked_id) values (%s, %s)', me, nobody),
         'created_at = created_at'
       ),
-      ('private.turns', 'true', $sql$values ('\x00', now())$sql$, 'whole_at = whole_at'),
+      ('private.rate_limits', 'true', $sql$values ('\x00', now())$sql$, 'tat = tat'),
       ('private.rate_settings', 'true', $sql$values ('RATE_LIMIT_PROFILE', 'off')$sql$, $sql$rate = 'off'$sql$),
       ('private.sign_ups', 'true', '(user_id, profile_id) values (1, 1)', 'user_id = user_id'),
       ('private.turn_salts', 'true', $sql$(salt) values ('none')$sql$, 'salt = salt')
@@ -181,7 +181,7 @@ exception
 end
 $$;
 
--- Calls a verb as functions/_shared/database.ts does; whoever asked, the doors' role is next again.
+-- Calls a verb as functions/_shared/rpc.ts does; whoever asked, the doors' role is next again.
 create or replace function tests.ask(person text, verb text)
 returns jsonb
 language plpgsql volatile set search_path = ''

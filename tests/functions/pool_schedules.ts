@@ -13,12 +13,12 @@ import {
   retryOnce,
   statements,
 } from '../../functions/_shared/postgres.ts'
-import { surviveCuts } from '../../functions/_shared/survive_cuts.ts'
+import { surviveConnectionLoss } from '../../functions/_shared/connection_loss.ts'
 import { numbersFrom } from '../tools/random.ts'
 import { behaviours, openFakePostgres } from './fake_postgres.ts'
 
 const [schedules = '100', seed = '1', kind] = Deno.args
-surviveCuts()
+surviveConnectionLoss()
 console.warn = () => {}
 
 /** What Postgres refuses without having done it. */

@@ -9,7 +9,7 @@ const plants: [name: string, from: string, to: string][] = [
   ['keyword_scores', '1::bigint << held.place)', '1::bigint << least(held.place, 62))'],
   ['find_profiles', 'else private.filter_profiles(sought, rarest.word, few)', 'else null'],
   ['find_profiles', 'terms := private.resolve_phrases(terms, by_words);', 'null;'],
-  ['bearing_terms', 'and (term.phrase is null or (term.place, term.unit) in (select place, unit from rarest))', ''],
+  ['selective_terms', 'and (term.phrase is null or (term.place, term.unit) in (select place, unit from rarest))', ''],
 ]
 
 export const plant = async (query: Query): Promise<void> => {

@@ -265,7 +265,13 @@ describe('whatever they gave', () => {
       const tables = new Set(before.map(({ table }) => table))
       for (
         const table of [
-          ...['public.users', 'public.profiles', 'public.messages', 'private.receipts', 'private.search_entries'],
+          ...[
+            'public.users',
+            'public.profiles',
+            'public.messages',
+            'private.idempotent_replies',
+            'private.search_entries',
+          ],
           ...['private.search_postings', 'private.search_lexicon', 'auth.users', 'auth.audit_log_entries'],
         ]
       ) expect(tables).toContain(table)

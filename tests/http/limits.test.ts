@@ -366,7 +366,7 @@ describe.skipIf(!databaseUrl)('on a Postgres that is held up', () => {
   test('where nothing can be counted, people go on and search goes on, and nobody signs up', async () => {
     const [ana, ben] = await Promise.all([person(), person()])
     const { body: { id } } = await open(ana, ben.id)
-    await holding('lock table private.turns in access exclusive mode', async () => {
+    await holding('lock table private.rate_limits in access exclusive mode', async () => {
       const start = performance.now()
       expect(statuses(await times(10, () => send(ana, id)))).toEqual(several(10, 201))
       expect((await search(from(freshAddress()))).status).toBe(200)

@@ -1,11 +1,11 @@
 // Run by addresses.test.ts: where requests with these headers come from. Its argument is [headers, settings][]; prints what each comes to.
-import { addressOf } from '../../functions/_shared/address.ts'
+import { clientAddress } from '../../functions/_shared/client_address.ts'
 
 console.warn = () => {}
 const cases = JSON.parse(Deno.args[0]!) as [Record<string, string>, Record<string, string>][]
 const found = cases.map(([headers, settings]) => {
   for (const name of ['CLIENT_ADDRESS_HEADER', 'TRUSTED_PROXIES']) Deno.env.delete(name)
   for (const [name, value] of Object.entries(settings)) Deno.env.set(name, value)
-  return addressOf(new Headers(headers))
+  return clientAddress(new Headers(headers))
 })
 console.log(JSON.stringify(found))

@@ -1,5 +1,5 @@
 // Run by audit_fails.test.ts: the metrics while the audit of the index takes too long, before the first and after one. Prints them.
-import { provideQuery } from '../../functions/_shared/database.ts'
+import { provideQuery } from '../../functions/_shared/rpc.ts'
 import health from '../../functions/health/index.ts'
 
 let audit: object = { audit: null, audit_age: null }

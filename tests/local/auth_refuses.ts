@@ -1,5 +1,5 @@
 // Run by auth_refuses.test.ts: an Auth that behaves as its argument says, and what the doors make of it. Prints the statuses.
-import { provideQuery } from '../../functions/_shared/database.ts'
+import { provideQuery } from '../../functions/_shared/rpc.ts'
 import auth from '../../functions/auth/index.ts'
 import users from '../../functions/users/index.ts'
 
@@ -58,7 +58,7 @@ provideQuery((text) => {
     ['get_account', account],
     ['begin_sign_up', { ticket: crypto.randomUUID(), user_id: 8 }],
     ['check_sign_up', isKnown ? 'taken' : isMade ? 'made' : 'not made'],
-    ['take_turn', 0],
+    ['consume_rate_limit', 0],
   ]
   hasBegun ||= text.includes('begin_sign_up')
   return Promise.resolve([{ body: JSON.stringify(answers.find(([verb]) => text.includes(verb))?.[1] ?? []) }])

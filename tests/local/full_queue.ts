@@ -1,6 +1,6 @@
 // Run by full_queue.test.ts: so many as its argument says ask at once, while the database keeps them waiting. Prints what they were told; then what
 // five were told whose statements failed, and five who came after them.
-import { provideQuery } from '../../functions/_shared/database.ts'
+import { provideQuery } from '../../functions/_shared/rpc.ts'
 import users from '../../functions/users/index.ts'
 
 const held: { resolve: (rows: { body: string }[]) => void; reject: (error: Error) => void }[] = []

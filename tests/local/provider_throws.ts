@@ -1,7 +1,7 @@
 // Run by provider_throws.test.ts: a provider that fails as its argument says. Prints what a search and a drain make of it, a second later.
-import { provideQuery } from '../../functions/_shared/database.ts'
+import { provideQuery } from '../../functions/_shared/rpc.ts'
 import { queryVector } from '../../functions/_shared/embeddings/query_vector.ts'
-import { drain } from '../../functions/embed/drain.ts'
+import { drain } from '../../functions/_shared/embeddings/drain.ts'
 
 const [how] = Deno.args
 if (how === 'throws at once') {

@@ -1,7 +1,7 @@
 // Run by search_concurrency.test.ts: so many as its first argument says search at once, while the database keeps them waiting for as many
 // milliseconds as its second says. Prints how many statements
 // reached it, what somebody was told meanwhile who did not search, and what those who searched were told.
-import { provideQuery } from '../../functions/_shared/database.ts'
+import { provideQuery } from '../../functions/_shared/rpc.ts'
 import users from '../../functions/users/index.ts'
 
 const held: (() => void)[] = []

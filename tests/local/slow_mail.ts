@@ -1,5 +1,5 @@
 // Run by slow_mail.test.ts: an Auth that must confirm addresses, and takes three seconds to mail a free one. Prints how each address is answered.
-import { provideQuery } from '../../functions/_shared/database.ts'
+import { provideQuery } from '../../functions/_shared/rpc.ts'
 import auth from '../../functions/auth/index.ts'
 
 const taken = 'taken@example.com'
@@ -18,7 +18,7 @@ console.warn = console.error = console.info = () => {}
 provideQuery((text, values) => {
   const answers: [string, unknown][] = [
     ['check_interests', true],
-    ['take_turn', 0],
+    ['consume_rate_limit', 0],
     ['begin_sign_up', { ticket: crypto.randomUUID(), user_id: 8 }],
     ['check_sign_up', values[0] === taken ? 'taken' : 'made'],
   ]

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 
 test('the functions and the database take the same for a web address, letter for letter', () => {
   const [, ours] = /webAddress = new RegExp\(\s*String\s*\.raw`(.+)`/.exec(
-    readFileSync('functions/_shared/input.ts', 'utf8'),
+    readFileSync('functions/_shared/validate.ts', 'utf8'),
   )!
   const [, theirs] = /return value ~ '(\^https:.+)';/.exec(readFileSync('sql/schema/00_foundation.sql', 'utf8'))!
   expect(ours).toBe(theirs)

@@ -3,7 +3,7 @@
  * Prints what each was told, counted: {"<who asked>": {"<answer>": times}}.
  *   deno run -A tests/postgres/alternate.ts ROUNDS ACCOUNT…        (EDGE_DATABASE_URL)
  */
-import { actAs, asWorker } from '../../functions/_shared/database.ts'
+import { actAs, asService } from '../../functions/_shared/rpc.ts'
 
 const [rounds, ...accounts] = Deno.args
 const exp = Date.now() / 1000 + 3600
@@ -13,7 +13,7 @@ const callers: [string, () => Promise<string>][] = [
     async () => (await actAs({ sub, exp }, true)`tell_who_i_am(${{}})`).body,
   ]),
   ['anonymous', async () => (await actAs(null, false)`tell_who_i_am(${{}})`).body],
-  ['doors', () => asWorker`tell_who_i_am()`],
+  ['doors', () => asService`tell_who_i_am()`],
 ]
 
 const told: Record<string, Record<string, number>> = {}

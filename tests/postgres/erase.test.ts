@@ -35,7 +35,7 @@ const left = async (id: string): Promise<string[]> => {
   return rows.map(({ what }) => what)
 }
 
-test('a person, their log-in, their sessions and their traces in the log go together', async () => {
+test('a person, their log-in, their sessions and their describeError in the log go together', async () => {
   const id = await newcomer()
   expect((await left(id)).toSorted()).toEqual(['log', 'log-in', 'session', 'user'])
   await erase(id)
@@ -63,8 +63,8 @@ test('where the log takes too long, everything else goes', async () => {
 })
 
 test('a statement of doors that log in as somebody else has a time limit, too', async () => {
-  const script = `import { asWorker } from './functions/_shared/database.ts'
-    console.log(await asWorker\`count_pending_embeddings()\`.catch(({ code }) => code)); Deno.exit()`
+  const script = `import { asService } from './functions/_shared/rpc.ts'
+    console.log(await asService\`count_pending_embeddings()\`.catch(({ code }) => code)); Deno.exit()`
   const ask = async () => {
     const { stdout } = await run('deno', ['eval', '--ext=ts', script], { EDGE_DATABASE_URL: platform('erased') })
     return stdout.trim()

@@ -2,7 +2,7 @@
 import { SignJWT } from 'jose'
 import postgres from 'postgres'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type Door, openDoor } from '../tools/door.ts'
+import { type Door, openApp } from '../tools/app.ts'
 import { call } from '../tools/people.ts'
 import { joined, samples, strangers } from '../tools/samples.ts'
 import { openStorage } from '../tools/storage.ts'
@@ -51,7 +51,7 @@ beforeAll(async () => {
     JWT_SECRET: secret,
     RATE_LIMIT_SEND: 'off',
   }
-  ;[conversations, users] = await Promise.all([openDoor('conversations', env), openDoor('users', env)])
+  ;[conversations, users] = await Promise.all([openApp('conversations', env), openApp('users', env)])
 })
 afterEach(() => {
   storage.mood = 'well'

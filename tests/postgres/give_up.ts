@@ -3,7 +3,7 @@
  * {"<who asked>": "<who is answered>" or "error"}.
  *   DATABASE_POOL=1 EDGE_DATABASE_URL=… deno run -A tests/postgres/give_up.ts
  */
-import { actAs } from '../../functions/_shared/database.ts'
+import { actAs } from '../../functions/_shared/rpc.ts'
 
 const told: Record<string, string> = {}
 const ask = async (who: string, seconds: number): Promise<void> => {

@@ -51,10 +51,10 @@ const openWire = async () => {
 const stops: (() => void)[] = []
 afterAll(() => stops.forEach((stop) => stop()))
 
-const serveDoors = async (role: string, port: number, env: Record<string, string> = {}) => {
+const serveFunctions = async (role: string, port: number, env: Record<string, string> = {}) => {
   const url = new URL(platform('scripted', role))
   url.port = String(port)
-  const doors: ChildProcess = spawn('node_modules/.bin/deno', ['run', '-A', 'bench/endpoints/serve_doors.ts'], {
+  const doors: ChildProcess = spawn('node_modules/.bin/deno', ['run', '-A', 'bench/endpoints/serve_functions.ts'], {
     env: {
       ...process.env,
       EDGE_DATABASE_URL: url.href,
@@ -93,7 +93,7 @@ describe.each(logIns)('logged in as %s', (role) => {
     ['is silent and takes no more connections', true],
   ])('where the database %s, callers are told within ten seconds, and served once it is back', async (_, closes) => {
     const wire = await openWire()
-    const { ask, ended } = await serveDoors(role, wire.port)
+    const { ask, ended } = await serveFunctions(role, wire.port)
     // Every connection is open.
     for (const { status } of await Promise.all(Array.from({ length: 30 }, () => ask(interests)))) {
       expect(status).toBe(200)
@@ -131,7 +131,7 @@ describe.each(logIns)('logged in as %s', (role) => {
   test('where a statement waits for ever, its caller is told within ten seconds, and it waits no longer', async () => {
     const owner = postgres(platform('scripted'), { max: 1, onnotice: () => {} })
     onTestFinished(() => owner.end())
-    const { ask, ended } = await serveDoors(role, Number(new URL(process.env.PLATFORM_URL!).port))
+    const { ask, ended } = await serveFunctions(role, Number(new URL(process.env.PLATFORM_URL!).port))
     expect((await ask(interests)).status).toBe(200)
     await owner.begin(async (sql) => {
       await sql`lock table private.search_models`
@@ -155,7 +155,7 @@ describe.each(logIns)('logged in as %s', (role) => {
 
 test.concurrent('connections that are cut again and again, with statements on their way, end no process', async () => {
   const wire = await openWire()
-  const { ask, ended } = await serveDoors('edge_functions', wire.port)
+  const { ask, ended } = await serveFunctions('edge_functions', wire.port)
   const until = performance.now() + 8000
   const told = new Map<number | undefined, number>()
   const work = async (worker: number) => {

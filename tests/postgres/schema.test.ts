@@ -67,7 +67,7 @@ const tolerated = {
   advisors: {
     'function_search_path_mutable private.hit_body': inlined,
     'function_search_path_mutable private.hybrid_score': inlined,
-    'function_search_path_mutable private.is_sought': inlined,
+    'function_search_path_mutable private.matches_filter': inlined,
     'function_search_path_mutable private.iso': inlined,
     'function_search_path_mutable private.keyword_score': inlined,
     'function_search_path_mutable private.my_id': inlined,

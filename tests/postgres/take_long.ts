@@ -3,7 +3,7 @@
  * or null, and after how many milliseconds.
  *   EDGE_DATABASE_URL=… deno run -A tests/postgres/take_long.ts ACCOUNT
  */
-import { actAs } from '../../functions/_shared/database.ts'
+import { actAs } from '../../functions/_shared/rpc.ts'
 
 const account = { sub: Deno.args[0]!, exp: Date.now() / 1000 + 3600 }
 const sleep = async (claims: typeof account | null, seconds: number) => {

@@ -1,6 +1,6 @@
 import { log } from '../../../functions/_shared/log.ts'
-import { traces } from '../../../functions/_shared/problem.ts'
-import { openGate } from '../gate.ts'
+import { describeError } from '../../../functions/_shared/errors.ts'
+import { createMutex } from '../mutex.ts'
 import type { Following } from './changes.ts'
 import {
   type Channel,
@@ -27,7 +27,7 @@ export const openChannels = (services: Services, connection: Connection, overrun
   const channels = new Map<string, Channel>()
   const queues = new Map<string, Promise<void>>()
   // One of its joins asks the database at a time: of 9000 at once, on ten connections, everybody else waited for 4 s.
-  const oneByOne = openGate()
+  const oneByOne = createMutex()
   let joining = 0
   let waiting = 0
 
@@ -123,7 +123,7 @@ export const openChannels = (services: Services, connection: Connection, overrun
       await admit(frame)
     } catch (error) {
       if (!(error instanceof Refusal)) {
-        log('error', 'Joining a topic failed', traces(error))
+        log('error', 'Joining a topic failed', describeError(error))
       }
       reply(frame, 'error', { reason: error instanceof Refusal ? error.message : 'Unknown Error on Channel' })
     }
@@ -177,7 +177,7 @@ export const openChannels = (services: Services, connection: Connection, overrun
       if (++waiting > mostWaiting) return overrun()
       const turn = (queues.get(frame.topic) ?? Promise.resolve())
         .then(() => connection.isOpen() ? handle(frame) : undefined)
-        .catch((error) => log('error', 'A frame failed', traces(error)))
+        .catch((error) => log('error', 'A frame failed', describeError(error)))
         .finally(() => {
           waiting--
           if (queues.get(frame.topic) === turn) queues.delete(frame.topic)

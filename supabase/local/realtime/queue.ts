@@ -1,5 +1,5 @@
 import { log } from '../../../functions/_shared/log.ts'
-import { traces } from '../../../functions/_shared/problem.ts'
+import { describeError } from '../../../functions/_shared/errors.ts'
 
 export interface Queue {
   /** Word of something that has been committed, under this id. */
@@ -25,7 +25,7 @@ export const openQueue = (
     try {
       while (waiting.length > 0) await deliver(waiting.splice(0, batch))
     } catch (error) {
-      log('error', `${what} could not be read`, traces(error))
+      log('error', `${what} could not be read`, describeError(error))
       waiting = []
       lost()
     } finally {

@@ -1,5 +1,5 @@
 import { log } from '../../../functions/_shared/log.ts'
-import { traces } from '../../../functions/_shared/problem.ts'
+import { describeError } from '../../../functions/_shared/errors.ts'
 import type { Database } from '../database.ts'
 import type { Identity } from './identity.ts'
 
@@ -22,7 +22,7 @@ export const rightsFrom = (database: Database) => async (topic: string, { claims
     ])
     return row?.rights as Rights
   } catch (error) {
-    log('error', 'The policies of a topic could not be asked', traces(error))
+    log('error', 'The policies of a topic could not be asked', describeError(error))
     return noRights
   }
 }

@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import { log } from '../../../functions/_shared/log.ts'
-import { traces } from '../../../functions/_shared/problem.ts'
+import { describeError } from '../../../functions/_shared/errors.ts'
 import { besideOthers, type Database } from '../database.ts'
 import type { Keys } from '../settings.ts'
 import { openBroadcasts } from './broadcasts.ts'
@@ -73,7 +73,7 @@ export const openRealtime = async (database: Database, keys: Keys): Promise<Real
       await database.run('vacuum realtime.messages')
       await database.run('vacuum local_realtime.changes')
     } catch (error) {
-      log('error', 'What is out of date could not be removed', traces(error))
+      log('error', 'What is out of date could not be removed', describeError(error))
     }
   }
   const schedule = setInterval(tidy, tenMinutes)

@@ -41,9 +41,9 @@ where classid = 'pg_policy'::regclass and refclassid = 'pg_class'::regclass and 
 select set_eq(
   'select name from tables',
   array[
-    'private.blocks', 'private.embedding_queue', 'private.rate_settings', 'private.receipts', 'private.search_audit', 'private.search_contexts',
+    'private.blocks', 'private.embedding_queue', 'private.rate_settings', 'private.idempotent_replies', 'private.search_audit', 'private.search_contexts',
     'private.search_entries', 'private.search_lexicon', 'private.search_models', 'private.search_postings', 'private.sign_ups', 'private.turn_salts',
-    'private.turns', 'public.conversations', 'public.interests', 'public.messages', 'public.profile_interests',
+    'private.rate_limits', 'public.conversations', 'public.interests', 'public.messages', 'public.profile_interests',
     'public.profiles', 'public.reservations', 'public.users'
   ],
   'these are the tables, so the matrix of access and, for the search, search/rights.test.sql miss none'
@@ -75,7 +75,7 @@ select set_eq(
     values
       ('private.blocks (blocked_id)', 'cascade'),
       ('private.blocks (blocker_id)', 'cascade'),
-      ('private.receipts (message_id)', 'cascade'),
+      ('private.idempotent_replies (message_id)', 'cascade'),
       ('private.search_contexts (model)', 'set null'),
       ('private.search_contexts (user_id)', 'cascade'),
       ('private.search_entries (model)', 'set null'),
@@ -171,14 +171,14 @@ select isnt_empty('select from functions where prosecdef', 'there are functions 
 select set_eq(
   $$ select name from functions where not coalesce(array_to_string(proconfig, ' ') like '%search_path=%', false) $$,
   array[
-    'private.hit_body', 'private.hybrid_score', 'private.is_sought', 'private.iso', 'private.keyword_score',
+    'private.hit_body', 'private.hybrid_score', 'private.matches_filter', 'private.iso', 'private.keyword_score',
     'private.my_id', 'private.position_cost', 'private.postings_of', 'private.typo_budget', 'private.view_of'
   ],
   'every function but the ten that are to be inlined looks names up nowhere but where they say'
 );
 select set_eq(
   $$ select name from functions where proconfig is not null and not proconfig @> array['search_path=""'] $$,
-  $$ select name from functions where proconfig @> array['search_path=extensions'] and name in ('api.search_profiles', 'private.find_profiles', 'private.neighbours_of') $$,
+  $$ select name from functions where proconfig @> array['search_path=extensions'] and name in ('api.search_profiles', 'private.find_profiles', 'private.nearest_profiles') $$,
   'that is nowhere at all but for the three that need the operators of vectors'
 );
 select is_empty(
@@ -225,14 +225,14 @@ select set_eq(
   array[
     'private.act_as', 'private.adopt_model', 'private.claim_embeddings', 'private.count_pending_embeddings', 'private.describe_search',
     'private.fail_embeddings', 'private.find_me', 'private.begin_sign_up', 'private.check_sign_up',
-    'private.forget_pending_password', 'private.report_search', 'private.save_embeddings', 'private.standing', 'private.take_turn', 'private.take_turn_to_send'
+    'private.forget_pending_password', 'private.report_search', 'private.save_embeddings', 'private.account_status', 'private.consume_rate_limit', 'private.consume_send_limit'
   ],
   'of the helpers the doors call what makes them their caller, what signs people up, what brings vectors and what counts turns, and no other'
 );
 select set_eq(
   $$ select name from functions where schema = 'private' and has_function_privilege('anon', oid, 'execute') $$,
   array[
-    'private.as_ids', 'private.check_interests', 'private.find_me', 'private.iso', 'private.my_id', 'private.tell_door'
+    'private.as_ids', 'private.check_interests', 'private.find_me', 'private.iso', 'private.my_id', 'private.set_response_metadata'
   ],
   'anonymous callers run these helpers and no other'
 );

@@ -21,9 +21,9 @@ from (
     ('public.conversations',      'none',   'denied', 'denied', 'denied'),
     ('public.messages',           'none',   'denied', 'denied', 'denied'),
     ('public.reservations',       'none',   'denied', 'denied', 'denied'),
-    ('private.receipts',          'denied', 'denied', 'denied', 'denied'),
+    ('private.idempotent_replies',          'denied', 'denied', 'denied', 'denied'),
     ('private.blocks',            'denied', 'denied', 'denied', 'denied'),
-    ('private.turns',             'denied', 'denied', 'denied', 'denied'),
+    ('private.rate_limits',             'denied', 'denied', 'denied', 'denied'),
     ('private.turn_salts',        'denied', 'denied', 'denied', 'denied'),
     ('private.sign_ups',          'denied', 'denied', 'denied', 'denied'),
     ('private.rate_settings',     'denied', 'denied', 'denied', 'denied')

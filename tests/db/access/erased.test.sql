@@ -26,7 +26,7 @@ from (
     ('public.conversations',      'none',   'denied', 'denied', 'denied'),
     ('public.messages',           'none',   'denied', 'denied', 'denied'),
     ('public.reservations',       'none',   'denied', 'denied', 'denied'),
-    ('private.receipts',          'denied', 'denied', 'denied', 'denied')
+    ('private.idempotent_replies',          'denied', 'denied', 'denied', 'denied')
 ) as matrix (name, may_select, may_insert, may_update, may_delete)
 cross join lateral (
   values ('select', may_select), ('insert', may_insert), ('update', may_update), ('delete', may_delete)

@@ -3,8 +3,8 @@
 select tests.make_person('ana');
 set local role edge_functions;
 select private.act_as(tests.claims_of('ana'), true);
-select private.tell_door('{"next": 1}');
-select private.look_at(1);
+select private.set_response_metadata('{"next": 1}');
+select private.scope_to_conversation(1);
 set local role none;
 delete from auth.users where email = 'ana@tests.example';
 delete from public.profiles using public.users where users.id = user_id and users.name = 'ana';
@@ -18,6 +18,6 @@ select is(current_user, session_user, 'the role is forgotten');
 select is(coalesce(current_setting('request.jwt.claims', true), ''), '', 'the claims are forgotten');
 select is(coalesce(current_setting('request.jwt.claim.sub', true), ''), '', 'the account is forgotten');
 select is(coalesce(current_setting('api.caller', true), ''), '', 'the user is forgotten');
-select is(coalesce(current_setting('api.aside', true), ''), '', 'what was told the door is forgotten');
+select is(coalesce(current_setting('api.response_metadata', true), ''), '', 'what was told the door is forgotten');
 select is(coalesce(current_setting('api.conversation', true), ''), '', 'what was looked at is forgotten');
 select is_empty($$ select from public.users where name = 'ana' $$, 'and this file left nobody behind');

@@ -10,7 +10,7 @@ select tests.make_history('eve', 'ana');
 create function pg_temp.look_at_that_of(voyager text)
 returns void
 language sql
-as $$ select private.look_at(tests.conversation_of(voyager)) $$;
+as $$ select private.scope_to_conversation(tests.conversation_of(voyager)) $$;
 grant execute on function pg_temp.look_at_that_of to public;
 
 create function pg_temp.sees(noun text)
@@ -37,16 +37,16 @@ select is(pg_temp.sees('messages'), 'ana eve', 'ana sees the messages of both he
 select pg_temp.look_at_that_of('eve');
 select is(pg_temp.sees('messages'), 'eve', 'while she looks at one, of that one alone');
 select is(pg_temp.sees('reservations'), 'eve', 'and its reservations alone');
-select private.look_at(null);
+select private.scope_to_conversation(null);
 select is(pg_temp.sees('messages'), 'ana eve', 'then of both again');
 select tests.become('mallory');
 select pg_temp.look_at_that_of('ana');
 select is(pg_temp.sees('messages'), null, 'mallory sees nothing of a conversation that she looks at');
 select is(pg_temp.sees('reservations'), null, 'nor its reservations');
 select tests.become(null);
-select throws_ok('select private.look_at(1)', '42501', null, 'who is anonymous looks at none');
+select throws_ok('select private.scope_to_conversation(1)', '42501', null, 'who is anonymous looks at none');
 select tests.become_owner();
-select private.look_at(null);
+select private.scope_to_conversation(null);
 
 select tests.become('ana');
 select tests.ask('ana', format('list_messages(%s, ''{"limit": 50}'')', tests.conversation_of('eve')));

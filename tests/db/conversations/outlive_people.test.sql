@@ -27,7 +27,7 @@ select is_empty(
     union all
     select id from public.reservations
     union all
-    select message_id from private.receipts
+    select message_id from private.idempotent_replies
   $$,
   'the messages, receipts and reservations of a conversation go with it'
 );

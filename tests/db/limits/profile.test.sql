@@ -23,7 +23,7 @@ create function pg_temp.taken()
 returns bigint
 language sql
 as $$
-  with counted as (delete from private.turns returning round(extract(epoch from whole_at - clock_timestamp()) / 1000) as turns)
+  with counted as (delete from private.rate_limits returning round(extract(epoch from tat - clock_timestamp()) / 1000) as turns)
   select coalesce(sum(turns), 0)::bigint from counted
 $$;
 select set_config('api.rate_limit_profile', '30/30000/30', true);
@@ -50,7 +50,7 @@ select is(pg_temp.taken(), 0::bigint, 'what a function does has been counted bef
 
 -- The same turns, by whichever way.
 select set_config('api.rate_limit_profile', '3/3000', true);
-select private.take_turn('RATE_LIMIT_PROFILE', (select auth_id::text from public.users where id = tests.id_of('ana')), 1000, 3) from generate_series(1, 2);
+select private.consume_rate_limit('RATE_LIMIT_PROFILE', (select auth_id::text from public.users where id = tests.id_of('ana')), 1000, 3) from generate_series(1, 2);
 select is(pg_temp.change('ana', 'update public.users set bio = ''One left'''), 'done', 'of three turns the functions took two, and ana has one left');
 select is(
   pg_temp.change('ana', 'update public.users set bio = ''None left'''), 'Too many requests, please try again later', 'and then none'

@@ -3,12 +3,12 @@ select plan(16);
 create function pg_temp.take(who text, kind text default 'walk', seconds_each double precision default 10, burst integer default 3)
 returns integer
 language sql
-as $$ select private.take_turn(kind, who, seconds_each, burst)::text::integer $$;
+as $$ select private.consume_rate_limit(kind, who, seconds_each, burst)::text::integer $$;
 -- As though so many seconds had gone by.
 create function pg_temp.pass(seconds integer)
 returns void
 language sql
-as $$ update private.turns set whole_at = whole_at - make_interval(secs => seconds) $$;
+as $$ update private.rate_limits set tat = tat - make_interval(secs => seconds) $$;
 
 select is(array[pg_temp.take('ana'), pg_temp.take('ana'), pg_temp.take('ana')], '{0,0,0}', 'ana takes three turns at once');
 select is(pg_temp.take('ana'), 10, 'for the fourth she waits until one is back');
@@ -28,15 +28,15 @@ select is(
 select is(array[pg_temp.take('cleo', 'walk', 0.25, 1), pg_temp.take('cleo', 'walk', 0.25, 1)], '{0,1}', 'nobody is told to wait for less than a second');
 
 select is(
-  (select array_agg(distinct octet_length(key)) from private.turns), '{32}',
+  (select array_agg(distinct octet_length(key)) from private.rate_limits), '{32}',
   'what is kept of a person or an address is a hash'
 );
 select is(
-  (select count(*) from private.turns where key = sha256(convert_to('walk ana', 'utf8'))), 0::bigint,
+  (select count(*) from private.rate_limits where key = sha256(convert_to('walk ana', 'utf8'))), 0::bigint,
   'which cannot be made without the salt'
 );
 select is(
-  (select array_agg(distinct relpersistence::text) from pg_class where oid in ('private.turns'::regclass, 'private.turn_salts'::regclass)),
+  (select array_agg(distinct relpersistence::text) from pg_class where oid in ('private.rate_limits'::regclass, 'private.turn_salts'::regclass)),
   '{u}',
   'and neither is in any backup of the server''s files'
 );
@@ -45,8 +45,8 @@ select is(pg_temp.take('ana'), 0, 'the next day everybody starts anew');
 select is((select count(*) from private.turn_salts), 1::bigint, 'and nobody can tell any more who was there the day before');
 
 select pg_temp.pass(5);
-insert into private.turns
+insert into private.rate_limits
 values ('\x00', now() + interval '1 hour'), ('\x01', now() - interval '1 second');
-select private.forget_turns();
-select is((select count(*) from private.turns where whole_at < now()), 0::bigint, 'what says nothing any more is dropped');
-select is((select count(*) from private.turns where key = '\x00'), 1::bigint, 'what still counts is not');
+select private.purge_rate_limits();
+select is((select count(*) from private.rate_limits where tat < now()), 0::bigint, 'what says nothing any more is dropped');
+select is((select count(*) from private.rate_limits where key = '\x00'), 1::bigint, 'what still counts is not');

@@ -25,7 +25,7 @@ as $$ select jsonb_build_object('limit', 2, name, id) from public.messages where
 grant execute on function pg_temp.cursor to public;
 
 select is(pg_temp.list('ana', '{"limit": 50}'), '5 4 3 2 Hello', 'ana can read all messages, newest first');
-select is(coalesce(current_setting('api.aside', true), ''), '', 'the door hears of no next page');
+select is(coalesce(current_setting('api.response_metadata', true), ''), '', 'the door hears of no next page');
 select is(pg_temp.list('ben', '{"limit": 50, "order": "asc"}'), 'Hello 2 3 4 5', 'ben can read all messages, oldest first');
 select throws_ok(
   $$ select pg_temp.list('mallory', '{"limit": 50}') $$,
@@ -47,12 +47,12 @@ select throws_ok(
 );
 
 select is(pg_temp.list('ana', '{"limit": 5}'), '5 4 3 2 Hello', 'a page can be as long as the conversation');
-select is(coalesce(current_setting('api.aside', true), ''), '', 'no page follows that one');
+select is(coalesce(current_setting('api.response_metadata', true), ''), '', 'no page follows that one');
 select is(pg_temp.list('ana', '{"limit": 2, "offset": 1}'), '4 3', 'ana can pass over the newest');
 select is(pg_temp.list('ana', pg_temp.cursor('before_id', '4')), '3 2', 'ana can read what came before one, newest first');
 select is(pg_temp.list('ana', pg_temp.cursor('after_id', '2')), '3 4', 'ana can read what came after one, oldest first');
 select is(
-  current_setting('api.aside')::jsonb -> 'next',
+  current_setting('api.response_metadata')::jsonb -> 'next',
   pg_temp.cursor('is', '4') -> 'is',
   'the door hears after which message the next page begins'
 );

@@ -60,7 +60,7 @@ select set_config(
   pg_temp.send('ana', '{"content": "Once", "client_id": "0f0f0f0f-0000-4000-8000-000000000001"}')::text,
   true
 );
-select is(coalesce(current_setting('api.aside', true), ''), '', 'of a first message the door hears nothing else');
+select is(coalesce(current_setting('api.response_metadata', true), ''), '', 'of a first message the door hears nothing else');
 
 select tests.become_owner();
 update public.users
@@ -74,7 +74,7 @@ select is(
   current_setting('tests.first')::jsonb,
   'ana, who sends it again, has the first answer again, though she has another name now and ben has read it'
 );
-select is(current_setting('api.aside')::jsonb, '{"replayed": true}', 'the door hears that it is a repeat');
+select is(current_setting('api.response_metadata')::jsonb, '{"replayed": true}', 'the door hears that it is a repeat');
 select throws_ok(
   $$ select pg_temp.send('ana', '{"content": "Twice", "client_id": "0f0f0f0f-0000-4000-8000-000000000001"}') $$,
   'PT422',

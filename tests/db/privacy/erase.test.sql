@@ -37,7 +37,7 @@ select is_empty(
   'so is all that the search had of her'
 );
 select is_empty('select from private.blocks', 'so are blocks, hers and those of her');
-select is_empty('select from private.receipts', 'so is her name in receipts');
+select is_empty('select from private.idempotent_replies', 'so is her name in receipts');
 select isnt_empty('select from public.messages where user_id = (select id from before)', 'what she wrote to ben is his');
 select ok(not private.erase_person((select id from before)), 'once is enough');
 select throws_ok(

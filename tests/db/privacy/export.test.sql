@@ -30,4 +30,4 @@ $$;
 grant execute on all functions in schema pg_temp to public;
 
 select cmp_ok(pg_temp.piece(null), '<', 2200000, 'a piece of the longest messages has 2 MB');
-select cmp_ok(pg_temp.piece(current_setting('api.aside')::jsonb -> 'place'), '<', 2200000, 'and so has the next');
+select cmp_ok(pg_temp.piece(current_setting('api.response_metadata')::jsonb -> 'place'), '<', 2200000, 'and so has the next');

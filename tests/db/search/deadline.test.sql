@@ -45,7 +45,7 @@ end
 $$;
 select is(pg_temp.search_within('1 s'), message, 'it is ended where it takes too long before its scores') from ended;
 
-create or replace function private.bearing_terms(terms private.search_term[])
+create or replace function private.selective_terms(terms private.search_term[])
 returns private.search_term[]
 language plpgsql
 as $$

@@ -34,7 +34,7 @@ returns setof integer
 language sql
 as $$
   select nth
-  from private.neighbours_of(
+  from private.nearest_profiles(
     pg_temp.towards(1),
     'offline-wordnet-v1',
     row('{}', case when city is null then '{}' else array[city] end, '{}', null, null, '{}')::private.search_filter,

@@ -77,9 +77,9 @@ select is_empty(
   $$
     select helper, wanted
     from unnest(array[
-      'expand_word(''zorbing'', true)', 'terms_of(''{}'')', 'bearing_terms(''{}'')', 'holders_of(''{}'', null, null, 1)',
+      'expand_word(''zorbing'', true)', 'terms_of(''{}'')', 'selective_terms(''{}'')', 'keyword_matches(''{}'', null, null, 1)',
       'filter_profiles(null, null, 1)', 'resolve_phrases(''{}'', ''{}'')', 'check_deadline()',
-      'neighbours_of(null, null, null, null, 1, 1)', 'entry_text(1)', 'context_text(1)', 'refresh_search_entry(1)',
+      'nearest_profiles(null, null, null, null, 1, 1)', 'entry_text(1)', 'context_text(1)', 'refresh_search_entry(1)',
       'refresh_search_context(1)', 'claim_embeddings(''x'', 1)', 'save_embeddings(''x'', ''[]'')', 'fail_embeddings(''[]'', ''x'')',
       'adopt_model(''x'')', 'count_pending_embeddings()',
       'postings_of(''{}'', ''{1}'')', 'keyword_bounds(''{1}'', ''{}'', 1, ''{0}'')',
@@ -96,9 +96,9 @@ select is_empty(
   $$
     select helper
     from unnest(array[
-      'expand_word(''zorbing'', true)', 'terms_of(''{}'')', 'bearing_terms(''{}'')', 'holders_of(''{}'', null, null, 1)',
+      'expand_word(''zorbing'', true)', 'terms_of(''{}'')', 'selective_terms(''{}'')', 'keyword_matches(''{}'', null, null, 1)',
       'filter_profiles(null, null, 1)', 'resolve_phrases(''{}'', ''{}'')', 'check_deadline()',
-      'neighbours_of(null, null, null, null, 1, 1)', 'entry_text(1)', 'context_text(1)', 'refresh_search_entry(1)',
+      'nearest_profiles(null, null, null, null, 1, 1)', 'entry_text(1)', 'context_text(1)', 'refresh_search_entry(1)',
       'keyword_bounds(''{1}'', ''{}'', 1, ''{0}'')', 'keyword_scores(''{1}'', ''{}'', 1, ''{0}'')',
       'find_profiles('''', null, null, 0.5, ''{}'', null, 20, 0, false)',
       'audit_search_index()', 'rebuild_search_index()'

@@ -65,12 +65,12 @@ const readWords = (list: string): Map<string, number> => {
 
 /** Reads wordnet.bin or throws an error that says what is wrong with it. The result keeps looking into `bytes`. */
 export const readDataFile = (bytes: Uint8Array): WordVectors => {
-  const refuse = (reason: string): never => {
+  const httpError = (reason: string): never => {
     throw new Error(`Not a data file of ${model}: ${reason}`)
   }
-  if (bytes.length < headerBytes) refuse(`${bytes.length} bytes are too few for a header`)
+  if (bytes.length < headerBytes) httpError(`${bytes.length} bytes are too few for a header`)
   const name = new TextDecoder().decode(bytes.subarray(0, nameBytes)).replace(/\0+$/, '')
-  if (name !== model) refuse('it does not begin with that name')
+  if (name !== model) httpError('it does not begin with that name')
 
   const fields = new DataView(bytes.buffer, bytes.byteOffset + nameBytes, headerBytes - nameBytes)
   const checksum = fields.getUint32(0, true)
@@ -81,10 +81,10 @@ export const readDataFile = (bytes: Uint8Array): WordVectors => {
   const raritiesAt = listAt + listLength
   const vectorsAt = raritiesAt + count
   const end = vectorsAt + count * rowBytes
-  if (bytes.length !== end) refuse(`it has ${bytes.length} bytes where its header promises ${end}`)
-  if (adler32(bytes.subarray(headerBytes)) !== checksum) refuse('its checksum does not match, so it is damaged')
+  if (bytes.length !== end) httpError(`it has ${bytes.length} bytes where its header promises ${end}`)
+  if (adler32(bytes.subarray(headerBytes)) !== checksum) httpError('its checksum does not match, so it is damaged')
 
   const rows = readWords(new TextDecoder().decode(bytes.subarray(listAt, raritiesAt)))
-  if (rows.size !== count) refuse(`it lists ${rows.size} words where its header promises ${count}`)
+  if (rows.size !== count) httpError(`it lists ${rows.size} words where its header promises ${count}`)
   return { rows, rarities: bytes.subarray(raritiesAt, vectorsAt), vectors: bytes.subarray(vectorsAt, end) }
 }

@@ -1,10 +1,10 @@
 /**
  * The doors alone, without the gateway, in one process. With --bare each statement is replaced by plain SQL that asks for the same rows as
  * the owner of the tables (bare.ts): the same request with nobody's rights looked at.
- *   EDGE_DATABASE_URL=… JWT_SECRET=… deno run -A bench/endpoints/serve_doors.ts [--bare]
+ *   EDGE_DATABASE_URL=… JWT_SECRET=… deno run -A bench/endpoints/serve_functions.ts [--bare]
  */
 import postgres from 'postgres'
-import { provideQuery } from '../../functions/_shared/database.ts'
+import { provideQuery } from '../../functions/_shared/rpc.ts'
 import { settings } from '../../functions/_shared/settings.ts'
 import auth from '../../functions/auth/index.ts'
 import conversations from '../../functions/conversations/index.ts'

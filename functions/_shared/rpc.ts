@@ -1,17 +1,17 @@
 import { log } from './log.ts'
 import { connectTo, limitUnderWay, openPool, type Query, retryOnce } from './postgres.ts'
 import { settings } from './settings.ts'
-import { surviveCuts } from './survive_cuts.ts'
+import { surviveConnectionLoss } from './connection_loss.ts'
 import type { Claims } from './token.ts'
 
 /** What a verb answers: the JSON to send, as Postgres wrote it, and what else it tells the door. */
 export interface Reply {
   body: string
-  aside: { next?: number; replayed?: boolean; place?: Record<string, number> }
+  metadata: { next?: number; replayed?: boolean; place?: Record<string, number> }
 }
 
 /** Calls one verb of schema `api` as the caller: db`send_message(${id}, ${draft})`. */
-export type Verbs = (text: TemplateStringsArray, ...values: unknown[]) => Promise<Reply>
+export type Rpc = (text: TemplateStringsArray, ...values: unknown[]) => Promise<Reply>
 
 let query: Query | undefined
 
@@ -35,7 +35,7 @@ const connect = (): Query => {
   if (!url) throw new Error('EDGE_DATABASE_URL or SUPABASE_DB_URL must be set')
   // A pooler's log-in carries the project after a full stop.
   const logsInAsDoors = /^edge_functions(\.|$)/.test(decodeURIComponent(new URL(url).username))
-  surviveCuts()
+  surviveConnectionLoss()
   const connection = {
     application_name: 'edge_functions',
     // Whoever else the URL logs in as, the connection starts in the doors' own role and with its time limit, which comes with a log-in alone.
@@ -59,20 +59,20 @@ const connect = (): Query => {
 const ask: Query = (text, values) => (query ??= overConnections(connect()))(text, values)
 
 /** The database with the rights of one caller; `strict` refuses unknown and deactivated accounts. */
-export const actAs = (claims: Claims | null, strict: boolean): Verbs => async (text, ...values) => {
+export const actAs = (claims: Claims | null, strict: boolean): Rpc => async (text, ...values) => {
   const verb = text.reduce((sql, part, index) => `${sql}$${index + 1}${part}`)
   // One round trip. `case` makes the caller's identity precede the verb; the subquery, which Postgres cannot flatten because it is
   // volatile, makes the verb precede its aside.
   const [row] = await ask(
-    `select reply.body, current_setting('api.aside', true) as aside
+    `select reply.body, current_setting('api.response_metadata', true) as metadata
      from (select case when private.act_as($1::jsonb, ${strict}) then api.${verb}::text end as body) as reply`,
     [claims, ...values],
   )
-  return { body: String(row?.body), aside: row?.aside ? JSON.parse(String(row.aside)) : {} }
+  return { body: String(row?.body), metadata: row?.metadata ? JSON.parse(String(row.metadata)) : {} }
 }
 
 /** Calls one of the helpers that bring vectors or count turns, as the doors themselves: in nobody's name. Answers with its JSON. */
-export const asWorker = async (text: TemplateStringsArray, ...values: unknown[]): Promise<string> => {
+export const asService = async (text: TemplateStringsArray, ...values: unknown[]): Promise<string> => {
   const helper = text.reduce((sql, part, index) => `${sql}$${index}${part}`)
   const [row] = await ask(`select private.${helper}::text as body`, values)
   return String(row?.body)

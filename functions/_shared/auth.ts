@@ -1,23 +1,23 @@
 import { createMiddleware } from 'hono/factory'
-import { actAs, type Verbs } from './database.ts'
+import { actAs, type Rpc } from './rpc.ts'
 import { documents } from './openapi.ts'
-import { refuse } from './problem.ts'
+import { httpError } from './errors.ts'
 import { bearer, type Claims, verifyToken } from './token.ts'
 
-export type Known = { Variables: { db: Verbs; claims: Claims; token: string } }
-export type Anybody = { Variables: { db: Verbs } }
-export type Perhaps = { Variables: { db: Verbs; claims: Claims | null } }
+export type UserContext = { Variables: { db: Rpc; claims: Claims; token: string } }
+export type AnonymousContext = { Variables: { db: Rpc } }
+export type OptionalUserContext = { Variables: { db: Rpc; claims: Claims | null } }
 
 const unauthorised = (message: string, challenge: string): never =>
-  refuse(401, message, { 'WWW-Authenticate': challenge })
+  httpError(401, message, { 'WWW-Authenticate': challenge })
 
 /** A valid token is needed; the verbs run as its owner, who must be there (401) and active (403). */
-export const knownCaller = documents(
+export const requireUser = documents(
   {
     security: [{ bearer: [] }],
     responses: { 401: 'No token, or one that is not valid', 403: 'The account is deactivated' },
   },
-  createMiddleware<Known>(async (c, next) => {
+  createMiddleware<UserContext>(async (c, next) => {
     const authorization = c.req.header('Authorization')
     if (!authorization) return unauthorised('A bearer token is needed', 'Bearer')
     const token = bearer(authorization)
@@ -31,9 +31,9 @@ export const knownCaller = documents(
 )
 
 /** A token makes the verbs run as its owner; without one, or with one that is not valid or whose owner is not active, they run as anon. */
-export const maybeCaller = documents(
+export const optionalUser = documents(
   { security: [{}, { bearer: [] }] },
-  createMiddleware<Perhaps>(async (c, next) => {
+  createMiddleware<OptionalUserContext>(async (c, next) => {
     const token = bearer(c.req.header('Authorization'))
     const claims = token ? await verifyToken(token) : null
     c.set('claims', claims)
@@ -43,9 +43,9 @@ export const maybeCaller = documents(
 )
 
 /** No token is needed and none is looked at: the verbs run as anon. */
-export const anyCaller = documents(
+export const anonymousUser = documents(
   {},
-  createMiddleware<Anybody>(async (c, next) => {
+  createMiddleware<AnonymousContext>(async (c, next) => {
     c.set('db', actAs(null, false))
     await next()
   }),

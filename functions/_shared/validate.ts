@@ -4,7 +4,7 @@ import type { Context, MiddlewareHandler } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import { z } from 'zod'
 import { documents } from './openapi.ts'
-import { refuse } from './problem.ts'
+import { httpError } from './errors.ts'
 
 /** Text that Postgres can store: no NUL, no half of a surrogate pair. Lengths are Unicode code points. */
 export const text = (min: number, max: number) =>
@@ -67,7 +67,7 @@ const explain = (error: z.ZodError): string => {
 
 const check = <Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> => {
   const result = schema.safeParse(value)
-  return result.success ? result.data : refuse(400, explain(result.error))
+  return result.success ? result.data : httpError(400, explain(result.error))
 }
 
 // An empty parameter is an absent one; a repeated one is an array, which no schema of a single value takes.
@@ -80,16 +80,16 @@ const queryOf = (c: Context) =>
   )
 
 const bodyOf = async (c: Context): Promise<unknown> => {
-  const bytes = await c.req.arrayBuffer().catch(() => refuse(400, 'The body ended too soon'))
+  const bytes = await c.req.arrayBuffer().catch(() => httpError(400, 'The body ended too soon'))
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {
-    return refuse(400, 'The body is not valid JSON in UTF-8')
+    return httpError(400, 'The body is not valid JSON in UTF-8')
   }
 }
 
 const kilobytes100 = 102_400
-const limitBody = bodyLimit({ maxSize: kilobytes100, onError: () => refuse(413, 'The body is over 100 KB') })
+const limitBody = bodyLimit({ maxSize: kilobytes100, onError: () => httpError(413, 'The body is over 100 KB') })
 
 interface Schemas {
   params?: z.ZodObject
@@ -101,7 +101,7 @@ interface Schemas {
 type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined
 
 /** Checks what comes in, in the order 415, 413, 400, and keeps what came out in c.var. Unknown keys are dropped. */
-export const input = <Given extends Schemas>(schemas: Given) =>
+export const validate = <Given extends Schemas>(schemas: Given) =>
   documents(
     schemas,
     createMiddleware<{
@@ -125,13 +125,13 @@ export const input = <Given extends Schemas>(schemas: Given) =>
       }
       if (!json) return await rest()
       if (!/^application\/(.+\+)?json *(;|$)/i.test(c.req.header('Content-Type') ?? '')) {
-        refuse(415, 'The body must be application/json')
+        httpError(415, 'The body must be application/json')
       }
       try {
         return await (limitBody as MiddlewareHandler)(c, rest) as undefined
       } catch (error) {
         if (isWhole || error instanceof HTTPException) throw error
-        return refuse(400, 'The body ended too soon')
+        return httpError(400, 'The body ended too soon')
       }
     }),
   )

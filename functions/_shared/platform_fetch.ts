@@ -9,5 +9,5 @@ export const provideFetch = (given: typeof fetch): void => {
 const timeLimit = 8000
 
 /** `fetch`, to the platform's other parts: an answer that is not whole by then never comes. */
-export const reach: typeof fetch = (input, init) =>
+export const platformFetch: typeof fetch = (input, init) =>
   provided(input, { ...init, signal: init?.signal ?? AbortSignal.timeout(timeLimit) })

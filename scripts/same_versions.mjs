@@ -1,7 +1,7 @@
 // The functions run with package.json here and with functions/deno.json on Supabase: both must name the same versions, exactly.
 import { readFileSync } from 'node:fs'
 
-const read = (path) => JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url)))
+const read = (path) => JSON.parse(readFileSync(new URL(`../${path}`, import.meta.url)))
 const { dependencies, devDependencies } = read('package.json')
 const { imports } = read('functions/deno.json')
 

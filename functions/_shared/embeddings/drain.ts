@@ -1,8 +1,8 @@
-import { afterwards } from '../_shared/afterwards.ts'
-import { asWorker } from '../_shared/database.ts'
-import { provider } from '../_shared/embeddings/chosen.ts'
-import { embedInTime } from '../_shared/embeddings/provider.ts'
-import { log } from '../_shared/log.ts'
+import { afterwards } from '../afterwards.ts'
+import { asService } from '../rpc.ts'
+import { provider } from './chosen.ts'
+import { embedInTime } from './provider.ts'
+import { log } from '../log.ts'
 
 interface Job {
   kind: 'profile' | 'context'
@@ -22,13 +22,13 @@ const drainOnce = async (): Promise<number> => {
   const maker = provider()
   const { name, model } = maker
   if (adopted !== model) {
-    await asWorker`adopt_model(${model})`
+    await asService`adopt_model(${model})`
     adopted = model
   }
   let made = 0
   while (true) {
     const jobs: Job[] = JSON.parse(
-      await asWorker`claim_embeddings(${model}, ${batchSize})`,
+      await asService`claim_embeddings(${model}, ${batchSize})`,
     )
     if (jobs.length === 0) return made
     try {
@@ -37,14 +37,14 @@ const drainOnce = async (): Promise<number> => {
       // A text without a word that the model knows has no direction to compare: it is done with, and found by words alone.
       const directed = vectors.map((vector) => vector.some((value) => value !== 0) ? vector : null)
       const saved = jobs.map(({ kind, id, content_hash }, at) => ({ kind, id, content_hash, embedding: directed[at] }))
-      await asWorker`save_embeddings(${model}, ${saved})`
+      await asService`save_embeddings(${model}, ${saved})`
       made += jobs.length
     } catch (error) {
       // The provider's words may quote what it was sent, so only the kind of error is kept.
       const { name: kind, status } = error as Error & { status?: number }
       const reason = [name, kind, status].filter(Boolean).join(' ')
       log('warn', 'Vectors could not be made', { jobs: jobs.length, reason })
-      await asWorker`fail_embeddings(${jobs.map(({ kind, id }) => ({ kind, id }))}, ${reason})`
+      await asService`fail_embeddings(${jobs.map(({ kind, id }) => ({ kind, id }))}, ${reason})`
       return made
     }
   }

@@ -1,21 +1,21 @@
 import { type AuthError, createClient, type Session } from '@supabase/supabase-js'
 import { z } from 'zod'
-import { actAs, asWorker } from '../_shared/database.ts'
-import type { Database } from '../_shared/database.types.ts'
-import { text } from '../_shared/input.ts'
-import { log } from '../_shared/log.ts'
-import { refuse, refuseBusy, refuseTooMany } from '../_shared/problem.ts'
-import { reach } from '../_shared/reach.ts'
-import { isSecretKey } from '../_shared/secret_key.ts'
-import { settings } from '../_shared/settings.ts'
-import type { Claims } from '../_shared/token.ts'
-import { drainSoon } from '../embed/drain.ts'
-import { profileChanges } from '../users/shapes.ts'
+import { actAs, asService } from './rpc.ts'
+import type { Database } from './database.types.ts'
+import { text } from './validate.ts'
+import { log } from './log.ts'
+import { httpError, serviceUnavailable, tooManyRequests } from './errors.ts'
+import { platformFetch } from './platform_fetch.ts'
+import { isSecretKey } from './secret_key.ts'
+import { settings } from './settings.ts'
+import type { Claims } from './token.ts'
+import { drainSoon } from './embeddings/drain.ts'
+import { profileChanges } from './schemas/users.ts'
 
 const connect = (key: string) =>
   createClient<Database>(settings.platformUrl, key, {
     auth: { persistSession: false, autoRefreshToken: false },
-    global: { fetch: reach },
+    global: { fetch: platformFetch },
   })
 
 /** Supabase Auth, as anybody may call it. */
@@ -23,15 +23,15 @@ export const authClient = () => connect(settings.publishableKey).auth
 
 /** A new session for a refresh token; null where the token is not valid. Without the client, which would try for half a minute. */
 export const refreshSession = async (refreshToken: string): Promise<Session | null> => {
-  const response = await reach(`${settings.platformUrl}/auth/v1/token?grant_type=refresh_token`, {
+  const response = await platformFetch(`${settings.platformUrl}/auth/v1/token?grant_type=refresh_token`, {
     method: 'POST',
     headers: { apikey: settings.publishableKey, 'Content-Type': 'application/json' },
     body: JSON.stringify({ refresh_token: refreshToken }),
   }).catch(() => null)
-  if (response?.ok) return await response.json().catch(refuseBusy)
+  if (response?.ok) return await response.json().catch(serviceUnavailable)
   await response?.body?.cancel()
-  if (response?.status === 429) return refuseTooMany()
-  return response && response.status < 500 ? null : refuseBusy()
+  if (response?.status === 429) return tooManyRequests()
+  return response && response.status < 500 ? null : serviceUnavailable()
 }
 
 export const accountShape = z.strictObject({
@@ -64,22 +64,22 @@ export const wrongLogin = 'Wrong e-mail or password, or the e-mail is not confir
 export const refusedByAuth = (error: AuthError): never => {
   switch (error.code) {
     case 'weak_password':
-      return refuse(400, 'password: is too weak')
+      return httpError(400, 'password: is too weak')
     case 'validation_failed':
     case 'email_address_invalid':
     case 'email_address_not_authorized':
-      return refuse(400, 'email: is not accepted')
+      return httpError(400, 'email: is not accepted')
     case 'invalid_credentials':
     case 'email_not_confirmed':
     // Auth says so before it looks at the password.
     case 'user_banned':
-      return refuse(401, wrongLogin)
+      return httpError(401, wrongLogin)
     case 'signup_disabled':
     case 'email_provider_disabled':
-      return refuse(403, 'Signing up is switched off')
+      return httpError(403, 'Signing up is switched off')
   }
-  if (error.status === 429) return refuseTooMany()
-  if (error.name === 'AuthRetryableFetchError') return refuseBusy()
+  if (error.status === 429) return tooManyRequests()
+  if (error.name === 'AuthRetryableFetchError') return serviceUnavailable()
   throw error
 }
 
@@ -99,13 +99,13 @@ let askedAt = -Infinity
 /** How Auth is set, as it said within the last minute: it would say only after the account that waits there is gone. */
 const readAuthSettings = async (): Promise<AuthSettings> => {
   if (authSettings && performance.now() - askedAt <= 60_000) return authSettings
-  const response = await reach(`${settings.platformUrl}/auth/v1/settings`, {
+  const response = await platformFetch(`${settings.platformUrl}/auth/v1/settings`, {
     headers: { apikey: settings.publishableKey },
   }).catch(() => null)
   const said: { disable_signup?: boolean; external?: { email?: boolean }; mailer_autoconfirm?: boolean } | null =
     await response?.json().catch(() => null)
   // Auth that does not answer here does not answer the sign-up either.
-  if (!said) return refuseBusy()
+  if (!said) return serviceUnavailable()
   askedAt = performance.now()
   return authSettings = {
     signUpIsOff: said.disable_signup === true || said.external?.email === false,
@@ -144,8 +144,8 @@ export const beginSignUp = async (person: NewPerson): Promise<SignUp> => {
   // Auth would only say that something failed.
   await actAs(null, false)`check_interests(${{ ids: interest_ids }})`
   const { signUpIsOff, mustConfirm } = await readAuthSettings()
-  if (signUpIsOff) refuse(403, 'Signing up is switched off')
-  const { ticket, user_id } = JSON.parse(await asWorker`begin_sign_up(${email})`)
+  if (signUpIsOff) httpError(403, 'Signing up is switched off')
+  const { ticket, user_id } = JSON.parse(await asService`begin_sign_up(${email})`)
   const account: Account = { id: user_id, name, email: email.toLowerCase(), role: 'user' }
   return { account, mustConfirm, signedUp: askAuth(person, ticket, account) }
 }
@@ -157,16 +157,16 @@ const askAuth = async (
 ): Promise<SignedUp> => {
   for (let triesLeft = 2;; triesLeft--) {
     const { data, error } = await authClient().signUp({ email, password, options: { data: { name, profile, ticket } } })
-    if (error?.code === 'user_already_exists' || error?.code === 'email_exists') return refuse(409, takenAddress)
+    if (error?.code === 'user_already_exists' || error?.code === 'email_exists') return httpError(409, takenAddress)
     if (data.session) {
       drainSoon()
       return { account: await accountOf(data.session.user.id), outcome: 'made', session: data.session }
     }
-    const outcome: SignedUp['outcome'] | 'overtaken' = JSON.parse(await asWorker`check_sign_up(${email}, ${ticket})`)
+    const outcome: SignedUp['outcome'] | 'overtaken' = JSON.parse(await asService`check_sign_up(${email}, ${ticket})`)
     if (outcome === 'made') return { account, outcome, session: null }
     // Of several who sign up with one address at once Auth lets one through, or fails all but one: whoever was last is to have it.
     if (triesLeft > 0 && (outcome === 'overtaken' || outcome === 'taken' && error?.status === 500)) continue
-    if (outcome === 'overtaken') return refuseBusy()
+    if (outcome === 'overtaken') return serviceUnavailable()
     if (error && !isAboutMail(error)) return refusedByAuth(error)
     if (error && outcome === 'not made') {
       log('warn', 'A confirmation was not sent', { code: error.code, status: error.status })
@@ -183,9 +183,9 @@ export const createAccount = async (
   apikey: string | undefined,
 ): Promise<Account> => {
   const trusted = await isSecretKey(apikey)
-  if (!trusted && !settings.publicUserCreation) refuse(403, 'Users are created with the secret key only')
+  if (!trusted && !settings.publicUserCreation) httpError(403, 'Users are created with the secret key only')
   const granted = trusted && wanted !== undefined ? role.safeParse(wanted) : undefined
-  if (granted && !granted.success) refuse(400, 'role: must be user or admin')
+  if (granted && !granted.success) httpError(400, 'role: must be user or admin')
 
   // Without a password the account can only be entered by recovery, so nobody may know this one.
   const { signedUp } = await beginSignUp({
@@ -193,13 +193,13 @@ export const createAccount = async (
     password: password ?? crypto.randomUUID() + crypto.randomUUID(),
   })
   const { account, outcome, session } = await signedUp
-  if (outcome === 'taken') return refuse(409, takenAddress)
-  if (outcome === 'not made') return refuseBusy()
+  if (outcome === 'taken') return httpError(409, takenAddress)
+  if (outcome === 'not made') return serviceUnavailable()
   if (session) await authClient().admin.signOut(session.access_token, 'local')
   if (!granted?.data || granted.data === account.role) return account
 
   const { error, status } = await connect(apikey!).from('users').update({ role: granted.data }).eq('id', account.id)
-  if (error && status === 0) return refuse(503, 'The account was made, but its role could not be granted')
+  if (error && status === 0) return httpError(503, 'The account was made, but its role could not be granted')
   if (error) throw new Error(`The role was not granted: ${error.message}`)
   return { ...account, role: granted.data }
 }

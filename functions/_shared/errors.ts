@@ -4,18 +4,18 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { log } from './log.ts'
 
 /** Throws an error answer: {error: message} with this status. */
-export const refuse = (status: ContentfulStatusCode, message: string, headers?: Record<string, string>): never => {
+export const httpError = (status: ContentfulStatusCode, message: string, headers?: Record<string, string>): never => {
   throw new HTTPException(status, { message, ...(headers && { res: new Response(null, { headers }) }) })
 }
 
 const busy = 'The service is busy, please try again'
 
 /** Throws 503: it is nobody's fault, and may go well the next time. */
-export const refuseBusy = (): never => refuse(503, busy)
+export const serviceUnavailable = (): never => httpError(503, busy)
 
 /** Throws 429, with the seconds after which to come back, where they are known. */
-export const refuseTooMany = (seconds?: number): never =>
-  refuse(429, 'Too many requests, please try again later', seconds ? { 'Retry-After': String(seconds) } : undefined)
+export const tooManyRequests = (seconds?: number): never =>
+  httpError(429, 'Too many requests, please try again later', seconds ? { 'Retry-After': String(seconds) } : undefined)
 
 interface DatabaseError {
   code: string
@@ -26,17 +26,17 @@ interface DatabaseError {
   constraint?: string
 }
 
-/** Whether Postgres answered with an error. Some codes of sockets look alike: ask isCut first. */
+/** Whether Postgres answered with an error. Some codes of sockets look alike: ask isConnectionLoss first. */
 export const isDatabaseError = (error: unknown): error is DatabaseError =>
   error instanceof Error && /^[0-9A-Z]{5}$/.test((error as Partial<DatabaseError>).code ?? '')
 
-interface Problem {
+interface ErrorResponse {
   status: ContentfulStatusCode
   body: { error: string } & Record<string, unknown>
   headers?: Record<string, string>
 }
 
-const unavailable: Problem = {
+const unavailable: ErrorResponse = {
   status: 503,
   body: { error: busy },
   headers: { 'Retry-After': '1' },
@@ -57,10 +57,10 @@ const cuts = new Set([
 ])
 
 /** Whether the connection to the database is gone, rather than one statement refused. */
-export const isCut = (error: unknown): boolean => cuts.has((error as { code?: string } | null)?.code ?? '')
+export const isConnectionLoss = (error: unknown): boolean => cuts.has((error as { code?: string } | null)?.code ?? '')
 
 /** Only sentences that we wrote are told: those our SQL raises (PTnnn), and the names of our constraints. */
-const fromDatabase = (error: DatabaseError): Problem | undefined => {
+const fromDatabase = (error: DatabaseError): ErrorResponse | undefined => {
   const raised = /^PT([45]\d\d)$/.exec(error.code)
   if (raised) {
     return {
@@ -88,7 +88,7 @@ const fromDatabase = (error: DatabaseError): Problem | undefined => {
   }
 }
 
-const problemOf = (error: unknown): Problem => {
+const errorResponse = (error: unknown): ErrorResponse => {
   if (error instanceof HTTPException) {
     return {
       status: error.status,
@@ -104,12 +104,12 @@ const problemOf = (error: unknown): Problem => {
     const known = fromDatabase(error)
     if (known) return known
   }
-  if (isCut(error)) return unavailable
+  if (isConnectionLoss(error)) return unavailable
   return { status: 500, body: { error: 'Internal server error' } }
 }
 
 /** What a log may keep of an error: where it came from, and its words without what they quote, which can be anybody's. */
-export const traces = (error: unknown): Record<string, unknown> => {
+export const describeError = (error: unknown): Record<string, unknown> => {
   const { name, code, message, stack, routine, table_name } = error as Error & DatabaseError & Record<string, unknown>
   const frames = stack?.split('\n').filter((line) => /^\s+at /.test(line)).map((line) => line.trim())
   const cause = String(message).replaceAll(/(["'`(]).*?(["'`)]|$)/gs, '$1…$2')
@@ -118,7 +118,7 @@ export const traces = (error: unknown): Record<string, unknown> => {
 
 /** The one place where what was thrown becomes an answer. What nobody foresaw is logged, and told to nobody. */
 export const onError = (error: unknown, c: Context): Response => {
-  const { status, body, headers = {} } = problemOf(error)
-  if (status === 500) log('error', 'What nobody foresaw', { route: c.req.routePath, ...traces(error) })
+  const { status, body, headers = {} } = errorResponse(error)
+  if (status === 500) log('error', 'What nobody foresaw', { route: c.req.routePath, ...describeError(error) })
   return c.json(body, status, { 'Cache-Control': 'no-store', ...headers })
 }

@@ -1,6 +1,6 @@
-import { asWorker } from './database.ts'
+import { asService } from './rpc.ts'
 import { log } from './log.ts'
-import { refuseBusy, refuseTooMany } from './problem.ts'
+import { serviceUnavailable, tooManyRequests } from './errors.ts'
 import { type Rate, type RateName, rateNames, rateOf } from './rates.ts'
 
 // Read as the function starts, so that a bad setting shows there and then.
@@ -16,11 +16,11 @@ const pass = async (name: RateName, take: Take, orElse: () => void): Promise<voi
   const wait = await take(rate.seconds / rate.count, rate.burst).then(Number).catch(({ name: kind, code, status }) => {
     log('warn', 'A limit was not counted', { limit: name, kind, code })
     // Nor would the verb be answered, for which nobody should have to wait as long again.
-    if (silences.has(code) || status === 503) refuseBusy()
+    if (silences.has(code) || status === 503) serviceUnavailable()
     orElse()
     return 0
   })
-  if (wait > 0) refuseTooMany(wait)
+  if (wait > 0) tooManyRequests(wait)
 }
 
 // A statement of its own, before the verb's: what the verb then refuses has been counted all the same, and nobody waits for a count longer
@@ -28,21 +28,21 @@ const pass = async (name: RateName, take: Take, orElse: () => void): Promise<voi
 const letThrough = () => {}
 
 /** Takes one of somebody's turns, or refuses with 429. */
-export const takeTurn = (name: RateName, who: string): Promise<void> =>
-  pass(name, (each, burst) => asWorker`take_turn(${name}, ${who}, ${each}, ${burst})`, letThrough)
+export const consumeRateLimit = (name: RateName, who: string): Promise<void> =>
+  pass(name, (each, burst) => asService`consume_rate_limit(${name}, ${who}, ${each}, ${burst})`, letThrough)
 
-/** As takeTurn, to send a message; one sent before under the same key takes none. */
-export const takeTurnToSend = (account: string, key: string | null): Promise<void> =>
+/** As consumeRateLimit, to send a message; one sent before under the same key takes none. */
+export const consumeSend = (account: string, key: string | null): Promise<void> =>
   pass(
     'RATE_LIMIT_SEND',
-    (each, burst) => asWorker`take_turn_to_send(${account}, ${key}, ${each}, ${burst})`,
+    (each, burst) => asService`consume_send_limit(${account}, ${key}, ${each}, ${burst})`,
     letThrough,
   )
 
-/** As takeTurn, to sign up: where counting fails, nobody does, for there a machine could make accounts without end. */
-export const takeTurnToSignUp = (address: string): Promise<void> =>
+/** As consumeRateLimit, to sign up: where counting fails, nobody does, for there a machine could make accounts without end. */
+export const consumeSignUp = (address: string): Promise<void> =>
   pass(
     'RATE_LIMIT_SIGNUP',
-    (each, burst) => asWorker`take_turn(${'RATE_LIMIT_SIGNUP'}, ${address}, ${each}, ${burst})`,
-    refuseBusy,
+    (each, burst) => asService`consume_rate_limit(${'RATE_LIMIT_SIGNUP'}, ${address}, ${each}, ${burst})`,
+    serviceUnavailable,
   )

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { conversation, conversationDetail, message } from '../conversations/shapes.ts'
-import type { Columns } from '../_shared/columns.ts'
-import { id, interestIds, isBlank, limit, offset, text, timestamp, webAddress } from '../_shared/input.ts'
+import { conversation, conversationDetail, message } from './conversations.ts'
+import type { Columns } from '../columns.ts'
+import { id, interestIds, isBlank, limit, offset, text, timestamp, webAddress } from '../validate.ts'
 
 export const interest = z.strictObject(
   { id: z.int(), name: z.string() } satisfies Columns<'interests'>,

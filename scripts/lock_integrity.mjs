@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 
-const file = new URL('../../package-lock.json', import.meta.url)
+const file = new URL('../package-lock.json', import.meta.url)
 const lock = JSON.parse(readFileSync(file, 'utf8'))
 
 // Binaries for other platforms than Linux on x64, which the registry that this file was written with does not have. Take out what has been mended.
@@ -36,7 +36,7 @@ const missing = entries.filter(([path]) => !isKnown(lock.packages[path])).map(([
 const faults = [
   ...missing.filter((name) => !unknown.includes(name)).map((name) => `package-lock.json: ${name} has no integrity`),
   ...unknown.filter((name) => !missing.includes(name)).map((name) =>
-    `tests/tools/integrity.mjs: ${name} has an integrity, so it is no exception any more`
+    `scripts/lock_integrity.mjs: ${name} has an integrity, so it is no exception any more`
   ),
 ]
 for (const fault of faults) console.error(fault)

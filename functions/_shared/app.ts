@@ -3,11 +3,11 @@ import { cors } from 'hono/cors'
 import { methodNotAllowed } from 'hono/method-not-allowed'
 import { requestId } from 'hono/request-id'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import type { Reply } from './database.ts'
+import type { Reply } from './rpc.ts'
 import { logAs } from './log.ts'
-import { observed } from './observed.ts'
-import { openApiOf } from './openapi.ts'
-import { onError } from './problem.ts'
+import { requestMetrics } from './request_metrics.ts'
+import { openApiDocument } from './openapi.ts'
+import { onError } from './errors.ts'
 
 // What browsers ask before they ask.
 const preflight = cors({
@@ -36,7 +36,7 @@ const common = Object.entries({
 /** What every Edge Function has in common: request ids, a line in the log, CORS, errors as {error}, 404, 405, and its OpenAPI document. */
 export const door = (name: string): Hono => {
   const app = new Hono().basePath(`/${name}`)
-  app.use(requestId(), (c, next) => logAs(c.get('requestId'), next), observed)
+  app.use(requestId(), (c, next) => logAs(c.get('requestId'), next), requestMetrics)
   // Before there is an answer: put on one that is there, each header copies it, and a body that was copied is sent as a stream, which takes as
   // long as all the rest of a door.
   app.use(async (c, next) => {
@@ -59,7 +59,7 @@ export const door = (name: string): Hono => {
   // Made once: it takes as long as several searches, and anybody may ask for it.
   let document: string | undefined
   app.get('/openapi.json', (c) => {
-    document ??= JSON.stringify(openApiOf(app, name))
+    document ??= JSON.stringify(openApiDocument(app, name))
     return c.body(document, 200, { 'Content-Type': 'application/json' })
   })
   return app

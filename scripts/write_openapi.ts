@@ -23,7 +23,7 @@ for (const [name, door] of Object.entries({ auth, users, conversations, health, 
   Object.assign(whole.components.securitySchemes, components.securitySchemes)
 }
 
-const file = new URL('openapi.json', import.meta.url)
+const file = new URL('../docs/openapi.json', import.meta.url)
 const text = `${JSON.stringify(whole, null, 2)}\n`
 if (!Deno.args.includes('--check')) {
   Deno.writeTextFileSync(file, text)

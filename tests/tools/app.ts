@@ -10,7 +10,7 @@ export interface Door {
 }
 
 /** Serves one function by itself, as the platform does, with these settings and no others. */
-export const openDoor = async (name: string, env: Record<string, string>): Promise<Door> => {
+export const openApp = async (name: string, env: Record<string, string>): Promise<Door> => {
   const args = ['serve', '-A', '--host', '127.0.0.1', '--port', '0', '--cached-only', '--config', 'deno.json']
   const door = spawn(resolve('node_modules/.bin/deno'), [...args, `functions/${name}/index.ts`], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },

@@ -33,5 +33,6 @@ const hideSchemas = <Connection extends { introspect: (options?: { useCache?: bo
 }
 
 /** A connection of @supabase/lite that leaves our database as it is, and shows of it what is ours. */
-export const tamed = <Connection extends Parameters<typeof hideSchemas>[0]>(connection: Connection): Connection =>
-  hideSchemas(trustMigrations(connection))
+export const patchConnection = <Connection extends Parameters<typeof hideSchemas>[0]>(
+  connection: Connection,
+): Connection => hideSchemas(trustMigrations(connection))

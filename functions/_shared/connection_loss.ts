@@ -1,12 +1,12 @@
 import { log } from './log.ts'
-import { isCut, isDatabaseError } from './problem.ts'
+import { isConnectionLoss, isDatabaseError } from './errors.ts'
 
 // In a folder of its own, or, as the platform packs functions, in one of its version.
 const fromConnection = /\/postgres\/(\S+\/)?src\/connection\.js/
 
 // What Postgres itself has to say of a statement comes through there as well, and is somebody's fault.
 const isStray = (error: unknown): boolean =>
-  isCut(error) || (!isDatabaseError(error) && fromConnection.test(String((error as Error | null)?.stack)))
+  isConnectionLoss(error) || (!isDatabaseError(error) && fromConnection.test(String((error as Error | null)?.stack)))
 
 const tell = (error: unknown): void => {
   const { name, code } = error as Error & { code?: string }
@@ -29,7 +29,7 @@ const onRejection = (event: PromiseRejectionEvent): void => {
  * Keeps the process, when a connection to the database is cut: postgres.js writes to it once more, outside of anybody's promise, and nobody
  * waits for what it asks for itself as one opens. Whoever waited has had their error. Called again, it changes nothing.
  */
-export const surviveCuts = (): void => {
+export const surviveConnectionLoss = (): void => {
   globalThis.addEventListener('error', onError)
   globalThis.addEventListener('unhandledrejection', onRejection)
 }

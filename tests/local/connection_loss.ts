@@ -1,8 +1,8 @@
 // Run by survive_cuts.test.ts: what postgres.js does outside of anybody's promise when a connection is cut, and then something else.
-import { surviveCuts } from '../../functions/_shared/survive_cuts.ts'
+import { surviveConnectionLoss } from '../../functions/_shared/connection_loss.ts'
 
-surviveCuts()
-surviveCuts()
+surviveConnectionLoss()
+surviveConnectionLoss()
 console.warn = () => console.log('told')
 const connection = 'file:///srv/npm/postgres/3.4.9/src/connection.js:253:22'
 void Promise.reject(Object.assign(new Error('planted'), { code: 'CONNECTION_CLOSED' }))

@@ -42,7 +42,7 @@ let hasTold = false
  * Where a request comes from: what the header says that the operator named, and none but that; else what `X-Forwarded-For` says, of which the
  * client may have written all but what the proxies before the functions appended, so it is counted from the right.
  */
-export const addressOf = (headers: Headers): string => {
+export const clientAddress = (headers: Headers): string => {
   const { addressHeader, trustedProxies } = settings
   const said = headers.get(addressHeader) ?? ''
   const hops = said.split(',')

@@ -5,7 +5,7 @@ import { began } from './metrics.ts'
 import { settings } from './settings.ts'
 
 /** Counts each request and writes a line about it: under the pattern of its route, because a path can hold what somebody typed. */
-export const observed = createMiddleware(async (c, next) => {
+export const requestMetrics = createMiddleware(async (c, next) => {
   const start = performance.now()
   const ended = began()
   let status = 500

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Columns } from '../_shared/columns.ts'
-import { id, isBlank, jsonId, limit, offset, text, timestamp, webAddress } from '../_shared/input.ts'
+import type { Columns } from '../columns.ts'
+import { id, isBlank, jsonId, limit, offset, text, timestamp, webAddress } from '../validate.ts'
 
 const person = z.strictObject({ id: z.int(), name: z.string() } satisfies Columns<'users'>)
 const contact = z.strictObject(
