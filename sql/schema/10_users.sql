@@ -245,21 +245,25 @@ that this one can be tried again; the address is taken; or not made, for whateve
 as begin_sign_up.';
 grant execute on function private.check_sign_up(text, uuid) to edge_functions;
 
-create function private.forget_pending_password(address text)
-returns json
-language plpgsql volatile security definer set search_path = ''
+create function private.forget_pending_password()
+returns trigger
+language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  update auth.users
-  set encrypted_password = null
-  from public.users
-  where lower(public.users.email) = lower(address) and public.users.email <> '' and public.users.confirmed_at is null
-    and auth.users.id = public.users.auth_id
-    and auth.users.email_confirmed_at is null and auth.users.phone_confirmed_at is null;
-  return to_json(true);
+  new.encrypted_password := null;
+  return new;
 end
 $$;
-comment on function private.forget_pending_password(text) is
-  'Takes away the password of a pending account. The link to choose a new one confirms the address as well, and whoever follows it need not be
-who signed up: until they have chosen, the first password would be good. Definer, because it reaches into Auth.';
-grant execute on function private.forget_pending_password(text) to edge_functions;
+comment on function private.forget_pending_password() is
+  'Removes the password of a pending account when a recovery link is requested. Following the link confirms the address, and its owner need not
+be the person who signed up: until they choose a new password, the first one would be valid. A trigger and not a statement before the request:
+a sign-up that commits in between would keep its password.';
+
+create trigger forget_pending_password
+  before update of recovery_token on auth.users
+  for each row
+  when (
+    new.recovery_token <> '' and new.recovery_token is distinct from old.recovery_token
+    and new.email_confirmed_at is null and new.phone_confirmed_at is null
+  )
+  execute function private.forget_pending_password();

@@ -1,5 +1,5 @@
 -- Until their address is confirmed people are nobody, and whoever signs up with it again takes their place.
-select plan(39);
+select plan(41);
 select tests.make_person('ana');
 
 -- An Auth account as Auth makes it where addresses must be confirmed; the ticket is that of a sign-up.
@@ -153,15 +153,26 @@ update private.sign_ups set begun_at = now() - interval '61 minutes';
 select private.begin_sign_up('nobody.yet@tests.example');
 select is((select count(*) from private.sign_ups), 1::bigint, 'what was begun and not ended is forgotten after an hour');
 
--- Recovery.
-select private.forget_pending_password('cat@tests.example');
-select private.forget_pending_password('ana@tests.example');
-update auth.users set encrypted_password = 'another hash' where email = 'ana@tests.example';
-select private.forget_pending_password('ana@tests.example');
+-- Recovery, as Auth requests and claims it.
+update auth.users set encrypted_password = 'a hash' where email in ('ana@tests.example', 'cat@tests.example');
+update auth.users set recovery_token = null where email in ('ana@tests.example', 'cat@tests.example');
+update auth.users set recovery_token = '' where email in ('ana@tests.example', 'cat@tests.example');
 select results_eq(
   $$ select email::text, encrypted_password::text from auth.users where email in ('ana@tests.example', 'cat@tests.example') order by 1 $$,
-  $$ values ('ana@tests.example', 'another hash'), ('cat@tests.example', null) $$,
-  'whoever asks for a new password gives up that of a pending account, and no other'
+  $$ values ('ana@tests.example', 'a hash'), ('cat@tests.example', 'a hash') $$,
+  'a password is kept where no recovery is requested'
+);
+update auth.users set recovery_token = md5(email), recovery_sent_at = now()
+where email in ('ana@tests.example', 'cat@tests.example');
+select results_eq(
+  $$ select email::text, encrypted_password::text from auth.users where email in ('ana@tests.example', 'cat@tests.example') order by 1 $$,
+  $$ values ('ana@tests.example', 'a hash'), ('cat@tests.example', null) $$,
+  'requesting recovery removes the password of a pending account, and of no other'
+);
+update auth.users set encrypted_password = 'chosen', recovery_token = null where email = 'cat@tests.example';
+select is(
+  (select encrypted_password::text from auth.users where email = 'cat@tests.example'), 'chosen',
+  'a password chosen afterwards is kept'
 );
 
 -- Other ways in.
