@@ -162,7 +162,9 @@ const askAuth = async (
       drainSoon()
       return { account: await accountOf(data.session.user.id), outcome: 'made', session: data.session }
     }
-    const outcome: SignedUp['outcome'] | 'superseded' | 'retry' = JSON.parse(await asService`check_sign_up(${email}, ${ticket})`)
+    const outcome: SignedUp['outcome'] | 'superseded' | 'retry' = JSON.parse(
+      await asService`check_sign_up(${email}, ${ticket})`,
+    )
     if (outcome === 'made') return { account, outcome, session: null }
     // Of several sign-ups with one address at once Auth lets one through, or fails all but one; the last to begin gets the address.
     if (triesLeft > 0 && (outcome === 'retry' || outcome === 'taken' && error?.status === 500)) continue
