@@ -9,7 +9,7 @@ interface HomeView {
   name: string | undefined
   unread: number
   status: Status
-  problem: string
+  error: string
 }
 
 const worse = (one: Status, other: Status): Status =>
@@ -26,13 +26,13 @@ export const openHome = (supabase: SupabaseClient, tell: (view: HomeView) => voi
   let from: Element | null = null
 
   const told = () => {
-    const { me, unread, status, problem } = inbox.view
+    const { me, unread, status, error } = inbox.view
     const open = chat?.view
     tell({
       name: me?.name,
       unread,
       status: open ? worse(status, open.status) : status,
-      problem: problem?.message ?? open?.problem?.message ?? '',
+      error: error?.message ?? open?.error?.message ?? '',
     })
     const count = unread ? ` (${unread})` : ''
     tabs[0].textContent = `Conversations${count}`

@@ -54,7 +54,7 @@ export const openPane = (name: string, index: number, config: Config, titled: (t
   }
   const showHome = () => {
     home = openHome(supabase, (view) => {
-      showStatus(view.status, view.problem)
+      showStatus(view.status, view.error)
       titled(`${view.name ?? `${name} person`}${view.unread ? ` (${view.unread})` : ''}`)
       if (!view.name || who.textContent === view.name) return
       who.textContent = view.name
