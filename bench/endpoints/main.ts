@@ -123,6 +123,11 @@ const medianOf = (all: Measurement[], what: keyof Measurement): number => median
 const failures = (...all: Measurement[][]): number => all.flat().reduce((sum, { failed }) => sum + failed, 0)
 const integer = (value: number): string => value.toFixed(0)
 const decimal = (value: number): string => value.toFixed(1)
+const speed = (all: Measurement[]): string[] => [
+  integer(medianOf(all, 'rate')),
+  decimal(medianOf(all, 'p50')),
+  decimal(medianOf(all, 'p99')),
+]
 
 /** Median ratios over the rounds: of requests per second, and of requests per processor time. */
 const ratios = (some: Measurement[], others: Measurement[], digits = 2): string => {
@@ -148,9 +153,7 @@ const comparePoolSizes = async (fixture: Fixture, sizes: string[]): Promise<void
   console.log(`\n${testCase.name} by pool size`)
   console.log(row('connections', ['/s', 'p50 ms', 'p99 ms']))
   for (const { size, all } of pools) {
-    console.log(
-      row(size, [integer(medianOf(all, 'rate')), decimal(medianOf(all, 'p50')), decimal(medianOf(all, 'p99'))]),
-    )
+    console.log(row(size, speed(all)))
   }
   for (const { server } of pools) await server.stop()
   await Deno.remove(file)
@@ -239,9 +242,7 @@ const compareEndpoints = async (fixture: Fixture, copy: Database): Promise<void>
       }
     }
     console.log(row(name, [
-      integer(medianOf(rls.http, 'rate')),
-      decimal(medianOf(rls.http, 'p50')),
-      decimal(medianOf(rls.http, 'p99')),
+      ...speed(rls.http),
       integer(medianOf(rls.http, 'database')),
       integer(medianOf(rls.http, 'server')),
       integer(failures(rls.http, noRls.http, bare.http, viaLite)),
@@ -282,9 +283,7 @@ const measureHalfLoad = async (fixture: Fixture): Promise<void> => {
       all.push(await http({ seconds: 2 * load.seconds, connections: 256 }, 256_000 / (rate / 2)))
     }
     console.log(row(testCase.name, [
-      integer(medianOf(all, 'rate')),
-      decimal(medianOf(all, 'p50')),
-      decimal(medianOf(all, 'p99')),
+      ...speed(all),
       decimal(median(all.map(({ p50, p99 }) => p99 / p50))),
       integer(failures(all)),
     ]))

@@ -41,15 +41,20 @@ export const repeat = <Value>(count: number, make: (index: number) => Value): Va
 export const randomUpTo = (count: number): number => 1 + Math.floor(Math.random() * count)
 export const json = (body: unknown): Pick<CaseRequest, 'body'> => ({ body: JSON.stringify(body) })
 
-/** The same request of 5,000 random users. */
-export const fromRandomUsers = ({ users }: Fixture, path: string): CaseRequest[] =>
-  repeat(5000, () => ({ user: randomUpTo(users), path }))
-/** The same for pgbench. */
-export const randomUser = ({ users }: Fixture): string => `\\set user random(1, ${users})`
+interface RandomUserOptions {
+  body?: () => unknown
+  /** pgbench's variables in addition to `:user`. */
+  variables?: string
+}
 
-/**
- * A user without a conversation with this one: fixture.sql leaves ten such users for each. In TypeScript and in SQL.
- */
-export const newPartnerOf = ({ users }: Fixture, user: number, next = 0): number => 1 + (user + 2000 + next) % users
-export const sqlNewPartnerOf = ({ users }: Fixture, user: string, next = '0'): string =>
-  `1 + (${user} + 2000 + ${next}) % ${users}`
+export const casesFor = ({ users }: Fixture) => ({
+  /** The same request of 5,000 random users, for wrk and pgbench. */
+  byRandomUsers: (method: string, path: string, { body, variables = '' }: RandomUserOptions = {}) => ({
+    method,
+    requests: repeat(5000, () => ({ user: randomUpTo(users), path, ...(body && json(body())) })),
+    variables: `\\set user random(1, ${users})\n${variables}`,
+  }),
+  /** A user without a conversation with this one: fixture.sql leaves ten for each. In TypeScript and in SQL. */
+  newPartnerOf: (user: number, next = 0): number => 1 + (user + 2000 + next) % users,
+  sqlNewPartnerOf: (user: string, next = '0'): string => `1 + (${user} + 2000 + ${next}) % ${users}`,
+})

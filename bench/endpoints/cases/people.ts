@@ -1,30 +1,20 @@
-import {
-  type Case,
-  fromRandomUsers,
-  json,
-  newPartnerOf,
-  randomUpTo,
-  randomUser,
-  repeat,
-  sqlNewPartnerOf,
-} from './case.ts'
+import { type Case, casesFor, randomUpTo, repeat } from './case.ts'
 import { pathOf } from '../search_data.ts'
 import type { Fixture } from '../fixture.ts'
 
 export const peopleCases = (fixture: Fixture): Case[] => {
   const { users, queries } = fixture
-  const blockRequests = repeat(users, (index) => ({
-    user: 1 + index,
-    path: `/users/me/blocks/${newPartnerOf(fixture, 1 + index)}`,
-  }))
-  const eachUser = `\\set user 1 + :index % ${users}`
+  const { byRandomUsers, newPartnerOf, sqlNewPartnerOf } = casesFor(fixture)
+  const blockByEachUser = {
+    requests: repeat(users, (index) => ({ user: 1 + index, path: `/users/me/blocks/${newPartnerOf(1 + index)}` })),
+    once: true,
+    variables: `\\set user 1 + :index % ${users}`,
+  } as const
   return [
     {
       name: 'GET /users/me',
-      method: 'GET',
-      requests: fromRandomUsers(fixture, '/users/me'),
+      ...byRandomUsers('GET', '/users/me'),
       rpc: 'get_me()',
-      variables: randomUser(fixture),
       litePath: () =>
         '/rest/v1/users?select=id,name,email,bio,location,role,is_active,created_at,' +
         'profiles(id,first_name,last_name,age,biography,country,city,image_url,is_searchable)',
@@ -39,11 +29,9 @@ export const peopleCases = (fixture: Fixture): Case[] => {
     },
     {
       name: 'GET /users/interests',
-      method: 'GET',
-      requests: fromRandomUsers(fixture, '/users/interests'),
+      ...byRandomUsers('GET', '/users/interests'),
       auth: 'none',
       rpc: 'list_interests()',
-      variables: randomUser(fixture),
       litePath: () => '/rest/v1/interests?select=id,name&order=name',
     },
     {
@@ -52,73 +40,62 @@ export const peopleCases = (fixture: Fixture): Case[] => {
       requests: queries.map((query) => ({ user: randomUpTo(users), path: pathOf(query) })),
       auth: 'optional',
       rpc: 'search_profiles((select request from bench.requests where id = :request))',
-      variables: `${randomUser(fixture)}\n\\set request random(1, 1000)`,
+      variables: `\\set user random(1, ${users})\n\\set request random(1, 1000)`,
     },
     {
       // pgbench calls export_me for the first part only; the Edge Function goes on to the last.
       name: 'GET /users/me/export',
-      method: 'GET',
-      requests: fromRandomUsers(fixture, '/users/me/export'),
+      ...byRandomUsers('GET', '/users/me/export'),
       rpc: 'export_me(null)',
-      variables: randomUser(fixture),
     },
     {
       name: 'GET /users/me/blocks',
-      method: 'GET',
-      requests: fromRandomUsers(fixture, '/users/me/blocks'),
+      ...byRandomUsers('GET', '/users/me/blocks'),
       rpc: 'list_blocks()',
-      variables: randomUser(fixture),
     },
     {
       name: 'PUT /users/me/blocks/:user_id',
       method: 'PUT',
-      requests: blockRequests,
-      once: true,
-      setup: `delete from private.blocks where blocked_id = ${sqlNewPartnerOf(fixture, 'blocker_id')}`,
-      rpc: `block_person(${sqlNewPartnerOf(fixture, ':user')})`,
-      variables: eachUser,
+      ...blockByEachUser,
+      setup: `delete from private.blocks where blocked_id = ${sqlNewPartnerOf('blocker_id')}`,
+      rpc: `block_person(${sqlNewPartnerOf(':user')})`,
     },
     {
       name: 'DELETE …/blocks/:user_id',
       method: 'DELETE',
-      requests: blockRequests,
-      once: true,
+      ...blockByEachUser,
       setup: `insert into private.blocks (blocker_id, blocked_id)
-        select id, ${sqlNewPartnerOf(fixture, 'id')} from generate_series(1, ${users}) as id on conflict do nothing`,
-      rpc: `unblock_person(${sqlNewPartnerOf(fixture, ':user')})`,
-      variables: eachUser,
+        select id, ${sqlNewPartnerOf('id')} from generate_series(1, ${users}) as id on conflict do nothing`,
+      rpc: `unblock_person(${sqlNewPartnerOf(':user')})`,
     },
     {
       name: 'PATCH /users/profile',
-      method: 'PATCH',
-      requests: fromRandomUsers(fixture, '/users/profile').map((request) => ({
-        ...request,
-        ...json({ bio: `I know ${randomUpTo(1000)} places to stop.` }),
-      })),
+      ...byRandomUsers('PATCH', '/users/profile', {
+        body: () => ({ bio: `I know ${randomUpTo(1000)} places to stop.` }),
+        variables: '\\set places random(1, 1000)',
+      }),
       rpc: `update_profile(jsonb_build_object('bio', 'I know ' || :places || ' places to stop.'))`,
-      variables: `${randomUser(fixture)}\n\\set places random(1, 1000)`,
       litePath: ({ user }) => `/rest/v1/users?id=eq.${user}`,
     },
     {
       name: 'PUT /users/profile/interests',
-      method: 'PUT',
-      requests: fromRandomUsers(fixture, '/users/profile/interests').map((request) => {
-        const first = randomUpTo(50)
-        return { ...request, ...json({ interest_ids: [first, first + 1, first + 2] }) }
+      ...byRandomUsers('PUT', '/users/profile/interests', {
+        body: () => {
+          const first = randomUpTo(50)
+          return { interest_ids: [first, first + 1, first + 2] }
+        },
+        variables: '\\set first random(1, 50)',
       }),
       rpc: `set_interests(jsonb_build_object('ids', jsonb_build_array(:first::integer, :first + 1, :first + 2)))`,
-      variables: `${randomUser(fixture)}\n\\set first random(1, 50)`,
     },
     {
       // After the search, because it hides profiles.
       name: 'PATCH /users/searchable',
-      method: 'PATCH',
-      requests: fromRandomUsers(fixture, '/users/searchable').map((request) => ({
-        ...request,
-        ...json({ is_searchable: randomUpTo(2) === 1 }),
-      })),
+      ...byRandomUsers('PATCH', '/users/searchable', {
+        body: () => ({ is_searchable: randomUpTo(2) === 1 }),
+        variables: '\\set searchable random(0, 1)',
+      }),
       rpc: 'set_searchable(:searchable = 1)',
-      variables: `${randomUser(fixture)}\n\\set searchable random(0, 1)`,
       litePath: ({ user }) => `/rest/v1/profiles?user_id=eq.${user}`,
     },
   ]
