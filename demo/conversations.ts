@@ -17,7 +17,7 @@ export const openConversations = (inbox: Inbox, open: (id: number) => void) => {
       avatar(name),
       el('span', { class: 'name' }, name),
       el('span', { class: 'when' }, formatShort(latest?.createdAt ?? createdAt)),
-      el('span', { class: 'said' }, preview),
+      el('span', { class: 'preview' }, preview),
       unread > 0 && el('span', { class: 'badge' }, `${unread}`, label),
     )
     return el('li', {}, button)

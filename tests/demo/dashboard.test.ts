@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { call, converse, type Person, say, signUp } from '../tools/people.ts'
 import { startStack, stopStack, testKeys } from '../tools/stack.ts'
 import { hasBrowser, openBrowser } from './browser.ts'
@@ -20,6 +20,7 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     link = stack.dashboard
     ana = await signUp('Ana', {}, stack.base)
   }, 120_000)
+  afterEach(() => Promise.all(browser.contexts().map((context) => context.close())))
   afterAll(async () => {
     await browser.close()
     await stopStack(stack.process)
@@ -61,7 +62,6 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     const { body } = await call('GET', read, undefined, { headers: { apikey: testKeys.secretKey } })
     expect(body).toEqual([{ bio: 'Changed' }])
     expect(errors).toEqual([])
-    await page.context().close()
   })
 
   test('opens from a link on another site', async () => {
@@ -78,7 +78,6 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     await page.goBack()
     expect(page.url()).not.toContain('token')
     expect(errors).toEqual([])
-    await page.context().close()
   })
 
   test('without the cookie shows where the link is printed and requests nothing else', async () => {
@@ -89,7 +88,6 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     await page.getByRole('heading', { name: 'The dashboard is closed' }).waitFor()
     expect(requested.filter((path) => path !== '/favicon.ico')).toEqual(['/'])
     expect(errors.filter((error) => !error.includes('404'))).toEqual([])
-    await page.context().close()
   })
 
   test('shows user content as text, including markup and script URLs', async () => {
@@ -123,7 +121,6 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
       expect(await page.locator('img[src="x"], a[href^="javascript:"], svg[onload]').count()).toBe(0)
     }
     expect(errors).toEqual([])
-    await page.context().close()
   })
 
   test('runs no injected script, thanks to Trusted Types', async () => {
@@ -139,7 +136,6 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
       }
     })
     expect(refused).toBe(true)
-    await page.context().close()
   })
 
   test('cannot be framed or read by a page on another port of the same host', async () => {
@@ -168,7 +164,6 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
       origin,
     )
     expect((await answered).status()).toBe(404)
-    await page.context().close()
     server.close()
   })
 })

@@ -89,7 +89,7 @@ describe.skipIf(!hasBrowser)('the demo page in a browser', { timeout: 120_000 },
     await ines.getByText('Say hello to Levon Sahakyan.').waitFor()
     await say(ines, 'Good morning, <b>Levon</b>!')
     await ines.locator('.message:not(.outgoing)', { hasText: 'Good morning, <b>Levon</b>!' }).waitFor()
-    await ines.locator('.said', { hasText: 'You: Good morning, <b>Levon</b>!' }).waitFor({ state: 'attached' })
+    await ines.locator('.preview', { hasText: 'You: Good morning, <b>Levon</b>!' }).waitFor({ state: 'attached' })
     expect(await ines.locator('.message').count()).toBe(1)
   })
 
