@@ -84,10 +84,10 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
   const closed = new AbortController()
   let myId = 0
   let latestEventId = 0
-  let readUpTo = 0
+  let fetchedUpTo = 0
   let rereadUnread = false
   let hasGap = true
-  let readEvents = 0
+  let readEventCount = 0
   let typingSentAt = 0
   let typingTimer: ReturnType<typeof setTimeout> | undefined
   let olderPage: Promise<void> | null = null
@@ -105,9 +105,9 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     error: null,
   })
   const last = () => lastId(store.view.messages)
-  // A message may be removed between its event and the request, so the newest shown id alone does not say how far was
-  // read.
-  const lastKnown = () => Math.max(last(), readUpTo)
+  // The message of an event may be removed before it is fetched, so the newest message shown does not say how far was
+  // fetched.
+  const lastKnown = () => Math.max(last(), fetchedUpTo)
   const status = (error = store.view.error): Status => {
     if (!currentJoin() || error?.temporary) return 'offline'
     return hasGap ? 'catching up' : 'live'
@@ -149,17 +149,17 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
       throw error
     }
   }
-  const messages = createRetryLoop(async (signal) => {
+  const messageLoop = createRetryLoop(async (signal) => {
     // Only a read that began after the join covers everything that was missed before it.
     const join = currentJoin()
     const eventId = latestEventId
     myId = (await me).id
     await (store.view.loaded ? catchUp(signal) : loadNewest(signal))
-    readUpTo = Math.max(readUpTo, eventId)
+    fetchedUpTo = Math.max(fetchedUpTo, eventId)
     if (join && join === currentJoin() && latestEventId <= lastKnown()) hasGap = false
   }, setResult)
 
-  const details = createRetryLoop(async (signal) => {
+  const detailLoop = createRetryLoop(async (signal) => {
     const [{ id: myId }, { Voyager, Local, Reservations }] = await Promise.all([me, api.conversation(id, signal)])
     if (signal.aborted) return
     store.set({ reservations: Reservations, other: Voyager.id === myId ? Local : Voyager })
@@ -199,23 +199,23 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
   const unsubscribeOutbox = outbox.subscribe(id, () => {
     store.set({ outgoing: outgoing(store.view.messages) })
     for (const { message } of outbox.entries(id)) latestEventId = Math.max(latestEventId, message?.id ?? 0)
-    if (latestEventId > lastKnown()) messages.run()
+    if (latestEventId > lastKnown()) messageLoop.run()
   })
 
   const loadOlder = async () => {
     const { messages: known, hasOlder } = store.view
     if (!hasOlder) return
-    const readEventsBefore = readEvents
+    const countBefore = readEventCount
     const page = await api.messagesBefore(id, known[0]!.id, closed.signal)
     addPage(page.messages, { hasOlder: page.more })
     // A message.read event that arrived during the request may concern this page.
-    if (readEvents === readEventsBefore) return
+    if (readEventCount === countBefore) return
     rereadUnread = true
-    messages.run()
+    messageLoop.run()
   }
 
-  messages.run()
-  details.run()
+  messageLoop.run()
+  detailLoop.run()
 
   const conversation: OpenConversation = {
     id,
@@ -253,16 +253,16 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
         latestEventId = Math.max(latestEventId, payload.id)
         hasGap ||= position === 'after gap'
         store.set({ status: status() })
-        messages.run()
+        messageLoop.run()
       } else if (event === 'message.read') {
         // The event names only the newest message that was marked. Earlier ones may have been marked too, so reread all
         // unread ones.
-        readEvents++
+        readEventCount++
         const applies = ({ id, user_id, read }: Message) => !read && id <= payload.id && user_id !== payload.user_id
         if (payload.id <= last() && !store.view.messages.some(applies)) return
         rereadUnread = true
-        messages.run()
-      } else if (event === 'reservation.changed') details.run()
+        messageLoop.run()
+      } else if (event === 'reservation.changed') detailLoop.run()
     },
     joinChanged() {
       if (!currentJoin()) hasGap = true
@@ -270,8 +270,8 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     },
     resync() {
       rereadUnread = true
-      messages.runNow()
-      details.runNow()
+      messageLoop.runNow()
+      detailLoop.runNow()
     },
     blocksChanged: updateTypingChannel,
     rejoin: () => typingChannel?.rejoin(),
@@ -281,8 +281,8 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
       unsubscribeOutbox()
       unsubscribeMarkers()
       typingChannel?.close()
-      messages.close()
-      details.close()
+      messageLoop.close()
+      detailLoop.close()
       store.close()
     },
   }

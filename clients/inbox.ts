@@ -74,7 +74,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   const session = openSession(supabase, () => close())
   const api = createApi(supabase, session, timeout)
   const outbox = createOutbox(api)
-  const readMarkers = createReadMarkers(api, () => list.run())
+  const readMarkers = createReadMarkers(api, () => listLoop.run())
   const conversations = new Map<number, { conversation: OpenConversation; references: number }>()
   let joinCount = 0
   let currentJoin = 0
@@ -103,7 +103,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     store.set({ status, ...(error?.message !== store.view.error?.message && { error }) })
   }
 
-  const list = createRetryLoop(
+  const listLoop = createRetryLoop(
     async (signal) => {
       const join = currentJoin
       const [listed, { total, conversations }] = await Promise.all([api.conversations(signal), api.unread(signal)])
@@ -119,7 +119,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
 
   // A blocked user is not told and keeps sending for as long as Realtime allows it, so this side leaves the topic.
   let blocked: ReadonlySet<number> | null = null
-  const blocks = createRetryLoop(async (signal) => {
+  const blockLoop = createRetryLoop(async (signal) => {
     const users = await api.blockedUsers(signal)
     if (signal.aborted) return
     blocked = new Set(users)
@@ -127,7 +127,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   })
 
   const resync = () => {
-    for (const loop of [identity, list, blocks]) loop.runNow()
+    for (const loop of [identityLoop, listLoop, blockLoop]) loop.runNow()
     outbox.retryNow()
     readMarkers.retryNow()
     for (const { conversation } of conversations.values()) conversation.resync()
@@ -148,10 +148,10 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   const handlerOf = (event: EventName) => (payload: unknown) => {
     if (!isEventPayload(payload)) return
     conversations.get(payload.conversation_id)?.conversation.handleEvent(event, payload)
-    list.run()
+    listLoop.run()
   }
 
-  const identity = createRetryLoop(async (signal) => {
+  const identityLoop = createRetryLoop(async (signal) => {
     if (store.view.me) return
     const person = await api.me(signal)
     if (signal.aborted) return
@@ -159,7 +159,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     resolveMe(person)
     const handlers = {
       ...Object.fromEntries(eventNames.map((event) => [event, handlerOf(event)])),
-      'block.changed': blocks.run,
+      'block.changed': blockLoop.run,
     }
     channel = openPersistentChannel(supabase, `user:${person.id}`, handlers, onChannelChange)
   }, (error) => error && setResult(error))
@@ -204,7 +204,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     for (const { conversation } of conversations.values()) conversation.close()
     conversations.clear()
     channel?.close()
-    for (const loop of [identity, list, blocks]) loop.close()
+    for (const loop of [identityLoop, listLoop, blockLoop]) loop.close()
     outbox.close()
     readMarkers.close()
     currentJoin = 0
@@ -212,7 +212,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     store.close()
   }
 
-  for (const loop of [identity, list, blocks]) loop.run()
+  for (const loop of [identityLoop, listLoop, blockLoop]) loop.run()
 
   return {
     get view() {
