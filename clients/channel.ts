@@ -20,7 +20,7 @@ const stableAfter = 60_000
 /**
  * Calls `onChange` on each join, the first and later ones, and on each error. supabase-js rejoins by itself after a
  * lost connection. It does not after CLOSED, with which the server ends a channel when its token expires or a limit is
- * exceeded. Such a channel is created anew here, and so is one that does not join in time.
+ * exceeded. Such a channel is recreated here, and so is one that does not join in time.
  */
 export const openPersistentChannel = (
   supabase: Client,

@@ -117,7 +117,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     listInterval,
   )
 
-  // A blocked user is not told and keeps sending for as long as Realtime allows it, so this side leaves the topic.
+  // A blocked user is not notified and keeps sending for as long as Realtime allows it, so this side leaves the topic.
   let blocked: ReadonlySet<number> | null = null
   const blockLoop = createRetryLoop(async (signal) => {
     const users = await api.blockedUsers(signal)

@@ -67,7 +67,7 @@ describe('after a lost connection', () => {
     expect(client.log.filter((line) => line.startsWith('send'))).toEqual([])
   })
 
-  test('a channel that does not rejoin in time is created anew', async () => {
+  test('a channel that does not rejoin in time is recreated', async () => {
     const { client, chat } = await openFixture(withoutPolling)
     client.control.refuseJoins = true
     client.disconnect()
@@ -99,7 +99,7 @@ describe('after a lost connection', () => {
 })
 
 describe('a channel that the server closed', () => {
-  test('is created anew after setting the token, and missed messages are read', async () => {
+  test('is recreated after setting the token, and missed messages are read', async () => {
     const { client, inbox, chat, insertMessage, table } = await openFixture(withoutPolling)
     client.closeChannels()
     insertMessage(2, { content: 'Missed' })
@@ -114,7 +114,7 @@ describe('a channel that the server closed', () => {
     expect(client.channels.map(({ topic }) => topic).toSorted()).toEqual(['realtime:typing:7', 'realtime:user:1'])
   })
 
-  test('is created anew with growing backoff if it keeps being closed', async () => {
+  test('is recreated with growing backoff if it keeps being closed', async () => {
     const { client } = await openFixture(withoutPolling)
     for (let second = 0; second < 300; second++) {
       await advance(1000)
