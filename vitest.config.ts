@@ -12,7 +12,7 @@ const onPglite = [
   'tests/functions/**',
   'tests/local/{auth_refuses,body,dashboard,gate,lifecycle,provider_throws,readme}.test.ts',
   // Those on a network that is made up.
-  'tests/clients/!(deno|live|people).test.ts',
+  'tests/clients/!(account_switch|deno|live).test.ts',
   'tests/fuzz/planted.test.ts',
   // The long run (npm run test:crash) takes both.
   ...(process.env.CRASH_SENDS ? [] : ['tests/crash/pglite.test.ts']),

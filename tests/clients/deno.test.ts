@@ -5,7 +5,7 @@ import { run } from '../tools/supabase.ts'
 
 const stack = inject('stack')
 
-test('the client module works on Deno, too', async () => {
+test('the client module runs on Deno', async () => {
   const [ana, ben] = [await signUp('Ana'), await signUp('Ben')]
   const conversation = await converse(ana, ben)
   const path = `/conversations/${conversation}/messages`
@@ -13,7 +13,7 @@ test('the client module works on Deno, too', async () => {
     ...['run', '-A', 'tests/clients/on_deno.ts', stack.origin, stack.publishableKey, ana.email, ana.password],
     String(conversation),
   ])
-  // Answered once they have said hello, so it reaches them live.
+  // Answer only after the first message, so that the answer arrives as an event.
   await until(() => ben.call('GET', path), ({ body }) => body.length > 0, 40)
   const { id } = await say(ben, conversation, 'Welcome')
   const { code, stdout, stderr } = await running

@@ -1,13 +1,13 @@
-/** People who can be found: the crowd of bench/search speaks for those of world.sql, and its queries look for them. */
+/** Gives the users of fixture.sql the profiles of bench/search's crowd, and creates queries for them. */
 import postgres from 'postgres'
 import { openPostgres } from '../../supabase/local/database.ts'
 import { makeProfiles, makeQueries, type Query } from '../search/crowd.ts'
 import { embedder, makeVectors, meaningOf } from '../search/labelled.ts'
 
-const atOnce = 500
+const batchSize = 500
 const pgbenchQueries = 1000
 
-/** As the door for GET /users/search asks. */
+/** The path of GET /users/search for a query. */
 export const pathOf = ({ q, filters }: Query): string => {
   const parameters = new URLSearchParams({ q })
   for (const interest of filters.interests) parameters.append('filterInterests', interest)
@@ -25,20 +25,20 @@ const requestOf = async ({ q, filters }: Query) => ({
   offset: 0,
 })
 
-/** Fills profiles, index, vectors, and bench.requests for pgbench; answers with queries for wrk. */
-export const makeFindable = async (url: string, users: number): Promise<Query[]> => {
+/** Fills profiles, index, vectors, and bench.requests for pgbench. Returns queries for wrk. */
+export const fillSearchData = async (url: string, users: number): Promise<Query[]> => {
   const sql = postgres(url, { max: 1, onnotice: () => {} })
   const interests = (await sql`select name from public.interests order by name`).map(({ name }) => String(name))
   const profiles = makeProfiles(users, interests)
-  for (let from = 0; from < users; from += atOnce) {
-    const some = profiles.slice(from, from + atOnce).map(({ embedding: _, ...person }) => person)
+  for (let from = 0; from < users; from += batchSize) {
+    const batch = profiles.slice(from, from + batchSize).map(({ embedding: _, ...person }) => person)
     await sql.begin(async (sql) => {
       await sql`set local session_replication_role = replica`
       await sql`
         update public.profiles
         set (first_name, last_name, biography, city, country) =
           (person.first_name, person.last_name, person.biography, person.city, person.country)
-        from jsonb_to_recordset((${JSON.stringify(some)}::text)::jsonb) as person (
+        from jsonb_to_recordset((${JSON.stringify(batch)}::text)::jsonb) as person (
           id bigint, first_name text, last_name text, biography text, city text, country text
         )
         where profiles.id = person.id`
@@ -46,7 +46,7 @@ export const makeFindable = async (url: string, users: number): Promise<Query[]>
     await sql`
       select private.refresh_search_entry(id)
       from public.profiles
-      where is_searchable and id > ${from} and id <= ${from + atOnce}`
+      where is_searchable and id > ${from} and id <= ${from + batchSize}`
   }
   const database = await openPostgres(url)
   await makeVectors(database)

@@ -1,12 +1,12 @@
 -- The data of the bench, the same each time: psql -v users=10000 -v conversations=20000 -v messages=1000000.
--- Past the triggers, which take a row at a time and have nobody to tell.
+-- Triggers are off: they run for each row, and nobody listens to their broadcasts.
 set session_replication_role = replica;
 set synchronous_commit = off;
 set maintenance_work_mem = '512MB';
 set work_mem = '256MB';
 select setseed(0.5);
 
--- What of the bench itself is in the database. Somebody signed up before: the hash that Auth made of their password becomes everybody's.
+-- Tables of the bench itself. One user signed up before; all users get the password hash that Auth created for them.
 create schema bench;
 grant usage on schema bench to edge_functions, authenticated;
 create table bench.password as
@@ -15,12 +15,12 @@ from auth.users;
 set client_min_messages = warning;
 truncate auth.users, public.users cascade;
 
--- Log-ins end in their user's id and 100,000, so that pgbench, which cannot pad, can name them.
+-- Ids of auth users end in 100,000 plus the user's id, because pgbench cannot pad numbers.
 insert into auth.users (id, email, encrypted_password, email_confirmed_at)
 select ('00000000-0000-4000-8000-000000' || 100000 + id)::uuid, 'person' || id || '@example.com', hash, now()
 from generate_series(1, :users) as id
 cross join bench.password;
-create procedure bench.begin_sessions()
+create procedure bench.reset_sessions()
 language sql
 as $$
   delete from auth.sessions;
@@ -28,10 +28,12 @@ as $$
   select overlay(id::text placing '1' from 1 for 1)::uuid, id, 'aal1'
   from auth.users;
   insert into auth.refresh_tokens (id, token, user_id, session_id)
-  select overlay(id::text placing '3' from 1 for 1), overlay(id::text placing '2' from 1 for 1), id, overlay(id::text placing '1' from 1 for 1)::uuid
+  select
+    overlay(id::text placing '3' from 1 for 1), overlay(id::text placing '2' from 1 for 1),
+    id, overlay(id::text placing '1' from 1 for 1)::uuid
   from auth.users
 $$;
-call bench.begin_sessions();
+call bench.reset_sessions();
 insert into public.users (id, auth_id, name, email) overriding system value
 select id, ('00000000-0000-4000-8000-000000' || 100000 + id)::uuid, 'Person ' || id, 'person' || id || '@example.com'
 from generate_series(1, :users) as id;
@@ -43,8 +45,8 @@ select profiles.id, interests.id
 from public.profiles
 join public.interests on interests.id % 10 = profiles.id % 10;
 
--- Everybody opened as many conversations; locals are sought as Zipf has it, but for some who stay strangers, whom cases write to for the
--- first time. The first was sought by 600 people, whom pgbench can name, too.
+-- Every user opens the same number of conversations. The partners are skewed towards low ids. Ten users are left out
+-- for each, so that cases can open new conversations. User 1 is the partner in conversations 1 to 600.
 insert into public.conversations (id, voyager_id, local_id, created_at) overriding system value
 select id, 2 + (id - 1) % (:users - 1), 1, timestamptz '2026-01-01'
 from generate_series(1, 600) as id;
@@ -64,18 +66,19 @@ select format(
 )
 from generate_series(1, 8) \gexec
 
--- Without the indexes of messages, which are made when all are there: ten million would else take a quarter of an hour.
-create temporary table dropped as
+-- The indexes of messages are created again after the load: otherwise ten million rows take a quarter of an hour.
+create temporary table dropped_indexes as
 select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition
 from pg_index
 where indrelid = 'public.messages'::regclass and not indisprimary;
-select 'drop index ' || name from dropped \gexec
+select 'drop index ' || name from dropped_indexes \gexec
 
--- A few conversations go on for ever. Ids are scattered over conversations, as they are where many people write at once.
+-- A few conversations are very long. Message ids are scattered over conversations, as when many users write at once.
 create temporary table lengths as
 select
   id,
-  least(floor(:messages * 0.4 / :conversations ^ 0.4 / (1 + id * 7919 % :conversations) ^ 0.6)::integer + 1, 20000) as length
+  least(floor(:messages * 0.4 / :conversations ^ 0.4 / (1 + id * 7919 % :conversations) ^ 0.6)::integer + 1, 20000)
+    as length
 from public.conversations;
 insert into public.messages (conversation_id, user_id, content, read, client_id, created_at)
 select
@@ -92,15 +95,15 @@ from (
   cross join lateral generate_series(1, length) as number
 ) as written
 order by shuffle;
-select definition from dropped \gexec
+select definition from dropped_indexes \gexec
 insert into private.idempotent_replies (message_id, sender_name)
 select messages.id, users.name
 from public.messages
 join public.users on users.id = messages.user_id;
 
--- In each conversation the latest that waits to be read.
+-- The latest unread message of each conversation.
 create table bench.unread as
-select row_number() over (order by random()) as number, waiting.*
+select row_number() over (order by random()) as number, latest.*
 from (
   select distinct on (conversation_id)
     messages.id, conversation_id as conversation, voyager_id + local_id - user_id as reader
@@ -108,7 +111,7 @@ from (
   join public.conversations on conversations.id = conversation_id
   where not read
   order by conversation_id, messages.id desc
-) as waiting;
+) as latest;
 alter table bench.unread add primary key (number);
 grant select on bench.unread to edge_functions, authenticated;
 
@@ -116,7 +119,7 @@ select setval('public.users_id_seq', :users), setval('public.profiles_id_seq', :
   setval('public.conversations_id_seq', :conversations) \g /dev/null
 vacuum analyze;
 
--- So that a session in which no trigger runs still checks foreign keys, and its insert is a plain one.
+-- Foreign keys are checked even in a session with session_replication_role = replica, as in a plain insert.
 select format('alter table public.messages enable always trigger %I', tgname)
 from pg_trigger
 where tgrelid = 'public.messages'::regclass and tgisinternal and tgname like 'RI_ConstraintTrigger_c%' \gexec

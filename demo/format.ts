@@ -1,4 +1,4 @@
-// The page is in English; its dates are too.
+// The page is in English, so its dates are too.
 const language = 'en-GB'
 const time = new Intl.DateTimeFormat(language, { hour: '2-digit', minute: '2-digit' })
 const day = new Intl.DateTimeFormat(language, { weekday: 'long', day: 'numeric', month: 'long' })
@@ -10,20 +10,20 @@ const daysAgo = (moment: Date): number => {
   return Math.round((midnight(new Date()) - midnight(moment)) / 86_400_000)
 }
 
-export const timeOf = (timestamp: string): string => time.format(new Date(timestamp))
-export const dateOf = (timestamp: string): string => date.format(new Date(timestamp))
+export const formatTime = (timestamp: string): string => time.format(new Date(timestamp))
+export const formatDate = (timestamp: string): string => date.format(new Date(timestamp))
 
-/** The day of a message, as people say it. */
-export const dayOf = (timestamp: string): string => {
+/** "Today", "Yesterday" or the date, for the separators between messages. */
+export const formatDay = (timestamp: string): string => {
   const moment = new Date(timestamp)
   return ['Today', 'Yesterday'][daysAgo(moment)] ?? day.format(moment)
 }
 
-/** When a conversation was last heard of, in a few letters. */
-export const lately = (timestamp: string): string => {
+/** The time, "Yesterday" or a short date, for the list of conversations. */
+export const formatShort = (timestamp: string): string => {
   const moment = new Date(timestamp)
   const ago = daysAgo(moment)
   return ago === 0 ? time.format(moment) : ago === 1 ? 'Yesterday' : shortDay.format(moment)
 }
 
-export const count = (number: number, one: string, many: string): string => `${number} ${number === 1 ? one : many}`
+export const pluralize = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`

@@ -11,7 +11,7 @@ import { hasBrowser, openBrowser } from './browser.ts'
 
 const { origin, publishableKey } = inject('stack')
 
-/** The examples of the README for clients, with the address, the key and the people of this test. */
+/** The README's client examples with the URL, key and accounts of this test. */
 const examples = (email: string, password: string, conversation: number): { imports: string; body: string } => {
   const readme = readFileSync('README.md', 'utf8')
   const part = readme.slice(readme.indexOf('## Clients of Supabase'), readme.indexOf('## Settings'))
@@ -26,7 +26,7 @@ const examples = (email: string, password: string, conversation: number): { impo
 }
 
 const bundle = async (code: string): Promise<string> => {
-  const entry = resolve('elsewhere.ts')
+  const entry = resolve('example.ts')
   const { output: [script] } = await build({
     input: entry,
     platform: 'browser',
@@ -43,7 +43,7 @@ const bundle = async (code: string): Promise<string> => {
   return script.code
 }
 
-describe.runIf(hasBrowser)('a page of another origin', () => {
+describe.runIf(hasBrowser)('a page on another origin', () => {
   let browser: Browser
   let server: Server
   let script = ''
@@ -60,7 +60,7 @@ describe.runIf(hasBrowser)('a page of another origin', () => {
     server.close()
   })
 
-  test('signs up, logs in, reads, refreshes, hears, writes and logs out as the README shows it', async () => {
+  test('signs up, logs in, reads, refreshes, receives, sends and logs out as the README shows', async () => {
     const ben = await signUp('Ben')
     const ana = await signUp('Ana')
     const conversation = await converse(ana, ben)
@@ -68,9 +68,9 @@ describe.runIf(hasBrowser)('a page of another origin', () => {
     const { imports, body } = examples(ana.email, ana.password, conversation)
     script = await bundle(`${imports}
       const publishableKey = ${JSON.stringify(publishableKey)}
-      const lines = console.log
-      const heard = []
-      console.log = (...words) => { heard.push(words.join(' ')); lines(...words) }
+      const print = console.log
+      const printed = []
+      console.log = (...words) => { printed.push(words.join(' ')); print(...words) }
       const main = async () => {
         const newcomer = createClient(${JSON.stringify(origin)}, publishableKey, { auth: { storageKey: 'newcomer' } })
         const account = { email: ${JSON.stringify(freshEmail())}, password: 'correct horse' }
@@ -81,7 +81,7 @@ describe.runIf(hasBrowser)('a page of another origin', () => {
         const refreshed = await supabase.auth.refreshSession()
         const { data: { user } } = await supabase.auth.getUser()
         const refused = await supabase.from('messages').insert({ content: 'x' })
-        while (!heard.includes('Bring your ears, too.')) await new Promise((resolve) => setTimeout(resolve, 50))
+        while (!printed.includes('Bring your ears, too.')) await new Promise((resolve) => setTimeout(resolve, 50))
         const out = await supabase.auth.signOut()
         const { data: after } = await supabase.auth.getSession()
         return {
@@ -98,8 +98,8 @@ describe.runIf(hasBrowser)('a page of another origin', () => {
       }
       main().then((result) => { window.result = result }, (error) => { window.result = String(error) })`)
     const page = await browser.newPage()
-    const strays: string[] = []
-    page.on('console', (message) => message.text().includes('CORS') && strays.push(message.text()))
+    const corsErrors: string[] = []
+    page.on('console', (message) => message.text().includes('CORS') && corsErrors.push(message.text()))
     const { port } = server.address() as AddressInfo
     await page.goto(`http://localhost:${port}/`)
     const result = await (await page.waitForFunction('window.result', undefined, { timeout: 30_000 })).jsonValue()
@@ -114,7 +114,7 @@ describe.runIf(hasBrowser)('a page of another origin', () => {
       out: null,
       after: null,
     })
-    expect(strays).toEqual([])
+    expect(corsErrors).toEqual([])
     const { body: messages } = await ben.call('GET', `/conversations/${conversation}/messages`)
     expect(messages.map(({ content }: { content: string }) => content)).toEqual(['Bring your ears, too.', 'Welcome!'])
     await page.context().close()

@@ -1,6 +1,6 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
 
-/** What this module uses of a SupabaseClient, whatever its type parameters. */
+/** The part of SupabaseClient that this module uses, independent of its type parameters. */
 export type Client = Pick<
   SupabaseClient,
   'auth' | 'functions' | 'realtime' | 'channel' | 'getChannels' | 'removeChannel'
@@ -65,14 +65,14 @@ export interface Unread {
   conversations: { conversation_id: number; unread: number }[]
 }
 
-/** live: what is shown is what there is. offline: it may be old, and the slow poll is all that renews it. */
+/** live: the view is current. offline: the view may be stale, and only the slow poll updates it. */
 export type Status = 'live' | 'catching up' | 'offline'
 
 export const eventNames = ['message.created', 'message.read', 'conversation.created', 'reservation.changed'] as const
 export type EventName = typeof eventNames[number]
 
-/** What an event carries: where to look, and never what is there. */
-export interface Hint {
+/** An event says which row to read and carries no content. */
+export interface EventPayload {
   conversation_id: number
   id: number
   previous_id: number | null

@@ -7,18 +7,14 @@ import { eventually } from '../tools/wait.ts'
 
 const stack = inject('stack')
 
-const until = async (isSo: () => boolean) => {
-  await eventually(isSo)
-  expect(isSo()).toBe(true)
+const until = async (condition: () => boolean) => {
+  await eventually(condition)
+  expect(condition()).toBe(true)
 }
 
-// With supabase-js as it is installed, because it decides what is told when, and whose token a request carries.
-test('two people on one client, one after the other, see and send what is their own', async () => {
-  const [ana, bob, eve] = await Promise.all(['Ana', 'Bob', 'Eve'].map((name) => signUp(name))) as [
-    Person,
-    Person,
-    Person,
-  ]
+// Uses the real supabase-js, because it decides when auth events fire and whose token a request carries.
+test('two users who sign in one after the other on one client read and send only as themselves', async () => {
+  const [ana, bob, eve] = await Promise.all([signUp('Ana'), signUp('Bob'), signUp('Eve')])
   const conversation = await converse(ana, bob)
   await converse(ana, eve)
   let online = true
@@ -36,24 +32,24 @@ test('two people on one client, one after the other, see and send what is their 
     await supabase.auth.stopAutoRefresh()
     await supabase.removeAllChannels()
   })
-  const enter = async ({ email, password }: Person) => {
+  const signIn = async ({ email, password }: Person) => {
     expect((await supabase.auth.signInWithPassword({ email, password })).error).toBe(null)
   }
 
-  await enter(ana)
+  await signIn(ana)
   const anas = openInbox(supabase)
   const chat = anas.open(conversation)
   await until(() => anas.view.status === 'live' && chat.view.status === 'live')
   expect(anas.view).toMatchObject({ me: { id: ana.id }, conversations: { length: 2 } })
-  // As at every look at the page, and after an hour.
+  // supabase-js does both: a refresh every hour, and SIGNED_IN each time the page becomes visible.
   await supabase.auth.refreshSession()
-  await enter(ana)
+  await signIn(ana)
   expect(await chat.send('Hello')).toMatchObject({ user_id: ana.id })
 
   online = false
-  const waiting = chat.send('In the name of Ana')
+  const waiting = chat.send('From Ana')
   await until(() => chat.view.outgoing.some(({ state }) => state === 'waiting'))
-  await enter(bob)
+  await signIn(bob)
   online = true
   await expect(waiting).rejects.toMatchObject({ message: 'Closed before it was answered' })
   expect(() => anas.open(conversation)).toThrow('closed')

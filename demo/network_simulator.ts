@@ -1,14 +1,14 @@
-/** The connection of one pane, which can be cut to see what becomes of what is said meanwhile. */
-export interface Line {
+/** The network of one pane, which can be disconnected to show that no message is lost. */
+export interface NetworkSimulator {
   fetch: typeof fetch
   transport: typeof WebSocket
-  /** Nothing goes out or comes in for so many seconds. */
-  cut(seconds: number): void
+  /** Blocks all traffic for this many seconds. */
+  disconnect(seconds: number): void
 }
 
-const lost = 'The connection is cut'
+const message = 'The connection is cut'
 
-/** A socket that never opens. A real one to nowhere would do, too, but is an error in the browser's console. */
+/** A socket that never opens. A real one to an unreachable address would log an error in the browser's console. */
 const deadSocket = (url: string): object => {
   const socket = {
     url,
@@ -28,38 +28,34 @@ const deadSocket = (url: string): object => {
   return socket
 }
 
-/** `told` hears how many seconds the line stays cut, every second, and 0 at the end. */
-export const openLine = (told: (seconds: number) => void): Line => {
+/** Calls `onChange` every second while disconnected, with the seconds left, and with 0 at the end. */
+export const createNetworkSimulator = (onChange: (secondsLeft: number) => void): NetworkSimulator => {
   let secondsLeft = 0
   let requests = new AbortController()
   const sockets = new Set<WebSocket>()
 
-  /** What was on its way is lost, and nobody says goodbye. */
-  const hangUp = () => {
-    requests.abort(new TypeError(lost))
+  /** Aborts requests and closes sockets as a lost network does: without a closing handshake. */
+  const dropConnections = () => {
+    requests.abort(new TypeError(message))
     requests = new AbortController()
     for (const socket of sockets) {
-      const hear = socket.onclose
-      socket.onopen =
-        socket.onmessage =
-        socket.onerror =
-        socket.onclose =
-          null
+      const { onclose } = socket
+      Object.assign(socket, { onopen: null, onmessage: null, onerror: null, onclose: null })
       socket.close()
-      hear?.call(socket, new CloseEvent('close', { code: 1006 }))
+      onclose?.call(socket, new CloseEvent('close', { code: 1006 }))
     }
     sockets.clear()
   }
   const tick = () => {
-    told(--secondsLeft)
+    onChange(--secondsLeft)
     if (secondsLeft) setTimeout(tick, 1000)
-    // As a browser does when the network is back.
+    // Browsers dispatch this event when the network returns.
     else dispatchEvent(new Event('online'))
   }
 
   return {
     fetch: (input, init) => {
-      if (secondsLeft) return Promise.reject(new TypeError(lost))
+      if (secondsLeft) return Promise.reject(new TypeError(message))
       const signal = init?.signal ? AbortSignal.any([init.signal, requests.signal]) : requests.signal
       return fetch(input, { ...init, signal })
     },
@@ -72,11 +68,11 @@ export const openLine = (told: (seconds: number) => void): Line => {
         return socket
       },
     }),
-    cut(seconds) {
+    disconnect(seconds) {
       if (secondsLeft) return
       secondsLeft = seconds
-      told(seconds)
-      hangUp()
+      onChange(seconds)
+      dropConnections()
       setTimeout(tick, 1000)
     },
   }

@@ -1,4 +1,4 @@
-/** A Postgres of the bench's own, with the data of world.sql. */
+/** Starts a Postgres for the bench and loads fixture.sql. */
 import { SignJWT } from 'jose'
 import postgres from 'postgres'
 import { openPostgres } from '../../supabase/local/database.ts'
@@ -6,9 +6,9 @@ import { openPlatform } from '../../supabase/local/platform.ts'
 import { readSettings } from '../../supabase/local/settings.ts'
 import { freePort } from '../../tests/tools/ports.ts'
 import type { Query } from '../search/crowd.ts'
-import { makeFindable } from './findable.ts'
 import { jwtSecret, password, publishableKey, secretKey, uuidOf } from './keys.ts'
-import type { WhenDone } from './measure.ts'
+import type { Defer } from './measure.ts'
+import { fillSearchData } from './search_data.ts'
 
 export interface Size {
   users: number
@@ -16,17 +16,17 @@ export interface Size {
   messages: number
 }
 
-/** Where the programs are, and how to reach the database. */
-export interface World extends Size {
+/** The database, the programs of the bench, and what cases need to create requests. */
+export interface Fixture extends Size {
   url: string
   postmaster: number
   bin: string
   wrk: string
   sql: postgres.Sql
-  /** What people search for. */
+  /** Search queries. */
   queries: Query[]
   token: (user: number) => Promise<string>
-  /** Copies the data, before anything else asks, into a database without row level security; answers with its address and a connection. */
+  /** Copies the data into a database without row level security. Call it before anything else connects. */
   withoutPolicies: () => Promise<{ url: string; sql: postgres.Sql }>
 }
 
@@ -36,7 +36,7 @@ const run = async (command: string, args: string[], env: Record<string, string> 
   if (!success) throw new Error(`${command} ${args.join(' ')} failed`)
 }
 
-// As a server has it that may not lose anything, but for memory that fits the machine.
+// Durable, with memory settings that fit the machine.
 const conf = `
 fsync = on
 synchronous_commit = on
@@ -45,14 +45,18 @@ shared_buffers = 2GB
 max_wal_size = 8GB
 autovacuum = off`
 
-// But for conversations: whose they are is all that the list of them asks, so without its policy it would be another question.
-const openTables = `
+// Except on conversations: their list depends on the policy, so without it the query would return other rows.
+const disablePolicies = `
 do $$
 declare
-  noun regclass;
+  target regclass;
 begin
-  for noun in select oid from pg_class where relnamespace = 'public'::regnamespace and relrowsecurity and relname <> 'conversations' loop
-    execute format('alter table %s disable row level security', noun);
+  for target in
+    select oid
+    from pg_class
+    where relnamespace = 'public'::regnamespace and relrowsecurity and relname <> 'conversations'
+  loop
+    execute format('alter table %s disable row level security', target);
   end loop;
 end
 $$`
@@ -68,7 +72,7 @@ const build = async (url: string): Promise<void> => {
       body: JSON.stringify({ email: 'somebody@example.com', password }),
     }),
   )
-  if (!ok) throw new Error('Nobody could sign up')
+  if (!ok) throw new Error('The sign-up failed')
   await database.close()
 }
 
@@ -79,18 +83,18 @@ const postmasterOf = async (url: string): Promise<number> => {
   return found!.pid
 }
 
-export const openWorld = async (size: Size, whenDone: WhenDone): Promise<World> => {
-  // Among fewer, strangers would not be (world.sql).
-  if (size.users < 5000) throw new Error('There must be 5,000 people or more')
+export const openFixture = async (size: Size, defer: Defer): Promise<Fixture> => {
+  // With fewer, the users that fixture.sql leaves out would have conversations with each other.
+  if (size.users < 5000) throw new Error('--users must be at least 5000')
   const folder = await Deno.makeTempDir({ prefix: 'bench.' })
   await Deno.chmod(folder, 0o755)
-  // As root the server runs as nobody, who may not enter every folder that a clone can be in.
+  // As root, the server runs as the user nobody, who may lack access to the clone's folder.
   const prefix = `${Deno.uid() === 0 ? '/tmp/postgres17-bench' : `${root}.cache/postgres17`}`
   await run('bash', ['tests/postgres/install.sh', prefix])
   const port = await freePort()
   const server = (...args: string[]) =>
     run('bash', ['tests/postgres/server.sh', ...args], { PREFIX: prefix, POSTGRES_CONF: conf })
-  whenDone(async () => {
+  defer(async () => {
     try {
       await server('stop', `${folder}/data`)
     } finally {
@@ -104,13 +108,13 @@ export const openWorld = async (size: Size, whenDone: WhenDone): Promise<World> 
   const url = at('bench')
   await build(url)
   const sizes = Object.entries(size).flatMap(([name, value]) => ['-v', `${name}=${value}`])
-  await run(`${bin}/psql`, ['-XqAt', '-v', 'ON_ERROR_STOP=1', ...sizes, '-f', 'bench/endpoints/world.sql', url])
+  await run(`${bin}/psql`, ['-XqAt', '-v', 'ON_ERROR_STOP=1', ...sizes, '-f', 'bench/endpoints/fixture.sql', url])
   const psql = (database: string, ...statements: string[]) =>
     run(`${bin}/psql`, ['-XqAt', ...statements.flatMap((statement) => ['-c', statement]), at(database)])
   const key = new TextEncoder().encode(jwtSecret)
-  const queries = await makeFindable(url, size.users)
+  const queries = await fillSearchData(url, size.users)
   const sql = postgres(url, { max: 1, onnotice: () => {} })
-  whenDone(() => sql.end())
+  defer(() => sql.end())
   return {
     ...size,
     url,
@@ -124,9 +128,9 @@ export const openWorld = async (size: Size, whenDone: WhenDone): Promise<World> 
         .setProtectedHeader({ alg: 'HS256' }).setAudience('authenticated').setExpirationTime('12h').sign(key),
     withoutPolicies: async () => {
       await psql('postgres', 'create database bench_open template bench strategy file_copy')
-      await psql('bench_open', openTables)
+      await psql('bench_open', disablePolicies)
       const sql = postgres(at('bench_open'), { max: 1, onnotice: () => {} })
-      whenDone(() => sql.end())
+      defer(() => sql.end())
       return { url: at('bench_open'), sql }
     },
   }
