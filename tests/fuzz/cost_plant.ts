@@ -7,7 +7,7 @@ const plants: [name: string, from: string, to: string][] = [
   // Bits for so many places there are not.
   ['keyword_scores', '1::bigint << matched.place', '1::bigint << least(matched.place, 62)'],
   ['keyword_scores', '1::bigint << held.place)', '1::bigint << least(held.place, 62))'],
-  ['find_profiles', 'else private.filter_profiles(sought, rarest.word, few)', 'else null'],
+  ['find_profiles', 'else private.filter_profiles(sought, rarest.word, exact_scan_limit)', 'else null'],
   ['find_profiles', 'terms := private.resolve_phrases(terms, by_words);', 'null;'],
   ['selective_terms', 'and (term.phrase is null or (term.place, term.unit) in (select place, unit from rarest))', ''],
 ]

@@ -13,12 +13,12 @@ const visit = (
 ) => {
   const link = new URL(dashboard.link ?? 'http://127.0.0.1:54321/?token=x')
   link.host = host
-  const entered = dashboard.enter(new Request(link, { headers: { Host: host, ...headers } }), link, peer)!
+  const entered = dashboard.open(new Request(link, { headers: { Host: host, ...headers } }), link, peer)!
   const Cookie = entered.headers.getSetCookie()[0]?.split(';')[0] ?? ''
   const page = new URL('/editor', link)
   return {
     entered: entered.status,
-    isOpen: dashboard.isOpenTo(new Request(page, { headers: { Host: host, Cookie, ...headers } }), page, peer),
+    isOpen: dashboard.isAuthorized(new Request(page, { headers: { Host: host, Cookie, ...headers } }), page, peer),
   }
 }
 

@@ -20,7 +20,7 @@ const ask = (method: string, path: string, token: string | null, body?: unknown)
     body: body === undefined ? undefined : JSON.stringify(body),
   })
   const work = () => Promise.resolve(platform.fetch(request, { peerAddress: '127.0.0.1' }))
-  return open ? work() : database.gate(work)
+  return open ? work() : database.mutex(work)
 }
 
 const people: { email: string; token: string }[] = []

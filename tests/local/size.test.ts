@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { tooDeepQuery } from '../../supabase/local/depth.ts'
+import { queryNestingError } from '../../supabase/local/nesting.ts'
 import { call, converse, freshEmail, type Person, say, signUp } from '../tools/people.ts'
 import { connect, join } from '../tools/realtime.ts'
 import { startStack, stopStack, testKeys } from '../tools/stack.ts'
@@ -44,7 +44,7 @@ test('what is nested too deep is refused, and the database goes on answering eve
     expect((await read(ana, query)).body).toMatchObject({ code: 'PGRST100', message: expect.stringMatching(/arrows/) })
   }
   expect((await read(ana, `select=id&attachment=eq.${nested(2000)}`)).status).toBe(400)
-  expect(tooDeepQuery(new URL(`${origin}/rest/v1/interests?or=(${Array(7000).fill('id.eq.1').join()})`))).toMatch(
+  expect(queryNestingError(new URL(`${origin}/rest/v1/interests?or=(${Array(7000).fill('id.eq.1').join()})`))).toMatch(
     /longer/,
   )
   await isWell()
