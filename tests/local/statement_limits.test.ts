@@ -7,7 +7,7 @@ import { eventually } from '../tools/wait.ts'
 
 const headers = { apikey: testKeys.publishableKey }
 
-// Its own, which is PGlite whatever the others run on, and which nobody else misses when it breaks.
+// A stack of its own: always PGlite, and no other test fails when it breaks.
 let stack: Awaited<ReturnType<typeof startStack>>
 let origin: string
 beforeAll(async () => {
@@ -18,8 +18,8 @@ afterAll(() => stopStack(stack.process))
 
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
 
-/** What Postgres refuses it must go on to refuse, time after time, and what is right it must answer. */
-const isWell = async (): Promise<void> => {
+/** The database still answers errors as errors, three times, and a valid query with rows. */
+const expectHealthy = async (): Promise<void> => {
   for (let time = 0; time < 3; time++) {
     const refused = await call('GET', `${origin}/rest/v1/interests?select=cast:name::int`, undefined, { headers })
     expect([refused.status, refused.body.code]).toEqual([400, '22P02'])
@@ -28,7 +28,7 @@ const isWell = async (): Promise<void> => {
   expect(answered.body).toHaveLength(1)
 }
 
-const withMessage = async (): Promise<Person> => {
+const signUpWithMessage = async (): Promise<Person> => {
   const ana = await signUp('Ana', {}, stack.base)
   await say(ana, await converse(ana, await signUp('Ben', {}, stack.base)), 'Hello')
   return ana
@@ -37,8 +37,8 @@ const withMessage = async (): Promise<Person> => {
 const read = (person: Person, query: string) =>
   person.call('GET', `${origin}/rest/v1/messages?${query}`, undefined, { headers })
 
-test('what is nested too deep is refused, and the database goes on answering everybody', async () => {
-  const ana = await withMessage()
+test('queries that are nested too deep are refused, and the database stays healthy', async () => {
+  const ana = await signUpWithMessage()
   const arrows = 'attachment' + '->a'.repeat(2000)
   for (const query of [`select=x:${arrows}`, `select=id&${arrows}=eq.1`, `order=${arrows}`]) {
     expect((await read(ana, query)).body).toMatchObject({ code: 'PGRST100', message: expect.stringMatching(/arrows/) })
@@ -47,11 +47,11 @@ test('what is nested too deep is refused, and the database goes on answering eve
   expect(queryNestingError(new URL(`${origin}/rest/v1/interests?or=(${Array(7000).fill('id.eq.1').join()})`))).toMatch(
     /longer/,
   )
-  await isWell()
+  await expectHealthy()
 })
 
-test('a body that is nested too deep is refused, wherever it is sent', async () => {
-  const ana = await withMessage()
+test('a body that is nested too deep is refused by the Data API and by Auth', async () => {
+  const ana = await signUpWithMessage()
   const options = (raw: string) => ({ raw, headers })
   const { status, body } = await ana.call(
     'PATCH',
@@ -68,11 +68,11 @@ test('a body that is nested too deep is refused, wherever it is sent', async () 
     (await ana.call('PUT', `${origin}/auth/v1/user`, undefined, options(`{"data": {"x": ${nested(20_000)}}}`))).status,
   )
     .toBe(400)
-  await isWell()
+  await expectHealthy()
 })
 
-test('a filter of Realtime that is nested too deep is refused', async () => {
-  const ana = await withMessage()
+test('a Realtime filter that is nested too deep is refused', async () => {
+  const ana = await signUpWithMessage()
   const channel = (await connect(ana.token, { origin })).channel(`user:${ana.id}`, { config: { private: true } })
   const answers: { status: string }[] = []
   channel.on('system', {}, (answer) => answers.push(answer))
@@ -81,11 +81,11 @@ test('a filter of Realtime that is nested too deep is refused', async () => {
   expect(await join(channel)).toMatchObject({ status: 'SUBSCRIBED' })
   await eventually(() => answers.length > 0)
   expect(answers[0]).toMatchObject({ status: 'error' })
-  await isWell()
+  await expectHealthy()
 })
 
-test('brackets in what people write do not count', async () => {
-  const ana = await withMessage()
+test('brackets inside strings do not count as nesting', async () => {
+  const ana = await signUpWithMessage()
   const bio = `${'('.repeat(200)} \\" ${'['.repeat(200)}`
   const path = `${origin}/rest/v1/users?id=eq.${ana.id}`
   expect((await ana.call('PATCH', path, { bio }, { headers })).status).toBeLessThan(300)
@@ -93,10 +93,10 @@ test('brackets in what people write do not count', async () => {
   expect((await read(ana, 'select=x:attachment->a->b->>c')).body).toEqual([{ x: null }])
 })
 
-test('more rows than one statement can take are refused, and everybody else is answered', async () => {
+test('an insert with more parameters than PGlite can read is refused, and the database stays healthy', async () => {
   const rows = Array(33_000).fill({ name: 'x' })
   const { status } = await call('POST', `${origin}/rest/v1/interests`, rows, { headers })
   expect(status).toBeGreaterThanOrEqual(400)
-  await isWell()
+  await expectHealthy()
   expect((await call('GET', `${stack.base}/users/interests`)).body.length).toBeGreaterThan(0)
 })

@@ -1,4 +1,4 @@
-// Run by body_ends.test.ts: a body of no stated length that breaks off. Prints what its sender is told, and what is in the log.
+// Run by truncated_body.test.ts: sends a body without a length that ends in an error. Prints the answer and the log.
 import auth from '../../functions/auth/index.ts'
 
 const lines: string[] = []
@@ -7,7 +7,7 @@ console.info = () => {}
 const body = new ReadableStream({
   start: (stream) => {
     stream.enqueue(new TextEncoder().encode('{"email":'))
-    setTimeout(() => stream.error(new TypeError('planted')), 50)
+    setTimeout(() => stream.error(new TypeError('connection lost')), 50)
   },
 })
 const headers = { 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' }

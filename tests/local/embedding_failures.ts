@@ -1,24 +1,20 @@
-// Run by provider_throws.test.ts: a provider that fails as its argument says. Prints what a search and a drain make of it, a second later.
+// Run by embedding_failures.test.ts with a kind of failure of the embedding provider. Prints the results of a search
+// and of a drain, a second later.
 import { provideQuery } from '../../functions/_shared/rpc.ts'
 import { queryVector } from '../../functions/_shared/embeddings/query_vector.ts'
 import { drain } from '../../functions/_shared/embeddings/drain.ts'
 
-const [how] = Deno.args
-if (how === 'throws at once') {
+const [failure] = Deno.args
+if (failure === 'throws at once') {
   Deno.readFileSync = () => {
-    throw new Error('planted')
+    throw new Error('seeded')
   }
 }
-if (how === 'never answers') {
-  Object.assign(globalThis, {
-    Supabase: {
-      ai: {
-        Session: class {
-          run = () => new Promise(() => {})
-        },
-      },
-    },
-  })
+if (failure === 'never answers') {
+  const Session = class {
+    run = () => new Promise(() => {})
+  }
+  Object.assign(globalThis, { Supabase: { ai: { Session } } })
 }
 console.warn = () => {}
 const failed: unknown[] = []

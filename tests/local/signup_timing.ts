@@ -1,4 +1,5 @@
-// Run by slow_mail.test.ts: an Auth that must confirm addresses, and takes three seconds to mail a free one. Prints how each address is answered.
+// Run by signup_timing.test.ts: a mock of Auth with e-mail confirmation that takes three seconds to send a mail. Prints
+// the answers for a taken address, one that Auth rejects as taken, and a free one.
 import { provideQuery } from '../../functions/_shared/rpc.ts'
 import auth from '../../functions/auth/index.ts'
 
@@ -6,8 +7,10 @@ const taken = 'taken@example.com'
 const server = Deno.serve({ hostname: '127.0.0.1', port: 0, onListen: () => {} }, async (request) => {
   if (request.url.endsWith('/settings')) return Response.json({ mailer_autoconfirm: false })
   const { email } = await request.json()
-  // So Auth says it where phones need no confirmation.
-  if (email === `told.${taken}`) return Response.json({ error_code: 'user_already_exists', msg: '' }, { status: 422 })
+  // Auth answers so if phone numbers need no confirmation.
+  if (email === `rejected.${taken}`) {
+    return Response.json({ error_code: 'user_already_exists', msg: '' }, { status: 422 })
+  }
   if (email !== taken) await new Promise((resolve) => setTimeout(resolve, 3000))
   return Response.json({ id: crypto.randomUUID(), email, identities: [] })
 })
@@ -22,7 +25,7 @@ provideQuery((text, values) => {
     ['begin_sign_up', { ticket: crypto.randomUUID(), user_id: 8 }],
     ['check_sign_up', values[0] === taken ? 'taken' : 'made'],
   ]
-  return Promise.resolve([{ body: JSON.stringify(answers.find(([verb]) => text.includes(verb))![1]) }])
+  return Promise.resolve([{ body: JSON.stringify(answers.find(([rpc]) => text.includes(rpc))![1]) }])
 })
 
 const signUp = async (email: string) => {
@@ -38,7 +41,7 @@ const signUp = async (email: string) => {
   return { status: answer.status, text: text.replace(email, ''), took: performance.now() - began }
 }
 
-// The first one warms up.
+// The first one loads modules.
 await signUp('first@example.com')
-console.log(JSON.stringify([await signUp(taken), await signUp(`told.${taken}`), await signUp('free@example.com')]))
+console.log(JSON.stringify([await signUp(taken), await signUp(`rejected.${taken}`), await signUp('free@example.com')]))
 Deno.exit(0)

@@ -1,10 +1,11 @@
-// Run by audit_fails.test.ts: the metrics while the audit of the index takes too long, before the first and after one. Prints them.
+// Run by audit_timeout.test.ts: the audit of the search index times out. Prints the metrics before the first audit that
+// succeeded, and after one.
 import { provideQuery } from '../../functions/_shared/rpc.ts'
 import health from '../../functions/health/index.ts'
 
 let audit: object = { audit: null, audit_age: null }
 provideQuery((text) => {
-  if (text.includes('report_search')) return Promise.reject(Object.assign(new Error('planted'), { code: '57014' }))
+  if (text.includes('report_search')) return Promise.reject(Object.assign(new Error('seeded'), { code: '57014' }))
   return Promise.resolve([{ body: JSON.stringify({ waiting: 3, dead: 1, oldest: 9.5, ...audit }) }])
 })
 console.warn = () => {}

@@ -1,4 +1,4 @@
-// Run by addresses.test.ts: where requests with these headers come from. Its argument is [headers, settings][]; prints what each comes to.
+// Run by client_address.test.ts with [headers, settings][]. Prints the client address of each.
 import { clientAddress } from '../../functions/_shared/client_address.ts'
 
 console.warn = () => {}

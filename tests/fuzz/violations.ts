@@ -1,23 +1,23 @@
 import { inside } from '../tools/inside.ts'
 import { faults, type Operation } from '../tools/openapi.ts'
-import type { Attempt } from './requests.ts'
-import type { Got } from './wire.ts'
+import type { GeneratedRequest } from './requests.ts'
+import type { HttpResponse } from './http.ts'
 
 const refusals = new Set([400, 413, 415])
 
-/** What an answer does that neither the document nor a careful service would; empty where all is well. */
-export const offences = (
+/** How a response violates the OpenAPI document or the rules for every response. */
+export const findViolations = (
   operation: Operation,
-  attempt: Attempt,
-  { status, headers, text }: Got,
+  request: GeneratedRequest,
+  { status, headers, text }: HttpResponse,
   secrets: string[],
 ): string[] => {
   const found: string[] = []
-  const expect = (holds: boolean, offence: string) => void (holds || found.push(offence))
+  const expect = (holds: boolean, violation: string) => void (holds || found.push(violation))
   expect(status < 500, `${status} ${text.slice(0, 300)}`)
   expect(String(status) in operation.answers, `${status} is not documented: ${text.slice(0, 300)}`)
   expect(Boolean(headers['x-request-id']), 'no X-Request-Id')
-  expect(secrets.every((secret) => !text.includes(secret)), 'tells what is somebody else’s')
+  expect(secrets.every((secret) => !text.includes(secret)), 'contains data of another user')
 
   const schema = operation.answers[status]
   if (schema) {
@@ -26,13 +26,16 @@ export const offences = (
     try {
       found.push(...faults(schema, type === 'application/json' ? JSON.parse(text) : text))
     } catch {
-      found.push(`${status} with a body that is no JSON: ${text.slice(0, 300)}`)
+      found.push(`${status} with a body that is not JSON: ${text.slice(0, 300)}`)
     }
   } else expect(text === '', `${status} with a body: ${text.slice(0, 300)}`)
 
   if (status >= 400) {
-    expect(!inside.test(text), `tells of the inside: ${text.slice(0, 300)}`)
-    expect(String(headers['cache-control']).includes('no-store'), `keeps a refusal: ${headers['cache-control']}`)
+    expect(!inside.test(text), `exposes internals: ${text.slice(0, 300)}`)
+    expect(
+      String(headers['cache-control']).includes('no-store'),
+      `allows caching an error: ${headers['cache-control']}`,
+    )
   }
   if (status === 401) {
     expect(
@@ -40,7 +43,7 @@ export const offences = (
       'no WWW-Authenticate',
     )
   }
-  if (attempt.wholesome) expect(!refusals.has(status), `refuses what is right: ${text.slice(0, 300)}`)
-  if (attempt.wrong.length > 0) expect(status >= 400, `takes what is wrong: ${attempt.wrong.join(', ')}`)
+  if (request.valid) expect(!refusals.has(status), `rejects a valid request: ${text.slice(0, 300)}`)
+  if (request.faults.length > 0) expect(status >= 400, `accepts an invalid request: ${request.faults.join(', ')}`)
   return found
 }

@@ -1,49 +1,51 @@
-// Run by auth_refuses.test.ts: an Auth that behaves as its argument says, and what the doors make of it. Prints the statuses.
+// Run by auth_errors.test.ts with the name of a behaviour: a mock of Auth that behaves so. Prints the statuses of the
+// functions' answers.
 import { provideQuery } from '../../functions/_shared/rpc.ts'
 import auth from '../../functions/auth/index.ts'
 import users from '../../functions/users/index.ts'
 
 type Behaviour = () => Response | Promise<Response>
-const silent: Behaviour = () => new Promise(() => {})
-const refuses = (status: number, error_code: string): Behaviour => () =>
+const neverAnswers: Behaviour = () => new Promise(() => {})
+const fails = (status: number, error_code: string): Behaviour => () =>
   Response.json({ error_code, msg: '' }, { status })
-/** Where e-mail must be confirmed, a taken address gets the answer of a free one. */
-const pretends: Behaviour = () => Response.json({ id: crypto.randomUUID(), email: '', identities: [] })
+/** With e-mail confirmation Auth answers for a taken address as for a free one. */
+const hides: Behaviour = () => Response.json({ id: crypto.randomUUID(), email: '', identities: [] })
 
 const behaviours: Record<string, Behaviour> = {
-  'cannot mail': () =>
+  'cannot send mail': () =>
     Response.json({ error_code: 'unexpected_failure', msg: 'Error sending confirmation email' }, { status: 500 }),
-  'pretends': pretends,
-  'is switched off': pretends,
-  'weak_password': refuses(422, 'weak_password'),
-  'signup_disabled': refuses(422, 'signup_disabled'),
-  'over_request_rate_limit': refuses(429, 'over_request_rate_limit'),
-  'unexpected_failure': refuses(500, 'unexpected_failure'),
-  'user_already_exists': refuses(422, 'user_already_exists'),
-  'email_address_not_authorized': refuses(400, 'email_address_not_authorized'),
-  'is away': refuses(503, 'unavailable'),
-  'is away, and takes a while to say so': () =>
+  'hides that an address is taken': hides,
+  'has sign-ups disabled': hides,
+  'weak_password': fails(422, 'weak_password'),
+  'signup_disabled': fails(422, 'signup_disabled'),
+  'over_request_rate_limit': fails(429, 'over_request_rate_limit'),
+  'unexpected_failure': fails(500, 'unexpected_failure'),
+  'user_already_exists': fails(422, 'user_already_exists'),
+  'email_address_not_authorized': fails(400, 'email_address_not_authorized'),
+  'is unavailable': fails(503, 'unavailable'),
+  'is unavailable after a while': () =>
     new Promise((resolve) => setTimeout(() => resolve(Response.json({}, { status: 503 })), 700)),
-  'is silent': silent,
-  'stops in its answer': () =>
+  'never answers': neverAnswers,
+  'sends half an answer': () =>
     new Response(new ReadableStream({ start: (body) => body.enqueue(new Uint8Array([123])) })),
 }
 
-const isThere = !['is away', 'is silent', 'stops in its answer'].includes(Deno.args[0]!)
-const isOff = Deno.args[0] === 'is switched off'
-/** Whether anything was removed to make room for a sign-up. */
+const name = Deno.args[0]!
+const behaviour = behaviours[name]!
+const isAvailable = !['is unavailable', 'never answers', 'sends half an answer'].includes(name)
+const disable_signup = name === 'has sign-ups disabled'
+/** Whether begin_sign_up was called, which may remove a pending account. */
 let hasBegun = false
-let isKnown = false
-/** A free address has got its account. */
-const isMade = Deno.args[0] === 'pretends'
-/** Auth mailed this address a moment ago, which it does again only after a minute. */
+let isTaken = false
+/** Auth creates an account for a free address. */
+const isCreated = name === 'hides that an address is taken'
+/** Auth has mailed this address less than a minute ago, and does not mail it again. */
 let wasMailed = false
-const behaviour = behaviours[Deno.args[0]!]!
 const server = Deno.serve(
   { hostname: '127.0.0.1', port: 0, onListen: () => {} },
   ({ url }) => {
-    if (url.endsWith('/settings') && isThere) return Response.json({ disable_signup: isOff })
-    return wasMailed ? refuses(429, 'over_email_send_rate_limit')() : behaviour()
+    if (url.endsWith('/settings') && isAvailable) return Response.json({ disable_signup })
+    return wasMailed ? fails(429, 'over_email_send_rate_limit')() : behaviour()
   },
 )
 Deno.env.set('SUPABASE_URL', `http://127.0.0.1:${server.addr.port}`)
@@ -57,11 +59,11 @@ provideQuery((text) => {
   const answers: [string, unknown][] = [
     ['get_account', account],
     ['begin_sign_up', { ticket: crypto.randomUUID(), user_id: 8 }],
-    ['check_sign_up', isKnown ? 'taken' : isMade ? 'made' : 'not made'],
+    ['check_sign_up', isTaken ? 'taken' : isCreated ? 'made' : 'not made'],
     ['consume_rate_limit', 0],
   ]
   hasBegun ||= text.includes('begin_sign_up')
-  return Promise.resolve([{ body: JSON.stringify(answers.find(([verb]) => text.includes(verb))?.[1] ?? []) }])
+  return Promise.resolve([{ body: JSON.stringify(answers.find(([rpc]) => text.includes(rpc))?.[1] ?? []) }])
 })
 
 const post = async (path: string, body: object) => {
@@ -81,16 +83,16 @@ const [login, recover, refresh, free] = await Promise.all([
   post('refresh', { refresh_token: 'x' }),
   signUp(),
 ])
-isKnown = true
+isTaken = true
 const taken = await signUp()
 wasMailed = true
 const mailed = await signUp()
-// Or it mails nobody for now, having mailed too many.
-isKnown = false
+// Auth has reached the limit of its mails for all addresses.
+isTaken = false
 const unmailed = await signUp()
 wasMailed = false
 
-// A token signed with a key of the project, which Auth does not tell.
+// A token signed with a key of the project; this Auth does not publish it.
 const token = [{ alg: 'ES256', kid: 'x' }, { sub: crypto.randomUUID(), aud: 'authenticated', exp: 1e10 }, 'x']
   .map((part) => btoa(JSON.stringify(part)).replaceAll('=', '')).join('.')
 const me = await users.fetch(new Request('http://x/users/me', { headers: { Authorization: `Bearer ${token}` } }))

@@ -1,0 +1,40 @@
+import { Agent, request } from 'node:http'
+
+/** A request that is sent as it is; fetch would normalize the path and the headers. */
+export interface HttpRequest {
+  method: string
+  path: string
+  headers: Record<string, string>
+  body?: string
+}
+
+export interface HttpResponse {
+  status: number
+  headers: Record<string, string | string[] | undefined>
+  text: string
+}
+
+const agent = new Agent({ keepAlive: true, maxSockets: 8 })
+
+/** Sends a request; no response for twenty seconds counts as a hang, however busy the machine is. */
+export const send = (base: string, { method, path, headers, body }: HttpRequest): Promise<HttpResponse> =>
+  new Promise((resolve, reject) => {
+    const url = new URL(base)
+    // Without a length the body of a GET would be parsed as the next request.
+    const length = body === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(body)) }
+    const target = { host: url.hostname, port: url.port, path: (url.pathname + path).replace(/^\/\//, '/') }
+    const sending = request(
+      { ...target, method, headers: { ...headers, ...length }, agent, timeout: 20_000 },
+      async (response) => {
+        try {
+          const text = Buffer.concat(await response.toArray()).toString()
+          resolve({ status: response.statusCode!, headers: response.headers, text })
+        } catch (error) {
+          reject(error)
+        }
+      },
+    )
+    sending.on('timeout', () => sending.destroy(new Error('no answer within twenty seconds')))
+    sending.on('error', reject)
+    sending.end(body)
+  })

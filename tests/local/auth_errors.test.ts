@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { runScript } from '../tools/run_script.ts'
+
+const outcomesWhere = (behaviour: string) =>
+  runScript<Record<string, unknown>>('tests/local/auth_errors.ts', [behaviour])
+
+test.concurrent.each([
+  ['hides that an address is taken', 201],
+  ['cannot send mail', 201],
+  ['email_address_not_authorized', 201],
+  ['weak_password', 400],
+  ['signup_disabled', 403],
+  ['over_request_rate_limit', 429],
+  ['unexpected_failure', 503],
+  ['is unavailable', 503],
+  ['never answers', 503],
+  ['sends half an answer', 503],
+])('if Auth %s, sign-ups with a free and with a taken address are both answered %s', async (behaviour, status) => {
+  const { free, taken, mailed, unmailed } = await outcomesWhere(behaviour)
+  expect({ free, taken }).toEqual({ free: status, taken: status })
+  // Auth gives these errors only for an address that it mailed lately or cannot mail, so they must not be passed on.
+  expect({ mailed, unmailed }).toEqual({ mailed: 201, unmailed: 201 })
+})
+
+test.concurrent('if sign-ups are disabled, no pending account is removed for one', async () => {
+  expect(await outcomesWhere('has sign-ups disabled')).toMatchObject({ free: 403, taken: 403, hasBegun: false })
+  expect(await outcomesWhere('hides that an address is taken')).toMatchObject({ hasBegun: true })
+})
+
+test.concurrent('without e-mail confirmation a taken address is 409', async () => {
+  expect(await outcomesWhere('user_already_exists')).toMatchObject({ free: 409, taken: 409 })
+})
+
+// Only requests that send mail are slow, so a timeout of recovery is answered as a success.
+test.concurrent.each([['is unavailable', 503], ['never answers', 202], ['sends half an answer', 202]])(
+  'if Auth %s, requests that need it are answered 503, and recovery %s',
+  async (behaviour, recover) => {
+    expect(await outcomesWhere(behaviour)).toMatchObject({ login: 503, recover, refresh: 503, me: 503 })
+  },
+)
+
+test.concurrent('if Auth fails after recovery was answered, a warning is logged', async () => {
+  const { recover, warnings } = await outcomesWhere('is unavailable after a while')
+  expect({ recover, warnings }).toEqual({ recover: 202, warnings: expect.arrayContaining(['A link was not sent']) })
+})
+
+test.concurrent.each(['over_request_rate_limit', 'email_address_not_authorized', 'unexpected_failure'])(
+  'if Auth answers %s to a recovery, the client cannot tell that the address has an account',
+  async (behaviour) => {
+    expect(await outcomesWhere(behaviour)).toMatchObject({ recover: 202 })
+  },
+)
