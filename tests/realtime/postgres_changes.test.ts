@@ -20,46 +20,46 @@ interface Change {
   errors: unknown
 }
 
-type Verb = '*' | 'INSERT' | 'UPDATE' | 'DELETE'
+type Event = '*' | 'INSERT' | 'UPDATE' | 'DELETE'
 
-/** Follows the rows of messages on a private topic, and waits until the database has agreed or refused. */
-const followOn = async (
+/** Subscribes to changes of messages on a private topic, and waits for the reply of the database. */
+const subscribeOn = async (
   client: SupabaseClient,
   topic: string,
-  wanted: { event?: Verb; filter?: string; table?: string } = {},
-): Promise<{ changes: Change[]; answer: { status: string; message: string }; channel: RealtimeChannel }> => {
+  binding: { event?: Event; filter?: string; table?: string } = {},
+): Promise<{ changes: Change[]; reply: { status: string; message: string }; channel: RealtimeChannel }> => {
   const changes: Change[] = []
-  const answers: { status: string; message: string }[] = []
+  const replies: { status: string; message: string }[] = []
   const channel = client.channel(topic, { config: { private: true } })
-  channel.on('system', {}, (answer) => answers.push(answer))
+  channel.on('system', {}, (reply) => replies.push(reply))
   channel.on(
     'postgres_changes',
     {
       schema: 'public',
       table: 'messages',
-      ...wanted,
-      event: (wanted.event ?? '*') as `${REALTIME_POSTGRES_CHANGES_LISTEN_EVENT.ALL}`,
+      ...binding,
+      event: (binding.event ?? '*') as `${REALTIME_POSTGRES_CHANGES_LISTEN_EVENT.ALL}`,
     },
     (change) => changes.push(change as unknown as Change),
   )
   expect(await join(channel)).toMatchObject({ status: 'SUBSCRIBED' })
-  await eventually(() => answers.length > 0)
-  return { changes, answer: answers[0]!, channel }
+  await eventually(() => replies.length > 0)
+  return { changes, reply: replies[0]!, channel }
 }
 
-/** Somebody follows on their own topic, by a connection of its own: supabase-js has one channel for a topic. */
-const follow = async ({ id, token }: Person, wanted?: Parameters<typeof followOn>[2]) =>
-  await followOn(await connect(token), `user:${id}`, wanted)
+/** Subscribes a user on their own topic. Each call connects, because supabase-js has one channel for a topic. */
+const subscribe = async ({ id, token }: Person, binding?: Parameters<typeof subscribeOn>[2]) =>
+  await subscribeOn(await connect(token), `user:${id}`, binding)
 
 const pair = async (): Promise<{ ana: Person; ben: Person; conversation: number }> => {
   const [ana, ben] = await Promise.all([signUp('Ana'), signUp('Ben')])
   return { ana, ben, conversation: await converse(ana, ben) }
 }
 
-test('participants follow the rows of messages as they are written, read and removed', async () => {
+test('participants receive inserts, updates and deletes of messages', async () => {
   const { ana, ben, conversation } = await pair()
-  const { changes, answer } = await follow(ana, { filter: `conversation_id=eq.${conversation}` })
-  expect(answer).toMatchObject({ status: 'ok', message: 'Subscribed to PostgreSQL' })
+  const { changes, reply } = await subscribe(ana, { filter: `conversation_id=eq.${conversation}` })
+  expect(reply).toMatchObject({ status: 'ok', message: 'Subscribed to PostgreSQL' })
   const { id } = await say(ben, conversation, 'Welcome')
   await ana.call('PATCH', `/conversations/${conversation}/messages/${id}/read`)
   await eventually(() => changes.length >= 2)
@@ -72,19 +72,19 @@ test('participants follow the rows of messages as they are written, read and rem
     client_id: null,
     created_at: expect.stringMatching(/^20\d\d-/),
   }
-  const place = {
+  const envelope = {
     schema: 'public',
     table: 'messages',
     commit_timestamp: expect.stringMatching(/\.\d{3}Z$/),
     errors: null,
   }
   expect(changes).toEqual([
-    { ...place, eventType: 'INSERT', new: { ...row, read: false }, old: {} },
-    { ...place, eventType: 'UPDATE', new: { ...row, read: true }, old: { id } },
+    { ...envelope, eventType: 'INSERT', new: { ...row, read: false }, old: {} },
+    { ...envelope, eventType: 'UPDATE', new: { ...row, read: true }, old: { id } },
   ])
 
-  // Of what was removed only the key is told, so a filter on anything else says no.
-  const all = await follow(ana, { event: 'DELETE' })
+  // A delete has only the key of the row, so a filter on another column does not match.
+  const all = await subscribe(ana, { event: 'DELETE' })
   await asAdmin('DELETE', `messages?id=eq.${id}`)
   await eventually(() => all.changes.length >= 1)
   expect(all.changes).toMatchObject([{ eventType: 'DELETE', new: {}, old: { id } }])
@@ -92,11 +92,11 @@ test('participants follow the rows of messages as they are written, read and rem
   expect(changes).toHaveLength(2)
 })
 
-test('outsiders see no row, nor do the deactivated, who had joined before', async () => {
+test('outsiders receive no change, nor do users who were deactivated after they joined', async () => {
   const { ana, ben, conversation } = await pair()
   const [gone, mallory] = await Promise.all([signUp('Gone'), signUp('Mallory')])
   const theirs = await converse(gone, ben)
-  const [partner, ...outsiders] = await Promise.all([follow(ana), follow(gone), follow(mallory)])
+  const [partner, ...outsiders] = await Promise.all([subscribe(ana), subscribe(gone), subscribe(mallory)])
   await asAdmin('PATCH', `users?id=eq.${gone.id}`, { is_active: false })
   await say(ben, theirs, 'Still there?')
   const { id } = await say(ben, conversation, 'Only for Ana')
@@ -108,8 +108,8 @@ test('outsiders see no row, nor do the deactivated, who had joined before', asyn
 
 test.each([
   ['a public channel', {}, 'PrivateOnly: This project only allows private channels'],
-  ['a topic of their own making', { private: true }, /^Unauthorized: .*: rows$/],
-])('rows are not followed on %s', async (_, config, reason) => {
+  ['an unknown private topic', { private: true }, /^Unauthorized: .*: rows$/],
+])('no changes can be subscribed to on %s', async (_, config, reason) => {
   for (const client of [await connect((await signUp('Ana')).token), await connect()]) {
     const channel = client.channel('rows', { config })
     channel.on('postgres_changes', { event: '*', schema: 'public', table: 'messages' }, () => {})
@@ -119,7 +119,7 @@ test.each([
   }
 })
 
-test('events and rows come through one channel', async () => {
+test('broadcasts and changes arrive through one channel', async () => {
   const { ana, ben, conversation } = await pair()
   const client = await connect(ana.token)
   const events: unknown[] = []
@@ -128,19 +128,22 @@ test('events and rows come through one channel', async () => {
     { event: 'message.created' },
     ({ payload }) => events.push(payload.id),
   )
-  const { changes } = await followOn(client, `user:${ana.id}`)
-  // A token that is renewed changes nothing about it.
+  const { changes } = await subscribeOn(client, `user:${ana.id}`)
+  // A renewed token does not interrupt it.
   await client.realtime.setAuth(resign(ana.token, { renewed: true }))
   const { id } = await say(ben, conversation, 'Hello')
   await eventually(() => events.length > 0 && changes.length > 0)
   expect([events, changes.map((change) => change.new.id)]).toEqual([[id], [id]])
 })
 
-test('the secret key sees every row, and what left the channel sees none', async () => {
+test('the secret key receives every change, and a channel that was left receives none', async () => {
   const { ana, conversation } = await pair()
   const client = await connect(undefined, { key: stack.secretKey })
-  const { changes } = await followOn(client, 'here', { event: 'INSERT', filter: `conversation_id=eq.${conversation}` })
-  const left = await followOn(client, 'there', { event: 'INSERT', filter: `conversation_id=eq.${conversation}` })
+  const { changes } = await subscribeOn(client, 'here', {
+    event: 'INSERT',
+    filter: `conversation_id=eq.${conversation}`,
+  })
+  const left = await subscribeOn(client, 'there', { event: 'INSERT', filter: `conversation_id=eq.${conversation}` })
   await left.channel.unsubscribe()
   await say(ana, conversation, 'Hello')
   await eventually(() => changes.length > 0)
@@ -148,10 +151,10 @@ test('the secret key sees every row, and what left the channel sees none', async
   expect([changes.length, left.changes.length]).toEqual([1, 0])
 })
 
-test('a filter lets through what it says and nothing else', async () => {
+test('a filter passes the changes that match and no others', async () => {
   const { ana, ben, conversation } = await pair()
   const mine = `conversation_id=eq.${conversation}`
-  const heard = async (filter: string) => ({ filter, ...await follow(ana, { event: 'INSERT', filter }) })
+  const subscribeWith = async (filter: string) => ({ filter, ...await subscribe(ana, { event: 'INSERT', filter }) })
   const filters: [string, string[]][] = [
     [mine, ['Hello', 'a, "b" (c)']],
     [`${mine},user_id=eq.${ana.id}`, ['Hello']],
@@ -174,28 +177,28 @@ test('a filter lets through what it says and nothing else', async () => {
     [`${mine},attachment=not.is.null`, []],
     [`${mine},client_id=isdistinct.null`, []],
   ]
-  const followed: ({ expected: string[] } & Awaited<ReturnType<typeof heard>>)[] = []
-  for (const [filter, expected] of filters) followed.push({ expected, ...await heard(filter) })
+  const subscriptions: ({ expected: string[] } & Awaited<ReturnType<typeof subscribeWith>>)[] = []
+  for (const [filter, expected] of filters) subscriptions.push({ expected, ...await subscribeWith(filter) })
   await say(ana, conversation, 'Hello')
   await say(ben, conversation, 'a, "b" (c)')
-  await eventually(() => followed[0]!.changes.length >= 2)
+  await eventually(() => subscriptions[0]!.changes.length >= 2)
   await aWhile()
-  for (const { filter, expected, changes, answer } of followed) {
-    expect({ filter, status: answer.status, got: changes.map((change) => change.new.content) })
+  for (const { filter, expected, changes, reply } of subscriptions) {
+    expect({ filter, status: reply.status, got: changes.map((change) => change.new.content) })
       .toEqual({ filter, status: 'ok', got: expected })
   }
 })
 
 test.each([
   ['a table that is not published', { table: 'users' }],
-  ['a column that is not there', { filter: 'colour=eq.red' }],
-  ['a value that is none of the column', { filter: 'id=eq.red' }],
-  ['an operator that is none', { filter: 'id=almost.3' }],
-  ['a statement', { filter: `id=eq.1';drop table public.messages;--` }],
-  ['a column that is a statement', { filter: `id" is null; drop table public.messages; --=eq.1` }],
-  ['a pattern that takes for ever', { filter: 'content=match.((a{1,255}){1,255}){1,255}' }],
-])('to follow %s is refused, and the channel stays', async (_, wanted) => {
-  const { answer, channel } = await follow(await signUp('Ana'), wanted)
-  expect(answer).toMatchObject({ status: 'error', message: expect.stringContaining('Unable to subscribe to changes') })
+  ['an unknown column', { filter: 'colour=eq.red' }],
+  ['a value of the wrong type', { filter: 'id=eq.red' }],
+  ['an unknown operator', { filter: 'id=almost.3' }],
+  ['SQL in a value', { filter: `id=eq.1';drop table public.messages;--` }],
+  ['SQL in a column', { filter: `id" is null; drop table public.messages; --=eq.1` }],
+  ['a pattern that is slow to match', { filter: 'content=match.((a{1,255}){1,255}){1,255}' }],
+])('a subscription to %s is rejected, and the channel stays open', async (_, binding) => {
+  const { reply, channel } = await subscribe(await signUp('Ana'), binding)
+  expect(reply).toMatchObject({ status: 'error', message: expect.stringContaining('Unable to subscribe to changes') })
   expect(channel.state).toBe('joined')
 })

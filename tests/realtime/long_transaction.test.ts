@@ -6,21 +6,21 @@ import { eventually } from '../tools/wait.ts'
 
 const url = process.env.TEST_DATABASE_URL
 
-// PGlite has one session, whose transactions nobody leaves open.
-test.skipIf(!url)('rows of a transaction that was open for minutes arrive, all of them and in order', async () => {
+// On PGlite no transaction stays open, because it has one session.
+test.skipIf(!url)('the rows of a transaction that was open for minutes arrive, all and in order', async () => {
   const [ana, ben] = await Promise.all([signUp('Ana'), signUp('Ben')])
   const conversation = await converse(ana, ben)
-  const seen: number[] = []
-  const answers: unknown[] = []
+  const received: number[] = []
+  const replies: unknown[] = []
   const channel = (await connect(ana.token)).channel(`user:${ana.id}`, { config: { private: true } })
-  channel.on('system', {}, (answer) => answers.push(answer))
+  channel.on('system', {}, (reply) => replies.push(reply))
   channel.on(
     'postgres_changes',
     { event: 'INSERT', schema: 'public', table: 'messages', filter: `conversation_id=eq.${conversation}` },
-    (change) => seen.push(change.new.id),
+    (change) => received.push(change.new.id),
   )
   expect(await join(channel)).toMatchObject({ status: 'SUBSCRIBED' })
-  await eventually(() => answers.length > 0)
+  await eventually(() => replies.length > 0)
 
   const sql = postgres(url!, { max: 1, onnotice: () => {} })
   onTestFinished(() => sql.end({ timeout: 1 }))
@@ -29,12 +29,12 @@ test.skipIf(!url)('rows of a transaction that was open for minutes arrive, all o
       insert into public.messages (conversation_id, user_id, content)
       select ${conversation}, ${ben.id}, 'Message ' || n from generate_series(1, 250) as n
       returning id`
-    // As if they had been written minutes before the commit.
+    // As if the rows had been written minutes before the commit.
     await long`
       update local_realtime.changes set changed_at = changed_at - interval '5 minutes'
       where record ->> 'conversation_id' = ${`${conversation}`}`
     return rows.map(({ id }) => Number(id))
   })
-  await eventually(() => seen.length >= written.length, 20)
-  expect(seen).toEqual(written)
+  await eventually(() => received.length >= written.length, 20)
+  expect(received).toEqual(written)
 })
