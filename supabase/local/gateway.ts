@@ -56,23 +56,17 @@ const withPolicy = createMiddleware(async (c, next) => {
 })
 
 const preflight = cors({ origin: '*', maxAge: 86_400 })
-const exposed = [
-  'Content-Range',
-  'Content-Location',
-  'Preference-Applied',
-  'Retry-After',
-  'WWW-Authenticate',
-  'X-Sb-Error-Code',
-]
+const exposedHeaders =
+  'Content-Range, Content-Location, Preference-Applied, Retry-After, WWW-Authenticate, X-Sb-Error-Code'
 
 /** Every origin may read every answer, errors included: keys and tokens authorize, cookies do not. */
 const crossOrigin = createMiddleware(async (c, next) => {
   if (c.req.method === 'OPTIONS') return preflight(c, next)
   await next()
-  // A WebSocket upgrade has immutable headers.
+  // A WebSocket upgrade.
   if (c.res.status === 101) return
   c.header('Access-Control-Allow-Origin', '*')
-  c.header('Access-Control-Expose-Headers', exposed.join(', '))
+  c.header('Access-Control-Expose-Headers', exposedHeaders)
 })
 
 /** Reduces the introspection of @supabase/lite to one schema. */

@@ -49,18 +49,7 @@ const clientErrorOf = (error: unknown): Response | null => {
   return null
 }
 
-const stringFields = [
-  'email',
-  'password',
-  'phone',
-  'token',
-  'token_hash',
-  'type',
-  'refresh_token',
-  'auth_code',
-  'code_verifier',
-  'nonce',
-]
+const stringFields = 'email password phone token token_hash type refresh_token auth_code code_verifier nonce'.split(' ')
 
 /** The first field that must be a string and is not; Auth would answer it with 500. */
 const nonStringField = (body: Uint8Array): string | undefined => {

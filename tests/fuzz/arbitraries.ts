@@ -105,24 +105,11 @@ export const valid = (given: Schema, fixture: Fixture, name = ''): Arbitrary<unk
 
 const hostileValues: unknown[] = [
   ...[null, true, false, 0, -0, -1, 1, 1.5, 1e3, 1e21, 2 ** 31, 2 ** 53, -(2 ** 63), 1e300, 5e-324],
-  ...[
-    '',
-    ' ',
-    '\u3000',
-    '\0',
-    'a\0b',
-    '\ud800',
-    'a\udc00',
-    '\ufeff',
-    '\u202e\u202d',
-    '\u200b',
-    '\x7f\x9f',
-    '\r\n',
-    '\\',
-  ],
-  ...['NaN', 'Infinity', 'null', 'undefined', '1e3', '0x10', '１２', "1' or '1'='1", '1;select 1', '%00', '%', '${1}'],
-  ...['<b>', '../..', '__proto__', 'constructor', ':*', '((', '&|!', '"', "'", '-', '--', '" -', 'x'.repeat(513)],
-  ...['x'.repeat(5001), '🏔'.repeat(5001), 'é'.repeat(200), 'https://', 'https://a\u2028b', 'javascript:1', 'a@b', '@'],
+  ...['', ' ', '\u3000', '\0', 'a\0b', '\ud800', 'a\udc00', '\ufeff', '\u202e\u202d', '\u200b', '\x7f\x9f', '\r\n'],
+  ...['\\', 'NaN', 'Infinity', 'null', 'undefined', '1e3', '0x10', '１２', "1' or '1'='1", '1;select 1', '%00', '%'],
+  ...['${1}', '<b>', '../..', '__proto__', 'constructor', ':*', '((', '&|!', '"', "'", '-', '--', '" -'],
+  ...['x'.repeat(513), 'x'.repeat(5001), '🏔'.repeat(5001), 'é'.repeat(200), 'https://', 'https://a\u2028b'],
+  ...['javascript:1', 'a@b', '@'],
   ...[[], {}, [[]], [null], { $ne: null }, { length: 1e9 }, { toString: 1 }, Array(60).fill(1), [1e300], ['1']],
 ]
 

@@ -135,7 +135,7 @@ const setSearchable = (caller: number, searchable: boolean, byProfile: boolean):
 
 const activate = (user: number, active: boolean): Command =>
   command(`an admin ${active ? '' : 'de'}activates ${user}`, async (model, { users }) => {
-    // A constraint forbids to activate an erased user.
+    // A constraint forbids activating an erased user.
     if (model.users[user]!.erased) return
     await asAdmin('PATCH', `users?id=eq.${users[user]!.id}`, { is_active: active })
     model.users[user]!.active = active

@@ -19,10 +19,10 @@ const tokenOf = (
   { tokens, disposableToken }: Fixture,
   mustBeValid: boolean,
 ): Arbitrary<string | undefined> => {
-  const valid = deletesCaller.has(name) ? fc.constant(disposableToken) : fc.constantFrom(...tokens)
-  if (mustBeValid) return valid
-  const broken = valid.chain((token) => fc.constantFrom(`${token}x`, token.slice(0, -9), 'x', 'a.b.c'))
-  return fc.oneof({ weight: 12, arbitrary: valid }, fc.constant(undefined), broken)
+  const working = deletesCaller.has(name) ? fc.constant(disposableToken) : fc.constantFrom(...tokens)
+  if (mustBeValid) return working
+  const broken = working.chain((token) => fc.constantFrom(`${token}x`, token.slice(0, -9), 'x', 'a.b.c'))
+  return fc.oneof({ weight: 12, arbitrary: working }, fc.constant(undefined), broken)
 }
 
 const unusualHeaders: [string, string][] = [
@@ -87,9 +87,9 @@ const cursors = new Set(['before_id', 'after_id', 'order'])
 const isForSecretKey = ({ name }: Operation): boolean => ['POST /embed', 'GET /health/metrics'].includes(name)
 
 const validBody = ({ name }: Operation, schema: Schema, fixture: Fixture): Arbitrary<unknown> => {
-  const made = valid(schema, fixture)
+  const generated = valid(schema, fixture)
   const known = fixture.bodies[name]
-  return known ? fc.oneof(fc.constantFrom(...known), made) : made
+  return known ? fc.oneof(fc.constantFrom(...known), generated) : generated
 }
 
 /** Requests that only permissions or missing rows may cause to fail. */
@@ -139,13 +139,7 @@ const pathOf = ({ path }: Operation, valueOf: (name: string) => string): string 
 const queryText = (pairs: [string, string][]): string =>
   pairs.length === 0 ? '' : `?${pairs.map(([name, value]) => `${encode(name)}=${value}`).join('&')}`
 
-const types = [
-  'application/json',
-  'application/json',
-  'application/json',
-  'application/json; charset=utf-8',
-  'text/plain',
-]
+const types = [...Array<string>(3).fill('application/json'), 'application/json; charset=utf-8', 'text/plain']
 
 /** Requests of which any part may be invalid. */
 const anyRequest = (operation: Operation, fixture: Fixture): Arbitrary<GeneratedRequest> => {

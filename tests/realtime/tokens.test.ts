@@ -36,13 +36,11 @@ test('a channel is closed when its token expires, unless it was renewed in time'
   expect(renewed.heard).toMatchObject([{ event: 'message.created' }])
 })
 
+const signatureError = /^JwtSignatureError: Failed to validate JWT signature$/
+
 test.each([
   ['expired', { exp: 1 }, /^InvalidJWTToken: Token has expired \d+ seconds ago$/],
-  [
-    'of another project',
-    { iss: 'https://other.example/auth/v1' },
-    /^JwtSignatureError: Failed to validate JWT signature$/,
-  ],
+  ['of another project', { iss: 'https://other.example/auth/v1' }, signatureError],
 ])('a token that is %s cannot join', async (_, claims, reason) => {
   const ana = await signUp('Ana')
   const { status, reason: message } = await listen(await connect(resign(ana.token, claims)), `user:${ana.id}`)
@@ -55,7 +53,7 @@ test('a forged token cannot join', async () => {
   const forged = `${ana.token.slice(0, -6)}AAAAAA`
   expect(await listen(await connect(forged), `user:${ana.id}`)).toMatchObject({
     status: 'CHANNEL_ERROR',
-    reason: 'JwtSignatureError: Failed to validate JWT signature',
+    reason: expect.stringMatching(signatureError),
   })
 })
 

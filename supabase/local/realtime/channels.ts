@@ -15,7 +15,7 @@ import {
   watchExpiry,
 } from './channel.ts'
 import { isUserToken, RealtimeError } from './identity.ts'
-import type { Subscription } from './postgres_changes.ts'
+import { type Subscription, yieldToEventLoop } from './postgres_changes.ts'
 import { type Broadcast, type Frame, isRecord } from './protocol.ts'
 
 const maxChannels = 100
@@ -71,8 +71,7 @@ export const openChannels = (services: Services, connection: Connection, onOverf
     let replayed: Broadcast[] = []
     try {
       channel = await joinMutex(async () => {
-        // PGlite answers within this process, so without this yield nobody else runs.
-        await new Promise((resolve) => setTimeout(resolve))
+        await yieldToEventLoop()
         return await openChannel(services, connection, frame)
       })
       const replay = replayOf(frame)

@@ -52,7 +52,7 @@ export const openConnection = (
     channels.leaveAll()
     onClose()
   }
-  // A close event follows every error; without a handler Deno reports the error as uncaught.
+  // A close event follows every error.
   socket.onerror = () => {}
   return { close }
 }

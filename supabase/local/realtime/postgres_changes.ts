@@ -53,8 +53,8 @@ const maxPerUser = 300
 // Subscribers checked in one statement; between statements PGlite can answer others.
 const maxPerStatement = 50
 
-/** Yields to the event loop: PGlite answers within this process, so without a yield nobody else runs. */
-const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setTimeout(resolve))
+/** PGlite answers within this process, so without a yield no other request runs. */
+export const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setTimeout(resolve))
 
 const pick = (record: Record<string, unknown> | null, columns: Column[]) =>
   Object.fromEntries(columns.map(({ name }) => [name, record?.[name] ?? null]))
