@@ -1,10 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { Agent, type IncomingHttpHeaders, request } from 'node:http'
+import { type HttpResponse, openHttpClient, ResponseTimeout } from '../tools/http_client.ts'
 import { pause } from '../tools/wait.ts'
-
-// A start of PGlite blocks its process for seconds, on a busy machine for ten.
-const responseTimeout = 60_000
-class ResponseTimeout extends Error {}
 
 export interface Sent {
   writer: number
@@ -45,43 +41,23 @@ export interface Ledger {
   recoveries: number[]
 }
 
-interface Answer {
-  status: number
-  headers: IncomingHttpHeaders
-  text: string
-}
-type Send = (method: string, path: string, token: string | null, body?: unknown) => Promise<Answer>
+type Send = (method: string, path: string, token: string | null, body?: unknown) => Promise<HttpResponse>
 
-// Not fetch: if a connection is lost just as Node reuses it for the next request, fetch neither sends that request nor
-// fails.
-const sender = (base: string): Send => {
-  const agent = new Agent({ keepAlive: true })
-  return (method, path, token, body) =>
-    new Promise((resolve, reject) => {
-      const content = body === undefined ? '' : JSON.stringify(body)
-      const headers = {
-        'Content-Type': 'application/json',
-        'Content-Length': Buffer.byteLength(content),
-        ...(token && { Authorization: `Bearer ${token}` }),
-      }
-      const sending = request(`${base}${path}`, { method, headers, agent }, async (response) => {
-        try {
-          let text = ''
-          for await (const chunk of response.setEncoding('utf8')) text += chunk
-          resolve({ status: response.statusCode!, headers: response.headers, text })
-        } catch (error) {
-          reject(error)
-        }
-      })
-      sending.setTimeout(responseTimeout, () => sending.destroy(new ResponseTimeout()))
-      sending.on('error', reject).end(content)
-    })
-}
+// A start of PGlite blocks its process for seconds, on a busy machine for ten. Not fetch: if a connection is lost just as
+// Node reuses it for the next request, fetch neither sends that request nor fails.
+const request = openHttpClient(60_000)
+const sender = (base: string): Send => (method, path, token, body) =>
+  request(base, {
+    method,
+    path,
+    headers: { 'Content-Type': 'application/json', ...(token && { Authorization: `Bearer ${token}` }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
 
 const pick = <Value>(values: Value[]): Value => values[Math.floor(Math.random() * values.length)]!
 
 /** Retries until the response is not 503. */
-const retry = async (attempt: () => Promise<Answer>): Promise<Answer> => {
+const retry = async (attempt: () => Promise<HttpResponse>): Promise<HttpResponse> => {
   while (true) {
     try {
       const answer = await attempt()

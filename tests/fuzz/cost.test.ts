@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { runScript } from '../tools/run_script.ts'
 
 // FUZZ_COST is the seconds of the long run (npm run test:fuzz:cost), on a server with 10,000 profiles. The quick run
-// shares the processors with other tests and has 300 profiles. Each search scans all of them, and the costliest one costs
-// 9 ordinary ones, so the limit only detects gross regressions.
+// shares the processors with other tests and has 300 profiles. Each search scans all of them, and the costliest one
+// costs 9 ordinary ones, so the limit only detects gross regressions.
 const seconds = Number(process.env.FUZZ_COST ?? 0)
 const isLong = seconds > 0
 const maxRatio = isLong ? 10 : 30

@@ -72,56 +72,50 @@ const open = (caller: number, other: number): Command =>
   })
 
 const send = (caller: number, which: number, content: string, clientId: string | null): Command =>
-  command(
-    `${caller} sends ${JSON.stringify(content)} to conversation ${which} with client_id ${clientId}`,
-    async (model, { users }) => {
-      const talk = model.conversations[which % Math.max(model.conversations.length, 1)]
-      if (!talk) return
-      const me = model.users[caller]!
-      const answer = await users[caller]!.call('POST', `/conversations/${talk.id}/messages`, {
-        content,
-        ...(clientId && { client_id: clientId }),
-      })
-      const error = accountError(model, caller)
-      if (error) return expectStatus(answer, error)
-      if (talk.voyager !== caller && talk.local !== caller) return expectStatus(answer, 404)
-      const before = clientId ? me.sent.get(clientId) : undefined
-      const partner = talk.voyager === caller ? talk.local : talk.voyager
-      if (before !== undefined) {
-        const same = talk.messages.find(({ id }) => id === before)
-        if (same?.content !== content) return expectStatus(answer, 422)
-        expectStatus(answer, 201)
-        expect(answer.headers.get('Idempotency-Replayed')).toBe('true')
-        return expect(answer.body.id).toBe(before)
-      }
-      if (isBlocked(model, caller, partner) || model.users[partner]!.erased) return expectStatus(answer, 403)
+  command(`${caller} sends ${JSON.stringify(content)} to ${which} as ${clientId}`, async (model, { users }) => {
+    const talk = model.conversations[which % Math.max(model.conversations.length, 1)]
+    if (!talk) return
+    const me = model.users[caller]!
+    const answer = await users[caller]!.call('POST', `/conversations/${talk.id}/messages`, {
+      content,
+      ...(clientId && { client_id: clientId }),
+    })
+    const error = accountError(model, caller)
+    if (error) return expectStatus(answer, error)
+    if (talk.voyager !== caller && talk.local !== caller) return expectStatus(answer, 404)
+    const before = clientId ? me.sent.get(clientId) : undefined
+    const partner = talk.voyager === caller ? talk.local : talk.voyager
+    if (before !== undefined) {
+      const same = talk.messages.find(({ id }) => id === before)
+      if (same?.content !== content) return expectStatus(answer, 422)
       expectStatus(answer, 201)
-      expect(answer.body).toMatchObject({ user_id: users[caller]!.id, conversation_id: talk.id, content, read: false })
-      expect(answer.body.id).toBeGreaterThan(Math.max(0, ...talk.messages.map(({ id }) => id)))
-      talk.messages.push({ id: answer.body.id, sender: caller, content, read: false })
-      if (clientId) me.sent.set(clientId, answer.body.id)
-    },
-  )
+      expect(answer.headers.get('Idempotency-Replayed')).toBe('true')
+      return expect(answer.body.id).toBe(before)
+    }
+    if (isBlocked(model, caller, partner) || model.users[partner]!.erased) return expectStatus(answer, 403)
+    expectStatus(answer, 201)
+    expect(answer.body).toMatchObject({ user_id: users[caller]!.id, conversation_id: talk.id, content, read: false })
+    expect(answer.body.id).toBeGreaterThan(Math.max(0, ...talk.messages.map(({ id }) => id)))
+    talk.messages.push({ id: answer.body.id, sender: caller, content, read: false })
+    if (clientId) me.sent.set(clientId, answer.body.id)
+  })
 
 const read = (caller: number, which: number, index: number, andBefore: boolean): Command =>
-  command(
-    `${caller} reads ${andBefore ? 'up to ' : ''}message ${index} of conversation ${which}`,
-    async (model, { users }) => {
-      const talk = model.conversations[which % Math.max(model.conversations.length, 1)]
-      const message = talk?.messages[index % Math.max(talk.messages.length, 1)]
-      if (!talk || !message) return
-      const answer = andBefore
-        ? await users[caller]!.call('POST', `/conversations/${talk.id}/read`, { up_to_message_id: message.id })
-        : await users[caller]!.call('PATCH', `/conversations/${talk.id}/messages/${message.id}/read`)
-      const error = accountError(model, caller)
-      if (error) return expectStatus(answer, error)
-      if (talk.voyager !== caller && talk.local !== caller) return expectStatus(answer, 404)
-      expectStatus(answer, 200)
-      for (const one of talk.messages) {
-        if (one.sender !== caller && (one === message || andBefore && one.id < message.id)) one.read = true
-      }
-    },
-  )
+  command(`${caller} reads ${andBefore ? 'up to ' : ''}${index} of ${which}`, async (model, { users }) => {
+    const talk = model.conversations[which % Math.max(model.conversations.length, 1)]
+    const message = talk?.messages[index % Math.max(talk.messages.length, 1)]
+    if (!talk || !message) return
+    const answer = andBefore
+      ? await users[caller]!.call('POST', `/conversations/${talk.id}/read`, { up_to_message_id: message.id })
+      : await users[caller]!.call('PATCH', `/conversations/${talk.id}/messages/${message.id}/read`)
+    const error = accountError(model, caller)
+    if (error) return expectStatus(answer, error)
+    if (talk.voyager !== caller && talk.local !== caller) return expectStatus(answer, 404)
+    expectStatus(answer, 200)
+    for (const one of talk.messages) {
+      if (one.sender !== caller && (one === message || andBefore && one.id < message.id)) one.read = true
+    }
+  })
 
 const setSearchable = (caller: number, searchable: boolean, byProfile: boolean): Command =>
   command(`${caller} becomes ${searchable ? '' : 'not '}searchable`, async (model, { users }) => {

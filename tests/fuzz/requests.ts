@@ -1,7 +1,7 @@
 import fc, { type Arbitrary } from 'fast-check'
 import { faults as faultsOf, type Operation, type Schema } from '../tools/openapi.ts'
 import { anyValue, bodyText, type Fixture, valid } from './arbitraries.ts'
-import type { HttpRequest } from './http.ts'
+import type { HttpRequest } from '../tools/http_client.ts'
 
 /** A request, with what the document says about it. */
 export interface GeneratedRequest extends HttpRequest {

@@ -3,7 +3,7 @@ import type { Operation } from '../tools/openapi.ts'
 import type { Fixture } from './arbitraries.ts'
 import { findViolations } from './violations.ts'
 import { type GeneratedRequest, requestsFor } from './requests.ts'
-import { type HttpResponse, send } from './http.ts'
+import { type HttpResponse, openHttpClient } from '../tools/http_client.ts'
 
 /** The requests to a route by kind, and its answers by status. */
 export interface Tally {
@@ -22,6 +22,9 @@ export interface Run {
   secrets?: string[]
   tally?: Tally
 }
+
+/** No response for twenty seconds counts as a hang, however busy the machine is. */
+export const send = openHttpClient(20_000, 8)
 
 export const newTally = (): Tally => ({ valid: 0, invalid: 0, undetermined: 0, statuses: {} })
 

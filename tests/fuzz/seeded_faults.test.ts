@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest'
 import { operations } from '../tools/openapi.ts'
 import type { Fixture } from './arbitraries.ts'
-import { fuzz } from './run.ts'
-import { type HttpResponse, send } from './http.ts'
+import { fuzz, send } from './run.ts'
+import type { HttpResponse } from '../tools/http_client.ts'
 import { makeFixture } from './fixture.ts'
 
 // A proxy between the fuzzer and the service seeds these faults: each changes some responses to break one rule.

@@ -1,7 +1,7 @@
 import { inside } from '../tools/inside.ts'
 import { faults, type Operation } from '../tools/openapi.ts'
 import type { GeneratedRequest } from './requests.ts'
-import type { HttpResponse } from './http.ts'
+import type { HttpResponse } from '../tools/http_client.ts'
 
 const refusals = new Set([400, 413, 415])
 

@@ -118,13 +118,14 @@ describe.skipIf(!url)('on a Postgres server', () => {
     })
   })
 
-  test('broadcasts from SQL arrive, also of 100 kB; those of a rolled back transaction do not', async () => {
+  test('broadcasts from SQL arrive, also of 100 kB, unless they are rolled back', async () => {
     const ana = await signUp('Ana')
     const { heard } = await listen(await connect(ana.token), `user:${ana.id}`)
     const sql = openSession()
     const topic = `user:${ana.id}`
     await sql.begin(async (transaction) => {
-      await transaction`select realtime.send(payload => '{"n": 0}', event => 'said', topic => ${topic}, private => true)`
+      await transaction`
+        select realtime.send(payload => '{"n": 0}', event => 'said', topic => ${topic}, private => true)`
       throw new Error('roll back')
     }).catch(() => {})
     await sql`
