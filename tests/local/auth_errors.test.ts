@@ -7,11 +7,11 @@ const outcomesWhere = (behaviour: string) =>
 test.concurrent.each([
   ['hides that an address is taken', 201],
   ['cannot send mail', 201],
-  ['email_address_not_authorized', 201],
-  ['weak_password', 400],
-  ['signup_disabled', 403],
-  ['over_request_rate_limit', 429],
-  ['unexpected_failure', 503],
+  ['answers email_address_not_authorized', 201],
+  ['answers weak_password', 400],
+  ['answers signup_disabled', 403],
+  ['answers over_request_rate_limit', 429],
+  ['answers unexpected_failure', 503],
   ['is unavailable', 503],
   ['never answers', 503],
   ['sends half an answer', 503],
@@ -28,7 +28,7 @@ test.concurrent('if sign-ups are disabled, no pending account is removed for one
 })
 
 test.concurrent('without e-mail confirmation a taken address is 409', async () => {
-  expect(await outcomesWhere('user_already_exists')).toMatchObject({ free: 409, taken: 409 })
+  expect(await outcomesWhere('answers user_already_exists')).toMatchObject({ free: 409, taken: 409 })
 })
 
 // Only requests that send mail are slow, so a timeout of recovery is answered as a success.
@@ -44,8 +44,12 @@ test.concurrent('if Auth fails after recovery was answered, a warning is logged'
   expect({ recover, warnings }).toEqual({ recover: 202, warnings: expect.arrayContaining(['A link was not sent']) })
 })
 
-test.concurrent.each(['over_request_rate_limit', 'email_address_not_authorized', 'unexpected_failure'])(
-  'if Auth answers %s to a recovery, the client cannot tell that the address has an account',
+test.concurrent.each([
+  'answers over_request_rate_limit',
+  'answers email_address_not_authorized',
+  'answers unexpected_failure',
+])(
+  'if Auth %s to a recovery, the client cannot tell that the address has an account',
   async (behaviour) => {
     expect(await outcomesWhere(behaviour)).toMatchObject({ recover: 202 })
   },
