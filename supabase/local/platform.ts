@@ -14,7 +14,6 @@ const ensureSchema = async (database: Database, schema: string, script: string):
 /** Opens Auth, the Data API and the dashboard, and migrates and seeds the database. */
 export const openPlatform = async (database: Database, keys: Keys, settings: Settings): Promise<App> => {
   await ensureSchema(database, 'extensions', 'platform.sql')
-  // Separate scripts, because data folders of older releases have only some of the schemas.
   await ensureSchema(database, 'realtime', 'platform_realtime.sql')
   await ensureSchema(database, 'storage', 'platform_storage.sql')
   const app = new App({
