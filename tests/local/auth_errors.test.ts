@@ -1,8 +1,13 @@
 import { expect, test } from 'vitest'
 import { runScript } from '../tools/run_script.ts'
 
-const outcomesWhere = (behaviour: string) =>
-  runScript<Record<string, unknown>>('tests/local/auth_errors.ts', [behaviour])
+// One process for each behaviour, which several tests share.
+const outcomes = new Map<string, Promise<Record<string, unknown>>>()
+const outcomesWhere = (behaviour: string): Promise<Record<string, unknown>> => {
+  const run = outcomes.get(behaviour) ?? runScript('tests/local/auth_errors.ts', [behaviour])
+  outcomes.set(behaviour, run)
+  return run
+}
 
 test.concurrent.each([
   ['hides that an address is taken', 201],
