@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest'
+import type { HttpResponse } from '../tools/http_client.ts'
 import { operations } from '../tools/openapi.ts'
 import type { Fixture } from './arbitraries.ts'
-import { fuzz, send } from './run.ts'
-import type { HttpResponse } from '../tools/http_client.ts'
 import { makeFixture } from './fixture.ts'
+import { fuzz, send } from './run.ts'
 
 // A proxy between the fuzzer and the service seeds these faults: each changes some responses to break one rule.
 type Fault = (
