@@ -26,7 +26,7 @@ describe.each(each)('$type, $name,', ({ type, name, bytes }) => {
   })
 })
 
-test.each(Object.entries(strangers))('%s is no accepted type', (_, bytes) => {
+test.each(Object.entries(strangers))('%s is not an accepted type', (_, bytes) => {
   expect(types.filter((type) => isOfType(bytes, type))).toEqual([])
 })
 

@@ -67,7 +67,7 @@ const isDigits = (text: string): boolean => /^\d+$/.test(text)
 /** The faults of a parameter, whose value is text; [] also if the document does not say. */
 const parameterFaults = (schema: Schema, text: string, name: string): string[] => {
   if (schema.type !== 'integer') return faultsOf(schema, text, name)
-  if (!isDigits(text)) return [`${name} is no number`]
+  if (!isDigits(text)) return [`${name} is not a number`]
   // A limit above the maximum is reduced, not rejected.
   return faultsOf(name === 'limit' ? { ...schema, maximum: undefined } : schema, Number(text), name)
 }

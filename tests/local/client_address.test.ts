@@ -32,7 +32,7 @@ test('an IPv4 address counts by itself, an IPv6 address by its /64 network', asy
   expect(Object.fromEntries(Object.keys(networks).map((text, index) => [text, found[index]]))).toEqual(networks)
 })
 
-test('everything that is no address counts as one unknown address', async () => {
+test('values that are not addresses all count as one, "unknown"', async () => {
   const none = [
     ...['', ' ', 'unknown', '_hidden', 'localhost', 'example.com', '1.2.3', '1.2.3.4.5', '256.1.1.1', '01.2.3.4'],
     ...['1.2.3.4:', '1.2.3.4:x', '0x7f.1.1.1', '2130706433', '1.2.3.4/32', '1.2.3.4 5.6.7.8', ':', '1::2::3'],

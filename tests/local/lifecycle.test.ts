@@ -59,7 +59,7 @@ test.each([
     { DATABASE_URL: 'postgresql://x@127.0.0.1:1/x' },
     /^The database of DATABASE_URL cannot be reached: .+\n$/,
   ],
-  ['DATA_DIR is no folder', { DATA_DIR: '/dev/null/data' }, /^DATA_DIR \/dev\/null\/data cannot be used: .+\n$/],
+  ['DATA_DIR is not a folder', { DATA_DIR: '/dev/null/data' }, /^DATA_DIR \/dev\/null\/data cannot be used: .+\n$/],
 ])('the stack does not start if %s, and says so in one line', async (_, env, line) => {
   const { code, stderr } = await run(env)
   expect(stderr).toMatch(line)

@@ -3,7 +3,7 @@ import { CannotStart, readSettings } from '../../supabase/local/settings.ts'
 
 test.each<[description: string, env: Record<string, string>, message: RegExp]>([
   ['a JWT_SECRET under 32 characters', { JWT_SECRET: 'short' }, /^JWT_SECRET has 5 characters; give it 32 or more$/],
-  ['a PORT that is no port', { PORT: 'http' }, /^PORT is "http", and must be a number from 0 to 65535$/],
+  ['a PORT that is not a port', { PORT: 'http' }, /^PORT is "http", and must be a number from 0 to 65535$/],
   ['an unknown SEED', { SEED: 'big' }, /^SEED is "big", and must be demo or none$/],
   [
     'an unknown EMAIL_CONFIRMATION',

@@ -123,7 +123,7 @@ test('a client that does not read is disconnected', async () => {
   expect(code).toBe(1013)
 })
 
-test('a request that is no WebSocket gets 426, and one without a key 401', async () => {
+test('a request that is not a WebSocket gets 426, and one without a key 401', async () => {
   const address = `${stack.origin}/realtime/v1/websocket`
   expect((await fetch(`${address}?apikey=${stack.publishableKey}`)).status).toBe(426)
   const socket = new ws(`${address.replace('http', 'ws')}?vsn=2.0.0`)
