@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
-test('the functions and the database take the same for a web address, letter for letter', () => {
+test('the functions and the database use the same pattern for web addresses', () => {
   const [, ours] = /webAddress = new RegExp\(\s*String\s*\.raw`(.+)`/.exec(
     readFileSync('functions/_shared/validate.ts', 'utf8'),
   )!

@@ -6,7 +6,7 @@ import { platform, run } from '../tools/supabase.ts'
 const url = platform('bare', 'supabase_admin')
 const alterings = (how: string, stacks: number) => `
   import postgres from 'postgres'
-  import { besideOthers } from './supabase/local/database.ts'
+  import { retryOnConflict } from './supabase/local/database.ts'
   const alter = async () => {
     const sql = postgres(Deno.env.get('DATABASE_URL'), { max: 1 })
     for (let time = 0; time < 25; time++) await ${how}(async () => void await sql.unsafe("alter role altered password 'x'"))
@@ -24,5 +24,5 @@ test('a role that others change, too, is changed all the same', async () => {
     return stdout.trim()
   }
   expect(await alter('((change) => change())', 6)).toBe('tuple concurrently updated')
-  expect(await alter('besideOthers', 2)).toBe('fulfilled')
+  expect(await alter('retryOnConflict', 2)).toBe('fulfilled')
 })
