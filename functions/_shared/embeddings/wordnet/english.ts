@@ -1,5 +1,5 @@
-// Reading English for the embedder. The builder reads WordNet's glosses with this file and the runtime reads profiles
-// with it, so that a word finds at run time the row that was built for it. A change here asks for a new wordnet.bin.
+// Splits English into words for the embedder. The builder (scripts/embedder) reads WordNet's glosses with this file,
+// and the embedder reads profiles with it, so that both find the same rows. After a change, build wordnet.bin again.
 
 /** Words that say nothing about a topic; Arora's weighting alone would leave the rarer ones among them too loud. */
 export const stopWords: ReadonlySet<string> = new Set(

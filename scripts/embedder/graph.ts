@@ -7,8 +7,8 @@ import { type Entry, type Sparse, sparseRows } from './sparse.ts'
 export type Graph = { transitions: Sparse; synsetCount: number; nodeCount: number }
 
 /**
- * Of a step that leaves a synset, the parts that go to its lemmas, its relations and its gloss; what is missing is
- * shared out.
+ * The shares of a step from a synset to its lemmas, its relations and its gloss. If one is missing, the others share
+ * its part.
  */
 const synsetStep = { lemmas: 0.3, relations: 0.4, gloss: 0.3 }
 
@@ -78,8 +78,8 @@ const relationsOf = ({ synsets }: Lexicon, synset: number): Entry[] => {
 }
 
 /**
- * Lemmas weigh sqrt(p(synset | lemma)): one that rarely means this is a poor name for it. The step to the lemmas as a
- * whole shrinks, to 40 %, where even the best of them mostly means something else.
+ * Lemmas weigh sqrt(p(synset | lemma)): one that rarely has this meaning is a poor name for it. The step to the lemmas
+ * as a whole shrinks, to 40 %, where even the best of them mostly means something else.
  */
 const lemmasOf = ({ synsets, numbers, meanings }: Lexicon, synset: number): Entry[] => {
   const named = synsets[synset]!.lemmas.map((lemma): Entry => {
@@ -98,7 +98,7 @@ const glossOf = ({ glosses, inverseFrequencies, meanings, synsets }: Lexicon, sy
     return [synsets.length + lemma, count * rarity / Math.sqrt(meanings[lemma]!.length)]
   })
 
-/** For each lemma the synsets whose gloss uses it, those that people talk about first. */
+/** For each lemma the synsets whose gloss uses it, the most frequently tagged ones first. */
 const usersOf = ({ glosses, synsets, lemmas, numbers, tagCounts }: Lexicon): Entry[][] => {
   const users = lemmas.map((): Entry[] => [])
   glosses.forEach((gloss, synset) => {

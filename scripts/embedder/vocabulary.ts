@@ -1,5 +1,5 @@
 // Chooses the words that get a vector.
-import { stopWords } from '../english.ts'
+import { stopWords } from '../../functions/_shared/embeddings/wordnet/english.ts'
 import type { Lexicon } from './lexicon.ts'
 
 /** 128 bytes for a vector and some 7 for the rest: 29,000 words come to 3.9 MB. */
@@ -16,7 +16,7 @@ const topics = [
   ...['traveler', 'domestic_animal', 'religion', 'european', 'asian', 'african', 'american'],
 ]
 
-/** What being on topic is worth, in uses by glosses. */
+/** The bonus for being on topic, in uses by glosses. */
 const topicBonus = 4
 
 /**
@@ -39,7 +39,7 @@ const below = ({ senses, synsets }: Lexicon, lemma: string): Set<number> => {
   const root = senses.get(lemma)?.find(({ synset, rank }) => rank === 1 && synsets[synset]!.pointers.length > 0)
   if (root === undefined) throw new Error(`No synset for the topic ${lemma}`)
   const found = new Set([root.synset])
-  // A set goes on to what is added while it is gone through.
+  // Iterating over a set includes elements that are added meanwhile.
   for (const synset of found) {
     for (const { relation, synset: other } of synsets[synset]!.pointers) if (relation.startsWith('~')) found.add(other)
   }
@@ -53,7 +53,7 @@ export const chooseVocabulary = (
 ): { words: number[]; collocations: number[] } => {
   const { lemmas, meanings } = lexicon
   const onTopic = new Set(topics.flatMap((topic) => [...below(lexicon, topic)]))
-  // A lemma of many senses is likelier to be met than its gloss count tells.
+  // A lemma with many senses is more common than its gloss count suggests.
   const score = meanings.map((senses, lemma) =>
     always.has(lemmas[lemma]!) ? Infinity : commonness(lexicon, lemma) + 0.5 * senses.length +
       (senses.some(([synset]) => onTopic.has(synset)) ? topicBonus : 0) - letterCost * lemmas[lemma]!.length
