@@ -1,4 +1,4 @@
-/** The labelled set of tests/search/labelled in a fresh database, with the offline provider's vectors: what quality.ts and calibrate.ts share. */
+/** Loads the labelled set of tests/search/labelled into an empty database, with the offline provider's embeddings. */
 import { offline } from '../../functions/_shared/embeddings/offline.ts'
 import type { Database } from '../../supabase/local/database.ts'
 import { openPglite, openPostgres } from '../../supabase/local/database.ts'
@@ -30,7 +30,7 @@ export interface Query {
   kind: string
   q: string
   filters: Filters
-  /** Profile id to grade: 3 exactly meant, 2 good, 1 somewhat; absent, not relevant. */
+  /** The grade of each relevant profile, by profile id: 3 exactly meant, 2 good, 1 somewhat. */
   grades: Map<number, number>
   vector: number[] | null
 }
@@ -40,7 +40,7 @@ export const embedder = offline()
 const folder = new URL('../../tests/search/labelled/', import.meta.url)
 const read = (name: string) => JSON.parse(Deno.readTextFileSync(new URL(name, folder)))
 
-/** A database with schema and interests, and nobody in it: the one of DATABASE_URL, which must be empty, or PGlite in memory. */
+/** A database with the schema and interests only: the empty one of DATABASE_URL, or PGlite in memory. */
 export const openEmpty = async (): Promise<Database> => {
   const settings = readSettings({ DATABASE_URL: Deno.env.get('DATABASE_URL'), DATA_DIR: 'memory', SEED: 'none' })
   const database = settings.databaseUrl ? await openPostgres(settings.databaseUrl) : await openPglite(null)
@@ -49,7 +49,14 @@ export const openEmpty = async (): Promise<Database> => {
   return database
 }
 
-/** Embeds whatever of the index has no vector of the offline provider's. */
+/** Parameters: query, vector, model, semantic ratio, filters, limit. */
+export const findProfiles = `
+  select private.find_profiles(
+    query => $1, query_vector => $2::text::extensions.halfvec, query_model => $3, semantic_ratio => $4,
+    filters => ($5::text)::jsonb, caller => null, page_limit => $6, page_offset => 0, explain => false
+  )::text as answer`
+
+/** Makes all missing embeddings of the offline provider. */
 export const makeVectors = async (database: Database): Promise<void> => {
   await database.query('select private.adopt_model($1)', [embedder.model])
   while (true) {
@@ -108,8 +115,8 @@ const loadPeople = async (database: Database): Promise<Map<string, number>> => {
   return new Map(rows.map(({ key, id }) => [String(key), Number(id)]))
 }
 
-/** The vector of a query's words, as functions/_shared/embeddings/query_vector.ts takes them; null where it says nothing. */
-export const meaningOf = async (q: string): Promise<number[] | null> => {
+/** The vector of a query as in functions/_shared/embeddings/query_vector.ts, or null for a zero vector. */
+export const embedQuery = async (q: string): Promise<number[] | null> => {
   const words = q.replace(/(^|\s)-("[^"]*"?|\S+)/g, ' ').replaceAll('"', ' ').trim().split(/\s+/)
   const text = words.slice(0, 10).join(' ')
   if (text === '') return null
@@ -117,7 +124,7 @@ export const meaningOf = async (q: string): Promise<number[] | null> => {
   return vector!.some((value) => value !== 0) ? vector! : null
 }
 
-/** Loads the profiles, makes their vectors, and answers with the queries. */
+/** Loads the profiles, makes their embeddings, and returns the queries. */
 export const loadLabelled = async (database: Database): Promise<Query[]> => {
   const ids = await loadPeople(database)
   await makeVectors(database)
@@ -133,7 +140,7 @@ export const loadLabelled = async (database: Database): Promise<Query[]> => {
         countries: filters.country ?? [],
       },
       grades: new Map(Object.entries(grades).map(([key, grade]) => [ids.get(key)!, Number(grade)])),
-      vector: await meaningOf(q),
+      vector: await embedQuery(q),
     })
   }
   return queries
