@@ -9,7 +9,7 @@
  *
  *   deno run -A bench/search/calibrate.ts        (PGlite; DATABASE_URL for an empty Postgres)
  */
-import { loadLabelled, openEmpty, type Query } from './labelled.ts'
+import { loadLabelled, mean, openEmpty, type Query } from './labelled.ts'
 
 const database = await openEmpty()
 const queries = (await loadLabelled(database)).filter(({ vector }) => vector)
@@ -25,7 +25,6 @@ for (const query of queries) {
 }
 await database.close()
 
-const mean = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
 const all = [...cosines.values()].flat().map(({ cosine }) => cosine).sort((a, b) => a - b)
 const percentile = (share: number): number => all[Math.min(all.length - 1, Math.floor(all.length * share))]!
 
@@ -51,13 +50,10 @@ const validation = queries.filter((_, index) => index % 2 === 1)
 const steps = Array.from({ length: 60 }, (_, index) => (index + 1) / 100)
 const threshold = steps.reduce((best, step) => evaluate(training, step).f2 > evaluate(training, best).f2 ? step : best)
 
-console.log(`similarity_floor ${mean(all).toFixed(3)}   (${all.length} pairs of ${queries.length} queries)`)
-console.log(
-  `similarity_ceiling    ${percentile(0.9995).toFixed(3)}   (95 % ${percentile(0.95).toFixed(3)}, 99 % ${
-    percentile(0.99).toFixed(3)
-  })`,
-)
-console.log(`similarity_threshold   ${threshold.toFixed(2)}`)
+const decimals = (share: number): string => percentile(share).toFixed(3)
+console.log(`similarity_floor     ${mean(all).toFixed(3)}   (${all.length} pairs of ${queries.length} queries)`)
+console.log(`similarity_ceiling   ${decimals(0.9995)}   (95 % ${decimals(0.95)}, 99 % ${decimals(0.99)})`)
+console.log(`similarity_threshold ${threshold.toFixed(2)}`)
 console.log(
   '\n         training                    validation\n  from   recall   total      F2   recall   total      F2',
 )

@@ -1,23 +1,9 @@
 /** Loads the labelled set of tests/search/labelled into an empty database, with the offline provider's embeddings. */
 import { offline } from '../../functions/_shared/embeddings/offline.ts'
-import type { Database } from '../../supabase/local/database.ts'
-import { openPglite, openPostgres } from '../../supabase/local/database.ts'
+import { textToEmbed } from '../../functions/_shared/embeddings/query_vector.ts'
+import { type Database, openPglite, openPostgres } from '../../supabase/local/database.ts'
 import { openPlatform } from '../../supabase/local/platform.ts'
 import { readSettings } from '../../supabase/local/settings.ts'
-
-interface Person {
-  key: string
-  name: string
-  first_name: string
-  last_name: string
-  age: number
-  city: string
-  country: string
-  interests: string[]
-  biography: string | null
-  bio: string
-  location: string
-}
 
 export interface Filters {
   interests: string[]
@@ -36,6 +22,8 @@ export interface Query {
 }
 
 export const embedder = offline()
+
+export const mean = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
 
 const folder = new URL('../../tests/search/labelled/', import.meta.url)
 const read = (name: string) => JSON.parse(Deno.readTextFileSync(new URL(name, folder)))
@@ -64,16 +52,9 @@ export const makeVectors = async (database: Database): Promise<void> => {
     const jobs = claimed!.jobs as { kind: string; id: number; text: string; content_hash: string }[]
     if (jobs.length === 0) return
     const vectors = await embedder.embed(jobs.map(({ text }) => text), new AbortController().signal)
-    const saved = jobs.map(({ kind, id, content_hash }, index) => ({
-      kind,
-      id,
-      content_hash,
-      embedding: vectors[index],
-    }))
-    await database.query('select private.save_embeddings($1, ($2::text)::jsonb)', [
-      embedder.model,
-      JSON.stringify(saved),
-    ])
+    const saved = jobs.map(({ kind, id, content_hash }, at) => ({ kind, id, content_hash, embedding: vectors[at] }))
+    const parameters = [embedder.model, JSON.stringify(saved)]
+    await database.query('select private.save_embeddings($1, ($2::text)::jsonb)', parameters)
   }
 }
 
@@ -105,7 +86,7 @@ const loadPeople = async (database: Database): Promise<Map<string, number>> => {
     join profiles on profiles.user_id = users.id
     join public.interests on interests.name = any (people.interests)
   `,
-    [JSON.stringify(read('profiles.json') as Person[])],
+    [JSON.stringify(read('profiles.json'))],
   )
   const rows = await database.query(
     `select split_part(email, '@', 1) as key, profiles.id::integer as id
@@ -115,10 +96,9 @@ const loadPeople = async (database: Database): Promise<Map<string, number>> => {
   return new Map(rows.map(({ key, id }) => [String(key), Number(id)]))
 }
 
-/** The vector of a query as in functions/_shared/embeddings/query_vector.ts, or null for a zero vector. */
+/** The offline provider's vector of a query, or null for a zero vector. */
 export const embedQuery = async (q: string): Promise<number[] | null> => {
-  const words = q.replace(/(^|\s)-("[^"]*"?|\S+)/g, ' ').replaceAll('"', ' ').trim().split(/\s+/)
-  const text = words.slice(0, 10).join(' ')
+  const text = textToEmbed(q)
   if (text === '') return null
   const [vector] = await embedder.embed([text], new AbortController().signal)
   return vector!.some((value) => value !== 0) ? vector! : null
@@ -134,11 +114,7 @@ export const loadLabelled = async (database: Database): Promise<Query[]> => {
       id,
       kind,
       q,
-      filters: {
-        interests: filters.interests ?? [],
-        cities: filters.city ?? [],
-        countries: filters.country ?? [],
-      },
+      filters: { interests: filters.interests ?? [], cities: filters.city ?? [], countries: filters.country ?? [] },
       grades: new Map(Object.entries(grades).map(([key, grade]) => [ids.get(key)!, Number(grade)])),
       vector: await embedQuery(q),
     })

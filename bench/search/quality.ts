@@ -11,7 +11,7 @@
  *
  * Runs on PGlite, or on the empty Postgres of DATABASE_URL. --try replaces the similarities of private.search_models.
  */
-import { embedder, findProfiles, loadLabelled, openEmpty, type Query } from './labelled.ts'
+import { embedder, findProfiles, loadLabelled, mean, openEmpty, type Query } from './labelled.ts'
 
 interface Scores {
   ndcg: number
@@ -66,7 +66,6 @@ for (const query of queries) {
   results.push({ query, scores })
 }
 
-const mean = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
 const kinds = [...new Set(queries.map(({ kind }) => kind))]
 const row = (label: string, cells: string[]): string =>
   label.padEnd(18) + cells.map((cell) => cell.padStart(22)).join('')

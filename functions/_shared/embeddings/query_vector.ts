@@ -18,7 +18,7 @@ const remember = (text: string, vector: number[]): void => {
 }
 
 // Excluded words are not what the user means. Quotes only matter to the keyword search.
-const textToEmbed = (query: string): string =>
+export const textToEmbed = (query: string): string =>
   query.replace(/(^|\s)-("[^"]*"?|\S+)/g, ' ').replaceAll('"', ' ').trim().split(/\s+/).slice(0, 10).join(' ')
 
 /**
