@@ -3377,8 +3377,8 @@ begin
               'words', private.keyword_details(page.ranks),
               'keyword', page.keyword,
               'cosine', page.cosine,
-              'nothingAlike', model.similarity_floor,
-              'muchAlike', model.similarity_ceiling,
+              'similarityFloor', model.similarity_floor,
+              'similarityCeiling', model.similarity_ceiling,
               'semantic', page.semantic,
               'ratio', page.ratio,
               'named', coalesce(page.in_name, false)
