@@ -1,7 +1,7 @@
 /** People who can be found: the crowd of bench/search speaks for those of world.sql, and its queries look for them. */
 import postgres from 'postgres'
 import { openPostgres } from '../../supabase/local/database.ts'
-import { makeProfiles, makeQueries, type Query } from '../search/crowd.ts'
+import { makeProfiles, makeQueries, type Query } from '../search/generated.ts'
 import { embedder, embedQuery, makeVectors } from '../search/labelled.ts'
 
 const atOnce = 500

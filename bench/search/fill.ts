@@ -1,6 +1,6 @@
-/** Fills a database with the generated profiles of crowd.ts, for speed.ts and tests/fuzz/cost.ts. */
+/** Fills a database with the generated profiles of generated.ts, for speed.ts and tests/fuzz/cost.ts. */
 import type { Database } from '../../supabase/local/database.ts'
-import { model, type Profile } from './crowd.ts'
+import { model, type Profile } from './generated.ts'
 
 // Bypasses the triggers, which work row by row, and calls the same functions for a thousand profiles at once.
 export const fill = async (database: Database, profiles: Profile[]): Promise<void> => {

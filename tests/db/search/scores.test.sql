@@ -82,12 +82,12 @@ from (
 
 -- Computed by hand
 select pg_temp.make(
-  'gwen',
-  '{
+  nick => 'gwen',
+  fields => '{
     "name": "Gwen Fairhaven", "first_name": "Gwendolyn", "last_name": "Harrow", "city": "Lisboa", "country": "Portugal",
     "biography": "Potter who bakes bread and sails at dawn"
   }',
-  '{Street food, Hiking}'
+  interests => '{Street food, Hiking}'
 );
 select pg_temp.make('lover', '{"name": "Lisboa Lover", "city": "Lisboa"}');
 select pg_temp.make('sushi', '{"name": "Aki", "biography": "東京で寿司"}');
