@@ -1,6 +1,5 @@
 // Eigenvectors of a small symmetric matrix by cyclic Jacobi rotations (Golub and Van Loan, "Matrix Computations",
-// section 8.5). It always converges; faster methods exist, but this one takes seconds for 272
-// columns.
+// section 8.5). It always converges; faster methods exist, but this one takes seconds for 272 columns.
 
 /** Stops when the off-diagonal part is below this share of the whole (squared Frobenius norms). */
 const precision = 1e-24

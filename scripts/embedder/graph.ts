@@ -24,8 +24,8 @@ const keptUsers = 40
 const leastInverseFrequency = 1.5
 
 /**
- * Weight of a relation by its symbol in WordNet. What keeps the topic weighs about 1; antonyms share a topic but not a
- * stance; regions and usages (`slang`) join words that have nothing else in common.
+ * Weight of a relation by its symbol in WordNet. Relations that keep the topic weigh about 1; antonyms share a topic
+ * but not a stance; regions and usages (`slang`) connect words that have nothing else in common.
  */
 const relationWeights: Readonly<Record<string, number>> = {
   '@': 1, // hypernym

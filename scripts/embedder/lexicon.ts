@@ -15,7 +15,7 @@ export type Lexicon = WordNet & {
   glossCounts: Float64Array
   /** For each lemma ln(synsets / (1 + synsets whose gloss uses it)). */
   inverseFrequencies: Float64Array
-  /** Words in all glosses, stop words included: what a count has to be divided by to be a probability. */
+  /** The number of words in all glosses, stop words included: the denominator of probabilities. */
   wordCount: number
 }
 

@@ -41,7 +41,7 @@ const rank = pageRank(graph)
 const visits = vocabulary.map((lemma) => rank(graph.synsetCount + lemma))
 logStep(`walked from ${words.length} words and ${collocations.length} collocations`)
 
-/** The square root lets `of` weigh more than `kayak` without drowning it. */
+/** With the square root, `of` weighs more than `kayak`, but not by orders of magnitude. */
 const importance = Float64Array.from(vocabulary, (lemma) => Math.sqrt(1 + commonness(lexicon, lemma)))
 const { matrix, columnCount } = positiveInformation(visits, importance, trainingWords, graph.nodeCount)
 logStep(`weighed ${matrix.columns.length} associations with ${columnCount} nodes`)

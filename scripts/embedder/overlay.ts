@@ -1,5 +1,5 @@
-// What we add to WordNet 3.1: glosses.txt, for words that it lacks (wifi) or reads in another sense than travellers do
-// (host: an army), and words.txt, for words that it knows and seldom uses.
+// Our additions to WordNet 3.1: glosses.txt for words that it lacks (wifi) or has in another sense (host: an army), and
+// words.txt for words that it has and rarely uses.
 import { stopWords } from '../../functions/_shared/embeddings/wordnet/english.ts'
 import type { WordNet } from './wordnet.ts'
 

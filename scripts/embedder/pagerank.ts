@@ -1,5 +1,4 @@
-// Personalised PageRank: the nodes where a random walk spends its time that starts at a word and sometimes returns to
-// it.
+// Personalised PageRank: where a random walk that starts at a word, and sometimes returns to it, spends its time.
 import type { Graph } from './graph.ts'
 import type { Entry } from './sparse.ts'
 

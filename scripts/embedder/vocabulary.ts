@@ -7,8 +7,8 @@ const wordLimit = 26_000
 const collocationLimit = 3_000
 
 /**
- * Lemmas in whose first sense, or in anything below it, the profiles of travellers abound. Glosses seldom use such
- * words, so by glosses alone 75 of 266 everyday ones (kayak, karaoke, sauna, Barcelona) fell behind `iridaceae`.
+ * Lemmas whose first sense, with everything below it, is frequent in travellers' profiles. Glosses rarely use such
+ * words: by glosses alone 75 of 266 everyday ones (kayak, karaoke, sauna, Barcelona) ranked behind `iridaceae`.
  */
 const topics = [
   ...['city', 'national_capital', 'island', 'mountain', 'mountain_peak', 'building'],
@@ -20,13 +20,14 @@ const topics = [
 const topicBonus = 4
 
 /**
- * Long words are rarer (Zipf 1935): what a letter costs, in uses by glosses, among words that hardly differ otherwise.
+ * Long words are rarer (Zipf 1935): the penalty of each letter, in uses by glosses. It decides between words that
+ * hardly differ otherwise.
  */
 const letterCost = 0.2
 
 /**
- * How common a lemma is: uses in glosses, and in tagged text three times, which is running language and the smaller
- * count.
+ * How common a lemma is: its uses in glosses, plus three times those in tagged text, which is running language and has
+ * smaller counts.
  */
 export const commonness = ({ glossCounts, tagCounts }: Lexicon, lemma: number): number =>
   glossCounts[lemma]! + 3 * tagCounts[lemma]!

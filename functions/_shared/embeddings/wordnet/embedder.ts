@@ -110,7 +110,7 @@ export const loadEmbedder = (bytes: Uint8Array): (text: string) => Float32Array 
     place(both, 0, meaning, Math.sqrt(1 - share))
     place(both, wordDimensions, spelling, Math.sqrt(share))
     const vector = new Float32Array(dimensions)
-    // Either part may be zero; the whole then has length 1 all the same.
+    // Either part may be zero; the whole still has length 1.
     place(vector, 0, both, 1)
     return vector
   }
