@@ -3,9 +3,7 @@
 import { stopWords } from '../../functions/_shared/embeddings/wordnet/english.ts'
 import type { WordNet } from './wordnet.ts'
 
-/**
- * How much the added sense outweighs all other senses of the word: by 3 to 1, and with at least 8 taggings.
- */
+/** How much the added sense outweighs all other senses of the word: by 3 to 1, and with at least 8 taggings. */
 const dominance = 3
 const leastTagCount = 8
 

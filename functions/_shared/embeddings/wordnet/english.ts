@@ -58,9 +58,7 @@ const inflections: readonly (readonly [ending: string, base: string])[] = [
   ['ing', ''],
 ]
 
-/**
- * Derivations, tried on unknown words only: in known ones they would find `corn` in `corner`.
- */
+/** Derivations, tried on unknown words only: in known ones they would find `corn` in `corner`. */
 const derivations: typeof inflections = [['er', 'e'], ['er', ''], ['est', 'e'], ['est', ''], ['ly', '']]
 
 /**
