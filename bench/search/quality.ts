@@ -87,11 +87,11 @@ if (Deno.args.includes('--each')) {
     '\nnDCG@10 of queries where both .7 is worse than words or meaning alone: words, meaning, both .5, both .7',
   )
   for (const { query, scores } of results) {
-    const [words, meaning, half, most] = (Object.keys(modes) as Mode[]).map((mode) => scores[mode].ndcg)
-    if (Math.max(words!, meaning!) - most! < 0.1) continue
+    const [words, meaning, half, hybrid] = (Object.keys(modes) as Mode[]).map((mode) => scores[mode].ndcg)
+    if (Math.max(words!, meaning!) - hybrid! < 0.1) continue
     console.log(
       `${query.id} ${query.kind.padEnd(11)}${
-        [words, meaning, half, most].map((value) => value!.toFixed(2)).join(' ')
+        [words, meaning, half, hybrid].map((value) => value!.toFixed(2)).join(' ')
       }  ${query.q}`,
     )
   }

@@ -43,7 +43,7 @@ export const eigen = (symmetric: Float64Array, size: number): { values: number[]
   }
 
   const pairs = v.map((vector, i) => {
-    const peak = vector.reduce((most, x) => Math.abs(x) > Math.abs(most) ? x : most, 0)
+    const peak = vector.reduce((max, x) => Math.abs(x) > Math.abs(max) ? x : max, 0)
     return { value: a[i]![i]!, vector: peak < 0 ? vector.map((x) => -x) : vector }
   }).sort((one, other) => other.value - one.value)
   return { values: pairs.map(({ value }) => value), vectors: pairs.map(({ vector }) => vector) }

@@ -86,7 +86,7 @@ const lemmasOf = ({ synsets, numbers, meanings }: Lexicon, synset: number): Entr
     const number = numbers.get(lemma)!
     return [number, meanings[number]!.find(([meaning]) => meaning === synset)![1]]
   })
-  const best = named.reduce((most, [, probability]) => Math.max(most, probability), 0)
+  const best = named.reduce((max, [, probability]) => Math.max(max, probability), 0)
   const weights = named.map(([lemma, probability]): Entry => [synsets.length + lemma, Math.sqrt(probability)])
   return scaled(weights, synsetStep.lemmas * (0.4 + 0.6 * best))
 }
@@ -103,7 +103,7 @@ const usersOf = ({ glosses, synsets, lemmas, numbers, tagCounts }: Lexicon): Ent
   const users = lemmas.map((): Entry[] => [])
   glosses.forEach((gloss, synset) => {
     const tagged = synsets[synset]!.lemmas.reduce(
-      (most, lemma) => Math.max(most, tagCounts[numbers.get(lemma)!]!),
+      (max, lemma) => Math.max(max, tagCounts[numbers.get(lemma)!]!),
       0,
     )
     for (const [lemma, count] of gloss) users[lemma]!.push([synset, count * (0.3 + Math.log1p(tagged))])

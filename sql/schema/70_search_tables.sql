@@ -14,8 +14,8 @@ create table private.search_models (
   check (similarity_floor < similarity_threshold and similarity_threshold < similarity_ceiling)
 );
 comment on table private.search_models is
-  'How to read the cosines of each embedding model: floor, that of unrelated texts; ceiling, that of the most similar
-texts; threshold, from where on a profile is a hit. bench/search/calibrate.ts computes them.';
+  'How to read the cosines of each embedding model: floor, that of unrelated texts; ceiling, that of the closest texts;
+threshold, from where on a profile is a hit. bench/search/calibrate.ts computes them.';
 alter table private.search_models enable row level security;
 
 -- Those of the offline model are measured. The others follow what makers and users of the models report; nobody has

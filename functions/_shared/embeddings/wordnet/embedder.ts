@@ -104,8 +104,8 @@ export const loadEmbedder = (bytes: Uint8Array): (text: string) => Float32Array 
       addWord(spelling, last, weight)
     })
 
-    const { known, unknown: most } = spellingShare
-    const share = known + (most - known) * unknown / Math.max(1, counted)
+    const { known, unknown: all } = spellingShare
+    const share = known + (all - known) * unknown / Math.max(1, counted)
     const both = new Float32Array(dimensions)
     place(both, 0, meaning, Math.sqrt(1 - share))
     place(both, wordDimensions, spelling, Math.sqrt(share))
