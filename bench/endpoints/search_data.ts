@@ -1,8 +1,8 @@
 /** Gives the users of fixture.sql the profiles of bench/search's crowd, and creates queries for them. */
 import postgres from 'postgres'
 import { openPostgres } from '../../supabase/local/database.ts'
-import { makeProfiles, makeQueries, type Query } from '../search/crowd.ts'
-import { embedder, makeVectors, meaningOf } from '../search/labelled.ts'
+import { makeProfiles, makeQueries, type Query } from '../search/generated.ts'
+import { embedder, embedQuery, makeVectors } from '../search/labelled.ts'
 
 const batchSize = 500
 const pgbenchQueries = 1000
@@ -18,7 +18,7 @@ export const pathOf = ({ q, filters }: Query): string => {
 
 const requestOf = async ({ q, filters }: Query) => ({
   q,
-  vector: await meaningOf(q),
+  vector: await embedQuery(q),
   model: embedder.model,
   ...filters,
   limit: 20,

@@ -1563,42 +1563,13 @@ $$;
 comment on function api.get_conversation(bigint) is 'A conversation with its two people and its reservations, by date.';
 grant execute on function api.get_conversation(bigint) to edge_functions;
 
--- Search: one row for each profile that is searchable and whose owner is active, and one function that finds them. Triggers keep the
--- rows in step within the transaction that changes a profile, whoever changes it; only the vectors come later, from a queue.
+-- The search index has one row for each profile that is searchable and whose owner is active. The files from 70 to 77
+-- build it:
+--   70 tables · 71 triggers that keep the index in sync · 72 query parsing · 73 keyword scores · 74 candidates
+--   75 api.search_profiles · 76 embeddings, made later from a queue · 77 audit and repair
 create extension if not exists unaccent with schema extensions;
 create extension if not exists fuzzystrmatch with schema extensions;
 create extension if not exists vector with schema extensions;
-
-create function private.fold(value text)
-returns text
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return lower(extensions.unaccent('extensions.unaccent', normalize(value, nfkc)));
-end
-$$;
-comment on function private.fold(text) is
-  'Text without case, accents and compatibility forms. Immutable as long as the dictionary unaccent is not edited.';
-
-create function private.words_of(value text)
-returns text[]
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return (
-    select coalesce(array_agg(left(found.word[1], 60) order by found.position), '{}')
-    from regexp_matches(
-      regexp_replace(
-        private.fold(value),
-        '([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])', ' \1 ', 'g'
-      ),
-      '[^[:space:][:punct:][:cntrl:]]+', 'g'
-    ) with ordinality as found (word, position)
-  );
-end
-$$;
-comment on function private.words_of(text) is
-  'The words of a text, folded, in order. In scripts without spaces (Han, kana, Thai, Lao, Khmer, Burmese) every character is one.';
 
 create table private.search_models (
   name text primary key,
@@ -1608,11 +1579,12 @@ create table private.search_models (
   check (similarity_floor < similarity_threshold and similarity_threshold < similarity_ceiling)
 );
 comment on table private.search_models is
-  'How each embedding model''s cosines read: what unrelated texts have, what the closest have, and from where on a profile counts as a
-hit. The numbers come from bench/search/calibrate.ts.';
+  'How to read the cosines of each embedding model: floor, that of unrelated texts; ceiling, that of the closest texts;
+threshold, from where on a profile is a hit. bench/search/calibrate.ts computes them.';
 alter table private.search_models enable row level security;
 
--- The offline model's are measured; the others' follow what their makers and users report, until somebody measures them here.
+-- Those of the offline model are measured. The others follow what makers and users of the models report; nobody has
+-- measured them here.
 insert into private.search_models (name, similarity_floor, similarity_ceiling, similarity_threshold)
 values
   ('offline-wordnet-v1', 0.03, 0.55, 0.13),
@@ -1637,23 +1609,28 @@ create table private.search_entries (
   embedding extensions.halfvec(384)
 );
 comment on table private.search_entries is
-  'The profiles in the search, and no other: searchable, and the owner active.';
+  'The profiles that a search can find: those that are searchable and whose owner is active.';
 comment on column private.search_entries.words is
-  'Every word, for phrases: weight A name, first and last name, B interests, C city and country, D biography.';
-comment on column private.search_entries.content_hash is 'Of the text that the embedding is made from; a profile whose text did not change needs no new one.';
--- Out of line what only hits show, in line what every candidate is measured by: fetched from beside the table, a hundred neighbours take 6.5 ms
--- instead of 1.2.
+  'All words, for phrase matching. Weight A: name, first and last name; B: interests; C: city and country; D:
+biography.';
+comment on column private.search_entries.content_hash is
+  'Hash of the text that the embedding is made from. While it stays the same, the embedding is kept.';
+-- Only hits show the biography, so it is stored out of line. Every candidate's embedding is read, so it is stored in
+-- line: out of line, a hundred neighbours take 6.5 ms instead of 1.2.
 alter table private.search_entries alter column biography set storage external;
 alter table private.search_entries alter column embedding set storage plain;
 alter table private.search_entries enable row level security;
 
 create index search_entries_user_id_idx on private.search_entries (user_id);
 create index search_entries_model_idx on private.search_entries (model);
-create index search_entries_interest_keys_idx on private.search_entries using gin (interest_keys) with (fastupdate = off);
+create index search_entries_interest_keys_idx
+  on private.search_entries using gin (interest_keys) with (fastupdate = off);
 create index search_entries_city_key_idx on private.search_entries (city_key);
 create index search_entries_country_key_idx on private.search_entries (country_key);
-create index search_entries_embedding_idx on private.search_entries using hnsw (embedding extensions.halfvec_cosine_ops);
-comment on index private.search_entries_embedding_idx is 'Neighbours by meaning; filters are checked while it is walked, never after.';
+create index search_entries_embedding_idx
+  on private.search_entries using hnsw (embedding extensions.halfvec_cosine_ops);
+comment on index private.search_entries_embedding_idx is
+  'Nearest neighbours. Filters are applied during the index scan, not after it.';
 
 create table private.search_postings (
   word text collate "C",
@@ -1662,25 +1639,99 @@ create table private.search_postings (
   primary key (word, profile_id) include (word_positions)
 );
 comment on table private.search_postings is
-  'Who has each word, and where it stands: attribute * 1,000,000 + element * 10,000 + position from 0. The empty word marks where
-each text ends. A thousand candidates are read from here in a sixth of the time that documents with all their words take.';
+  'The inverted index: which profiles contain a word, and where. The empty word marks the end of each text. Reading a
+thousand candidates from here takes a sixth of the time that reading documents with all their words takes.';
+comment on column private.search_postings.word_positions is 'Packed by private.word_position, in ascending order.';
 create index search_postings_profile_id_idx on private.search_postings (profile_id);
 alter table private.search_postings enable row level security;
+
+-- The accessors of packed positions have no search_path, so that Postgres inlines them: a search reads thousands of
+-- positions.
+create function private.word_position(attribute integer, element integer, place integer)
+returns integer
+language sql immutable parallel safe
+as $$
+  select attribute * 1000000 + element * 10000 + place
+$$;
+comment on function private.word_position(integer, integer, integer) is
+  'Packs where a word stands. attribute: 0 name, 1 interests, 2 city, 3 country, 4 biography, 5 first and last name.
+element: which of the texts of the attribute, such as the second interest. place: how many words come before it in this
+text. All count from 0.';
+
+create function private.attribute_of(word_position integer)
+returns integer
+language sql immutable parallel safe
+as $$
+  select word_position / 1000000
+$$;
+comment on function private.attribute_of(integer) is 'The attribute of a packed position.';
+
+create function private.element_of(word_position integer)
+returns integer
+language sql immutable parallel safe
+as $$
+  select word_position / 10000 % 100
+$$;
+comment on function private.element_of(integer) is 'The element of a packed position within its attribute.';
+
+create function private.place_of(word_position integer)
+returns integer
+language sql immutable parallel safe
+as $$
+  select word_position % 10000
+$$;
+comment on function private.place_of(integer) is 'The place of a packed position within its text, from 0.';
 
 create table private.search_lexicon (
   word text collate "C" primary key,
   entries integer not null check (entries > 0)
 );
 comment on table private.search_lexicon is
-  'Every word of the index and in how many entries it is: what typing errors and beginnings are matched against, and nothing is left
-of a word when its last profile goes.';
+  'Every word of the index and how many entries contain it. Typing errors and unfinished words are matched against it. A
+word is deleted with the last entry that contains it.';
 create index search_lexicon_shape_idx on private.search_lexicon (left(word, 1), char_length(word));
-comment on index private.search_lexicon_shape_idx is 'Words that a typing error could have come from: same first letter, about as long.';
+comment on index private.search_lexicon_shape_idx is
+  'Candidates for a mistyped word: the same first letter, and about the same length.';
 create index search_lexicon_tail_idx on private.search_lexicon (substr(word, 2));
-comment on index private.search_lexicon_tail_idx is 'Words whose first letter is the error.';
+comment on index private.search_lexicon_tail_idx is 'Candidates for a word whose first letter is mistyped.';
 create index search_lexicon_entries_idx on private.search_lexicon (entries);
-comment on index private.search_lexicon_entries_idx is 'How common the commonest word is.';
+comment on index private.search_lexicon_entries_idx is 'How many entries contain the most common word.';
 alter table private.search_lexicon enable row level security;
+
+-- Keeps the index in sync: the transaction that changes a profile also updates its entry, the entry's words and the
+-- context of its owner (refresh_search_context, in 76_embeddings.sql).
+
+create function private.fold(value text)
+returns text
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+begin
+  return lower(extensions.unaccent('extensions.unaccent', normalize(value, nfkc)));
+end
+$$;
+comment on function private.fold(text) is
+  'Folds case, accents and compatibility forms. Immutable as long as nobody edits the dictionary unaccent.';
+
+create function private.words_of(value text)
+returns text[]
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+begin
+  return (
+    select coalesce(array_agg(left(matches.word[1], 60) order by matches.position), '{}')
+    from regexp_matches(
+      regexp_replace(
+        private.fold(value),
+        '([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])', ' \1 ', 'g'
+      ),
+      '[^[:space:][:punct:][:cntrl:]]+', 'g'
+    ) with ordinality as matches (word, position)
+  );
+end
+$$;
+comment on function private.words_of(text) is
+  'The folded words of a text, in order. In scripts without spaces (Han, kana, Thai, Lao, Khmer, Burmese) every
+character is a word.';
 
 create function private.positions_of(profile public.profiles, name text, interests text[])
 returns jsonb
@@ -1697,43 +1748,44 @@ begin
         (5, 0, profile.first_name),
         (5, 1, profile.last_name)
       union all
-      select 1, ordinality - 1, interest
+      select 1, ordinality::integer - 1, interest
       from unnest(interests) with ordinality as listed (interest, ordinality)
     ),
-    worded as materialized (
+    texts_as_words as materialized (
       select attribute, element, private.words_of(value) as words
       from texts
       where value is not null
     ),
-    placed as (
-      select attribute, element, position, word
-      from worded
-      cross join lateral unnest(words) with ordinality as listed (word, position)
-      -- Letters that fold into many words could run into the next text's word_positions.
-      where position <= 9000
+    occurrences as (
+      select attribute, element, ordinality::integer - 1 as place, word
+      from texts_as_words
+      cross join lateral unnest(words) with ordinality as listed (word, ordinality)
+      -- Some characters fold into many words, which could run into the positions of the next text.
+      where ordinality <= 9000
       union all
-      select attribute, element, least(9000, cardinality(words)) + 1, ''
-      from worded
+      select attribute, element, least(9000, cardinality(words)), ''
+      from texts_as_words
     ),
-    word_lists as (
+    numbered as (
       select
         word,
-        attribute * 1000000 + element * 10000 + position - 1 as word_position,
-        row_number() over (partition by word order by attribute, element, position) as nth
-      from placed
+        private.word_position(attribute => attribute, element => element, place => place) as word_position,
+        row_number() over (partition by word order by attribute, element, place) as occurrence
+      from occurrences
     )
     select coalesce(jsonb_object_agg(word, word_positions), '{}')
     from (
       select word, jsonb_agg(word_position order by word_position) as word_positions
-      from word_lists
-      -- A word's tenth mention tells nothing that the first nine did not.
-      where nth <= 9 or word = ''
+      from numbered
+      -- The tenth occurrence of a word says nothing that the first nine did not.
+      where occurrence <= 9 or word = ''
       group by word
     ) as grouped
   );
 end
 $$;
-comment on function private.positions_of(public.profiles, text, text[]) is 'Where each word of a profile stands; see search_postings.';
+comment on function private.positions_of(public.profiles, text, text[]) is
+  'The packed positions of each word of a profile, as {word: [position]}.';
 
 create function private.words_from_positions(word_positions jsonb)
 returns tsvector
@@ -1743,7 +1795,7 @@ begin
   return (
     select coalesce(
       string_agg(
-        quote_literal(word) || ':' || least(16383, attribute_start + element * 40 + position + 1)
+        quote_literal(word) || ':' || least(16383, attribute_start + element * 40 + place + 1)
           || substr('ABCCDA', attribute + 1, 1),
         ' '
       ),
@@ -1752,57 +1804,61 @@ begin
     from (
       select
         word,
-        word_position / 1000000 as attribute,
-        word_position / 10000 % 100 as element,
-        word_position % 10000 as position,
-        -- Attributes stand apart, so that no phrase reaches from one into the next.
-        (array[0, 200, 2400, 2600, 2800, 15000])[word_position / 1000000 + 1] as attribute_start
+        private.attribute_of(word_position) as attribute,
+        private.element_of(word_position) as element,
+        private.place_of(word_position) as place,
+        -- The attributes are far apart, so that no phrase matches across two of them.
+        (array[0, 200, 2400, 2600, 2800, 15000])[private.attribute_of(word_position) + 1] as attribute_start
       from jsonb_each(word_positions - '') as entry (word, list)
-      cross join lateral (select value::integer as word_position from jsonb_array_elements(list)) as placed
+      cross join lateral (select value::integer as word_position from jsonb_array_elements(list)) as unpacked
     ) as placed
   );
 end
 $$;
-comment on function private.words_from_positions(jsonb) is 'The same words as a tsvector, in which phrases are found.';
-
--- Keeping the index in step: whatever changes a profile changes its entry, and the entry its words, in one transaction.
+comment on function private.words_from_positions(jsonb) is 'The same words as a tsvector, for phrase matching.';
 
 create function private.refresh_search_entry(profile bigint)
 returns void
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  shown public.profiles;
+  current_profile public.profiles;
   owner public.users;
-  likes text[];
-  fresh jsonb;
+  interest_names text[];
+  positions jsonb;
   hash text;
 begin
-  -- One transaction at a time keeps the index, until it commits. What this one reads is then what the one before has left: nobody's hiding is
-  -- undone by somebody who read the profile before it was hidden. And two whose words cross cannot wait for each other for ever.
+  -- One transaction at a time updates the index, and it holds this lock until it commits. The next one then reads what
+  -- the previous one wrote: a transaction that read a profile before it was hidden cannot put it back. And two
+  -- transactions that change the same words cannot deadlock.
   perform pg_advisory_xact_lock('private.search_entries'::regclass::oid::bigint);
-  select * into shown from public.profiles where id = profile and is_searchable;
-  select * into owner from public.users where id = shown.user_id and is_active;
+  select * into current_profile from public.profiles where id = profile and is_searchable;
+  select * into owner from public.users where id = current_profile.user_id and is_active;
   if owner.id is null then
     delete from private.search_entries where profile_id = profile;
     return;
   end if;
   select coalesce(array_agg(interests.name order by interests.name), '{}')
-  into likes
+  into interest_names
   from public.profile_interests
   join public.interests on interests.id = profile_interests.interest_id
   where profile_interests.profile_id = profile;
 
-  fresh := private.positions_of(shown, owner.name, likes);
-  hash := md5(concat_ws(e'\n', array_to_string(likes, ', '), shown.city, shown.country, shown.biography));
+  positions := private.positions_of(profile => current_profile, name => owner.name, interests => interest_names);
+  hash := md5(concat_ws(
+    e'\n',
+    array_to_string(interest_names, ', '), current_profile.city, current_profile.country, current_profile.biography
+  ));
   insert into private.search_entries as entry (
     profile_id, user_id, name, biography, city, country, interests, image_url,
     interest_keys, city_key, country_key, words, content_hash
   )
   values (
-    profile, owner.id, owner.name, shown.biography, shown.city, shown.country, likes, shown.image_url,
-    array(select private.fold(trim(name)) from unnest(likes) as name),
-    private.fold(trim(shown.city)), private.fold(trim(shown.country)), private.words_from_positions(fresh), hash
+    profile, owner.id, owner.name, current_profile.biography, current_profile.city, current_profile.country,
+    interest_names, current_profile.image_url,
+    array(select private.fold(trim(name)) from unnest(interest_names) as name),
+    private.fold(trim(current_profile.city)), private.fold(trim(current_profile.country)),
+    private.words_from_positions(positions), hash
   )
   on conflict (profile_id) do update set
     name = excluded.name,
@@ -1816,31 +1872,36 @@ begin
     country_key = excluded.country_key,
     words = excluded.words,
     content_hash = excluded.content_hash,
-    -- A vector of a text that is gone would find what its owner took back.
+    -- The embedding of an old text would still find what the owner has deleted.
     embedding = case when entry.content_hash = excluded.content_hash then entry.embedding end,
     model = case when entry.content_hash = excluded.content_hash then entry.model end
   where (entry.words, entry.image_url, entry.name, entry.biography, entry.city, entry.country, entry.interests)
-    is distinct from
-    (excluded.words, excluded.image_url, excluded.name, excluded.biography, excluded.city, excluded.country, excluded.interests);
+    is distinct from (
+      excluded.words, excluded.image_url, excluded.name, excluded.biography, excluded.city, excluded.country,
+      excluded.interests
+    );
   if found then
-    delete from private.search_postings where profile_id = profile and not fresh ? word;
-    insert into private.search_postings (word, profile_id, word_positions)
-    select word, profile, array(select word_position::integer from jsonb_array_elements_text(list) as word_position)
-    from jsonb_each(fresh) as standing (word, list)
-    on conflict (word, profile_id) do update set word_positions = excluded.word_positions where search_postings.word_positions <> excluded.word_positions;
+    delete from private.search_postings where profile_id = profile and not positions ? word;
+    insert into private.search_postings as posting (word, profile_id, word_positions)
+    select word, profile, array(select value::integer from jsonb_array_elements_text(list))
+    from jsonb_each(positions) as entry (word, list)
+    on conflict (word, profile_id) do update set word_positions = excluded.word_positions
+    where posting.word_positions <> excluded.word_positions;
   end if;
 end
 $$;
 comment on function private.refresh_search_entry(bigint) is
-  'Makes a profile''s entry what it should be now, or removes it. Definer, because whoever changes a profile may not write the index.';
+  'Inserts, updates or deletes the entry of a profile. Definer, because users who change a profile may not write the
+index.';
 
 create function private.is_unconfirmed(profile bigint)
 returns boolean
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  -- Shared, so that who confirms them waits for what is written here, and then reads it. Who is being confirmed right now is not waited for,
-  -- because that waits for the lock of the index, which this transaction may hold.
+  -- The share lock makes a concurrent confirmation wait for this transaction, and then read what it wrote. A
+  -- confirmation that already holds the row is skipped: it waits for the lock of the index, which this transaction may
+  -- hold.
   perform
   from public.users
   where id = (select user_id from public.profiles where profiles.id = profile) and confirmed_at is null
@@ -1849,9 +1910,9 @@ begin
 end
 $$;
 comment on function private.is_unconfirmed(bigint) is
-  'Whether a profile is of somebody whose address is not confirmed: they are in no search until it is, and the index need not follow them. Auth
-mails whoever signs up before it commits; with the lock of the index, all who change a profile would wait for its mail server. For definer
-triggers alone.';
+  'Whether the owner of a profile has not confirmed their address. Until then no search finds them, and the index is not
+updated. Auth sends its mail before the sign-up commits: if that transaction held the lock of the index, every change of
+a profile would wait for the mail server. Only for definer triggers.';
 
 create function private.sync_profile()
 returns trigger
@@ -1867,7 +1928,8 @@ begin
   return null;
 end
 $$;
-comment on function private.sync_profile() is 'The index follows a profile. Definer, as refresh_search_entry.';
+comment on function private.sync_profile() is
+  'Updates the index when a profile changes. Definer, as refresh_search_entry.';
 
 create trigger sync_profile
   after insert or update on public.profiles
@@ -1884,7 +1946,9 @@ begin
   return null;
 end
 $$;
-comment on function private.sync_user() is 'The index follows a user''s name and whether they are active, their context what they say of themselves. Definer, as refresh_search_entry.';
+comment on function private.sync_user() is
+  'Updates the index when a user''s name or is_active changes, and their context when bio or location does. Definer, as
+refresh_search_entry.';
 
 create trigger sync_user
   after update on public.users
@@ -1906,7 +1970,8 @@ begin
   return null;
 end
 $$;
-comment on function private.sync_interest() is 'The index follows an interest that is renamed. Definer, as refresh_search_entry.';
+comment on function private.sync_interest() is
+  'Updates the index when an interest is renamed. Definer, as refresh_search_entry.';
 
 create trigger sync_interest
   after update of name on public.interests
@@ -1925,15 +1990,16 @@ begin
   return null;
 end
 $$;
-comment on function private.sync_profile_interests() is 'The index follows what profiles like. Definer, as refresh_search_entry.';
+comment on function private.sync_profile_interests() is
+  'Updates the index when interests are added to profiles or removed. Definer, as refresh_search_entry.';
 
-create trigger follow_added_interests
+create trigger sync_added_interests
   after insert on public.profile_interests
   referencing new table as changed
   for each statement
   execute function private.sync_profile_interests();
 
-create trigger follow_dropped_interests
+create trigger sync_removed_interests
   after delete on public.profile_interests
   referencing old table as changed
   for each statement
@@ -1950,7 +2016,8 @@ begin
   return null;
 end
 $$;
-comment on function private.sync_swapped_interests() is 'The index follows an interest put in another''s place. Definer, as refresh_search_entry.';
+comment on function private.sync_swapped_interests() is
+  'Updates the index when one interest replaces another. Definer, as refresh_search_entry.';
 
 create trigger sync_swapped_interests
   after update on public.profile_interests
@@ -1977,7 +2044,8 @@ begin
   where delta.word = lexicon.word and delta.entries < 0;
 end
 $$;
-comment on function private.count_words(private.search_lexicon[]) is 'Adds to and takes from the lexicon; a word that no entry has any more is gone.';
+comment on function private.count_words(private.search_lexicon[]) is
+  'Adds to or subtracts from the counts of the lexicon, and deletes words that no entry contains any more.';
 
 create function private.sync_postings()
 returns trigger
@@ -1993,51 +2061,34 @@ begin
   else
     select array_agg(row(word, entries)::private.search_lexicon)
     into deltas
-    from (select word, -count(*)::integer as entries from gone where word <> '' group by word) as counts;
+    from (select word, -count(*)::integer as entries from removed where word <> '' group by word) as counts;
   end if;
   if deltas is not null then
-    -- As in refresh_search_entry, for entries that go with their profile.
+    -- The lock of refresh_search_entry. Entries that are deleted with their profile do not pass through that function.
     perform pg_advisory_xact_lock('private.search_entries'::regclass::oid::bigint);
     perform private.count_words(deltas);
   end if;
   return null;
 end
 $$;
-comment on function private.sync_postings() is 'The lexicon follows the postings. Definer, as refresh_search_entry.';
+comment on function private.sync_postings() is
+  'Updates the lexicon when postings change. Definer, as refresh_search_entry.';
 
-create trigger follow_added_postings
+create trigger sync_added_postings
   after insert on private.search_postings
   referencing new table as added
   for each statement
   execute function private.sync_postings();
 
-create trigger follow_gone_postings
+create trigger sync_removed_postings
   after delete on private.search_postings
-  referencing old table as gone
+  referencing old table as removed
   for each statement
   execute function private.sync_postings();
 
--- What a query looks for: its words, and the words of the index that they may stand for. In plpgsql what every search asks, because its plans
--- are kept; in SQL without a search_path what is to be inlined.
-
-create function private.check_deadline()
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  if clock_timestamp() - statement_timestamp() > nullif(current_setting('api.time_limit', true), '')::interval then
-    raise query_canceled using message = 'The search took longer than its time limit';
-  end if;
-end
-$$;
--- A statement_timeout that a statement sets, or one of its functions, comes too late: the timer has started (pg_sleep(1) slept its second
--- under 200 ms either way), and PGlite has none. Of what Postgres could do instead,
---   a connection's own statement_timeout is an option that poolers refuse, and needs connections for nothing else;
---   `begin` and `set local` before each search are two more round trips, or one message whose parameters are quoted into its text;
---   transaction_timeout does take effect at once, but closes the connection: it is the limit of whoever is anonymous (private.act_as).
-comment on function private.check_deadline() is
-  'Ends a search that takes longer than api.time_limit, as Postgres ends a statement. Called between its steps, each of which is bounded; what
-goes wrong within one is ended by the statement_timeout of edge_functions.';
+-- From the text of a query to search terms: its words, and the words of the index that they may stand for. Functions
+-- that every search calls are in plpgsql, which keeps their plans; those to be inlined are in SQL without a
+-- search_path.
 
 create function private.typo_budget(word text)
 returns integer
@@ -2045,7 +2096,9 @@ language sql immutable parallel safe
 as $$
   select case when char_length(word) < 5 then 0 when char_length(word) < 9 then 1 else 2 end
 $$;
-comment on function private.typo_budget(text) is 'How many errors a word of this length may hold: as in Meilisearch, none below 5 letters, one below 9, else two.';
+comment on function private.typo_budget(text) is
+  'How many typing errors are tolerated in a word of this length. As in Meilisearch: none below 5 letters, one below 9,
+else two.';
 
 create function private.swaps_of(word text)
 returns text[]
@@ -2053,12 +2106,14 @@ language plpgsql immutable parallel safe set search_path = ''
 as $$
 begin
   return (
-    select array_agg(distinct overlay(word placing substr(word, place + 1, 1) || substr(word, place, 1) from place for 2))
+    select array_agg(
+      distinct overlay(word placing substr(word, place + 1, 1) || substr(word, place, 1) from place for 2)
+    )
     from generate_series(1, char_length(word) - 1) as place
   );
 end
 $$;
-comment on function private.swaps_of(text) is 'The word with two neighbours changed about, in every place.';
+comment on function private.swaps_of(text) is 'The word with two adjacent letters swapped, at every place.';
 
 create function private.typos(typed text, meant text, budget integer)
 returns integer
@@ -2068,7 +2123,7 @@ begin
   return (
     select case
       when typed = meant then 0
-      -- A swap of neighbours is one error, and two to Levenshtein; so this many mistakes of his cannot be within the budget.
+      -- A swap is one error here and two to Levenshtein, so a greater distance cannot be within the budget.
       when extensions.levenshtein_less_equal(typed, meant, 2 * budget) > 2 * budget then null
       else (
         select nullif(least(budget + 1, min(distance)), budget + 1)
@@ -2088,7 +2143,8 @@ begin
 end
 $$;
 comment on function private.typos(text, text, integer) is
-  'How many errors (a letter wrong, missing or too many, or two neighbours swapped) make one word of the other; null above the budget.';
+  'How many errors turn one word into the other: a wrong, missing or extra letter, or two adjacent letters swapped. Null
+above the budget.';
 
 create function private.expand_word(typed text, unfinished boolean)
 returns table (word text, typos integer, exact boolean, entries integer)
@@ -2100,7 +2156,7 @@ declare
   swaps text[] := private.swaps_of(typed);
 begin
   return query
-    with found as (
+    with candidates as (
       select lexicon.word, 0 as typos, lexicon.word = typed collate "C" as exact, lexicon.entries
       from private.search_lexicon as lexicon
       where lexicon.word = typed collate "C"
@@ -2116,7 +2172,7 @@ begin
       )
       union all
       (
-        -- The first letter is right: a wrong one costs two, which below 9 letters is too much.
+        -- The first letter is right. A wrong one costs two errors, which is too many below 9 letters.
         select lexicon.word, cost.typos, false, lexicon.entries
         from private.search_lexicon as lexicon
         cross join lateral (
@@ -2124,21 +2180,22 @@ begin
             when distance <= 1 then distance
             when form = any (swaps) then 1
             when distance <= budget then distance
-            when budget > 1 then private.typos(typed, form, budget)
+            when budget > 1 then private.typos(typed => typed, meant => form, budget => budget)
           end) as typos
           from unnest(case
             when unfinished and char_length(lexicon.word) > size
               then array[left(lexicon.word, size), left(lexicon.word, size + 1), left(lexicon.word, size - 1)]
             else array[lexicon.word]
           end) as form
-          -- A swap of neighbours is one error, and two to Levenshtein.
+          -- A swap is one error here and two to Levenshtein.
           cross join lateral (select extensions.levenshtein_less_equal(typed, form, 2 * budget) as distance) as measured
           where distance <= 2 * budget
         ) as cost
         where budget > 0
           and left(lexicon.word, 1) = left(typed, 1) collate "C"
           and char_length(lexicon.word) between size - budget and case when unfinished then 60 else size + budget end
-          -- Leaves few for the lateral, which takes ten times as long: its forms of a word are within one letter of this.
+          -- Leaves few words for the lateral, which takes ten times as long. Its forms of a word are within one letter
+          -- of this one.
           and extensions.levenshtein_less_equal(
             typed, case when unfinished then left(lexicon.word, size) else lexicon.word end, 2 * budget + 1
           ) <= 2 * budget + 1
@@ -2148,7 +2205,7 @@ begin
       )
       union all
       (
-        -- The first letter is the error: wrong, missing, too many, or swapped with the second.
+        -- The first letter is wrong, missing, extra, or swapped with the second.
         select lexicon.word, 2, false, lexicon.entries
         from private.search_lexicon as lexicon
         where budget = 2
@@ -2161,13 +2218,13 @@ begin
           )
       )
     )
-    select found.word, min(found.typos), bool_or(found.exact), max(found.entries)
-    from found
-    group by found.word;
+    select candidates.word, min(candidates.typos), bool_or(candidates.exact), max(candidates.entries)
+    from candidates
+    group by candidates.word;
 end
 $$;
 comment on function private.expand_word(text, boolean) is
-  'The words of the index that a typed word may stand for, with their errors.';
+  'The words of the index that a typed word may stand for, each with its typing errors.';
 
 create type private.query_word as (
   unit integer,
@@ -2179,8 +2236,9 @@ create type private.query_word as (
   position integer
 );
 comment on type private.query_word is
-  'A word of a query: the unit and the place it stands in, both counted for themselves among the excluded. The third time that it is said it
-has no place: it belongs to its phrase, and scores nothing more. `position` counts all words.';
+  'A word of a query. `unit` is the word, phrase or run of letters that it belongs to. `place` numbers the words that
+are scored, and excluded words separately; it is null from the third mention of a word on, which only belongs to its
+phrase. `position` numbers all words.';
 
 create function private.parse_query(query text)
 returns setof private.query_word
@@ -2193,20 +2251,23 @@ begin
         ordinality as piece,
         coalesce(nullif(part[2], '') is not null, false) or part[1] is not null as is_quoted,
         coalesce(part[1], part[4]) = '-' as is_excluded,
-        -- One character can stand for eighteen, which 512 of them would take 40 ms to read.
+        -- One character can expand to eighteen. To parse 512 of those takes 40 ms.
         private.words_of(left(normalize(coalesce(part[2], part[5]), nfkc), 512)) as words,
         max(ordinality) over () = ordinality and query !~ '[[:space:]"]$' as is_last
-      from regexp_matches(query, '(-?)"([^"]*)("|$)|(-?)([^[:space:]"]+)', 'g') with ordinality as found (part, ordinality)
+      from regexp_matches(query, '(-?)"([^"]*)("|$)|(-?)([^[:space:]"]+)', 'g')
+        with ordinality as matches (part, ordinality)
     ),
     listed as (
       select
         piece, is_quoted, is_excluded, position, word,
         is_last and position = cardinality(words) and not is_quoted and not is_excluded as is_unfinished,
-        word ~ '^[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]' as is_letter
+        -- A character of a script without spaces, which words_of makes a word.
+        word ~ '^[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]'
+          as is_letter
       from pieces
       cross join lateral unnest(words) with ordinality as numbered (word, position)
     ),
-    -- A phrase is one unit, and so is a run of letters of a script without spaces; every other word is one by itself.
+    -- A phrase is one unit, and so is a run of letters. Every other word is a unit by itself.
     started as (
       select *,
         case
@@ -2215,52 +2276,59 @@ begin
           when is_letter and lag(is_letter) over (partition by piece order by position) then 0
           else 1
         end as starts,
-        -- Consecutive letters of one run have this in common.
+        -- The same for all letters of one run.
         position - row_number() over (partition by piece, is_letter order by position) as run
       from listed
     ),
-    -- What is paid for is words, not units, or one phrase would be as dear as it is long. Such a script's words have one to five letters;
-    -- of a run every first, fourth, seventh … counts as a word.
-    paid as (
+    -- The limit counts words, not units: the cost of a phrase grows with its length. Words of such scripts have one to
+    -- five letters, so every third letter of a run counts as a word, beginning with the first.
+    weighted as (
       select *,
         sum(starts) over (order by piece, position) as number,
         case
           when is_letter and (row_number() over (partition by piece, is_letter, run order by position)) % 3 <> 1 then 0
           else 1
-        end as price
+        end as weight
       from started
     ),
     counted as (
-      select *, sum(price) over (partition by is_excluded order by piece, position) as spent
-      from paid
+      select *, sum(weight) over (partition by is_excluded order by piece, position) as words_so_far
+      from weighted
     ),
     kept as (
-      -- Names are doubled, and so is New York, New York. Said ten times, a word that everybody has is the dearest of all, and tells no more.
+      -- Names such as New York, New York repeat a word once. More repetitions add no information, and a common word is
+      -- the most expensive.
       select *, row_number() over (partition by is_excluded, counted.word order by piece, position) <= 2 as is_new
       from counted
-      where spent <= 10
+      where words_so_far <= 10
     ),
     placed as (
-      -- Letters after the first ten only belong to their run.
+      -- From the eleventh letter on, a letter only belongs to its run.
       select *,
         is_excluded or is_new and (
-          not is_letter or count(*) filter (where is_new) over (partition by is_excluded, is_letter order by piece, position) <= 10
+          not is_letter
+          or count(*) filter (where is_new) over (partition by is_excluded, is_letter order by piece, position) <= 10
         ) as has_place
       from kept
     )
     select
       number::integer,
-      case when has_place then (count(*) filter (where has_place) over (partition by is_excluded order by piece, position))::integer end,
-      placed.word, is_quoted, is_excluded, is_unfinished and not is_letter, (row_number() over (order by piece, position))::integer
+      case
+        when has_place
+          then (count(*) filter (where has_place) over (partition by is_excluded order by piece, position))::integer
+      end,
+      placed.word,
+      is_quoted,
+      is_excluded,
+      is_unfinished and not is_letter,
+      (row_number() over (order by piece, position))::integer
     from placed;
 end
 $$;
 comment on function private.parse_query(text) is
-  'The words of a query in units, a unit being a word, a "phrase", or a run of letters of a script without spaces; -word and -"phrase"
-exclude; the last word may be unfinished. The first 10 words count, those within quotes included, and the first 10 of the excluded; three
-letters of a run are a word, and of all letters 10 have a place.';
-
--- How well an entry holds the words of a query.
+  'The words of a query in units: a word, a "phrase", or a run of letters of a script without spaces. -word and
+-"phrase" exclude. The last word may be unfinished. The first 10 words count, quoted ones included, and the first 10
+excluded ones. Three letters of a run count as a word, and 10 letters at most are scored.';
 
 create type private.search_term as (
   place integer,
@@ -2274,8 +2342,9 @@ create type private.search_term as (
   phrase_ids bigint[]
 );
 comment on type private.search_term is
-  'A word of the index that a word of the query may stand for: the place in the query, how many entries have it, whether the query has it in
-quotes, and the phrase it must stand in, if any; once it is known who has that phrase, those profiles instead of it.';
+  'A word of the index that a word of the query may stand for. `place` and `unit` are those of the query word, `entries`
+is how many entries contain the term. `phrase` is the phrase that it must stand in, if any; private.resolve_phrases
+replaces it by `phrase_ids`, the profiles that contain the phrase.';
 
 create function private.terms_of(words private.query_word[])
 returns private.search_term[]
@@ -2284,19 +2353,20 @@ as $$
 begin
   return (
     with parsed as (
-      select *, count(*) over (partition by unit) > 1 as together
+      select *, count(*) over (partition by unit) > 1 as in_phrase
       from unnest(words)
       where not excluded
     ),
     phrases as (
       select unit, string_agg(quote_literal(word), ' <-> ' order by position)::tsquery as phrase
       from parsed
-      where together
+      where in_phrase
       group by unit
     )
     select array_agg(
       row(
-        parsed.place, parsed.unit, meant.word, meant.typos, meant.exact, meant.entries, parsed.quoted, phrases.phrase, null
+        parsed.place, parsed.unit, meant.word, meant.typos, meant.exact, meant.entries, parsed.quoted, phrases.phrase,
+        null
       )::private.search_term
     )
     from parsed
@@ -2304,23 +2374,27 @@ begin
     cross join lateral (
       select lexicon.word, 0 as typos, true as exact, lexicon.entries
       from private.search_lexicon as lexicon
-      where (parsed.together or parsed.quoted) and lexicon.word = parsed.word
+      where (parsed.in_phrase or parsed.quoted) and lexicon.word = parsed.word
       union all
       select expanded.word, expanded.typos, expanded.exact, expanded.entries
       from private.expand_word(parsed.word, parsed.unfinished) as expanded
-      where not (parsed.together or parsed.quoted)
+      where not (parsed.in_phrase or parsed.quoted)
     ) as meant
-    -- Nobody has a phrase of which nobody has a word.
+    -- No entry contains a phrase if one of its words is in no entry.
     where parsed.place is not null
-      and (not parsed.together or not exists (
+      and (not parsed.in_phrase or not exists (
         select
-        from parsed as beside
-        where beside.unit = parsed.unit and beside.word not in (select lexicon.word from private.search_lexicon as lexicon)
+        from parsed as other
+        where other.unit = parsed.unit
+          and other.word not in (select lexicon.word from private.search_lexicon as lexicon)
       ))
   );
 end
 $$;
-comment on function private.terms_of(private.query_word[]) is 'What a query looks for in the index.';
+comment on function private.terms_of(private.query_word[]) is 'The words of the index that a query looks for.';
+
+-- The score of an entry: how well it matches the words of a query, by Meilisearch's ranking rules, and with its
+-- similarity in meaning. Functions without a search_path are inlined.
 
 create function private.position_cost(distance integer)
 returns integer
@@ -2340,7 +2414,42 @@ as $$
   end
 $$;
 comment on function private.position_cost(integer) is
-  'How much a word''s distance from where the query has it counts, 0 to 10; the buckets are Meilisearch''s. Without a search_path, to be inlined.';
+  'The cost, 0 to 10, of the distance between a word''s places in the text and in the query. The buckets are
+Meilisearch''s.';
+
+create function private.match_cost(typos integer, attribute_weight integer, position_cost integer)
+returns integer
+language sql immutable parallel safe
+as $$
+  select typos * 1000000 + attribute_weight * 100 + position_cost
+$$;
+comment on function private.match_cost(integer, integer, integer) is
+  'Packs the costs of a match so that min() finds the best one: the fewest typos first, then the best attribute, then
+the best position. Before Postgres 18, min() does not take composite types.';
+
+create function private.match_typos(cost integer)
+returns integer
+language sql immutable parallel safe
+as $$
+  select cost / 1000000
+$$;
+comment on function private.match_typos(integer) is 'The typos of a match_cost.';
+
+create function private.match_attribute(cost integer)
+returns integer
+language sql immutable parallel safe
+as $$
+  select cost % 1000000 / 100
+$$;
+comment on function private.match_attribute(integer) is 'The attribute weight of a match_cost.';
+
+create function private.match_position(cost integer)
+returns integer
+language sql immutable parallel safe
+as $$
+  select cost % 100
+$$;
+comment on function private.match_position(integer) is 'The position cost of a match_cost.';
 
 create function private.postings_of(terms private.search_term[], ids bigint[])
 returns table (profile_id bigint, word text, place integer, typos integer, exact boolean, word_positions integer[])
@@ -2348,8 +2457,7 @@ language sql stable security invoker
 as $$
   select posting.profile_id, posting.word, posting.place, posting.typos, posting.exact, posting.word_positions
   from (
-    -- The words of few entries are read as they are; of the others, only what the candidates have. The offset keeps Postgres from reading
-    -- all postings there are.
+    -- Rare words: read all their postings. `offset 0` keeps Postgres from reading the whole table.
     select listed.*, term.word, term.place, term.typos, term.exact, term.phrase
     from unnest(terms) as term
     cross join lateral (
@@ -2361,6 +2469,7 @@ as $$
     join unnest(ids) as candidate (id) on candidate.id = listed.profile_id
     where term.entries <= cardinality(ids) and term.phrase_ids is null
     union all
+    -- Common words: look up the candidates.
     select listed.*, term.word, term.place, term.typos, term.exact, term.phrase
     from unnest(terms) as term
     cross join lateral (
@@ -2371,6 +2480,7 @@ as $$
     ) as listed
     where term.entries > cardinality(ids) and term.phrase_ids is null
     union all
+    -- Words of a phrase: look up the profiles that contain the phrase.
     select listed.*, term.word, term.place, term.typos, term.exact, term.phrase
     from unnest(terms) as term
     cross join lateral (
@@ -2382,7 +2492,7 @@ as $$
     join unnest(ids) as candidate (id) on candidate.id = listed.profile_id
     where term.phrase_ids is not null
   ) as posting
-  -- find_profiles has looked already, and asks without phrases.
+  -- find_profiles has resolved the phrases, so its terms have none.
   where posting.phrase is null
     or exists (
       select
@@ -2391,35 +2501,59 @@ as $$
     )
 $$;
 comment on function private.postings_of(private.search_term[], bigint[]) is
-  'Which of these entries hold which of the terms, and where. Without a search_path, to be inlined.';
+  'Which of the profiles contain which of the terms, and where.';
 
-create function private.keyword_score(
-  asked integer,
-  kept integer,
+create type private.keyword_ranks as (
+  words_asked integer,
+  words_matched integer,
   typos integer,
   typo_max integer,
-  apart integer,
-  attributes integer,
+  proximity_cost integer,
+  attribute_cost integer,
   attribute_max integer,
-  positions integer,
-  inexact double precision
-)
+  position_cost integer,
+  exactness integer,
+  exact_words integer
+);
+comment on type private.keyword_ranks is
+  'What Meilisearch''s rules count for one entry, for the words that it matches. A cost is how far the rank is below the
+best; a max is the number of ranks of a rule. exactness: 3 if the words are a whole text, 2 if a text begins with them,
+else 1.';
+
+create function private.keyword_score(ranks private.keyword_ranks)
 returns double precision
 language sql immutable parallel safe
 as $$
-  -- Horner: each rule's part is divided by the ranks of all rules before it.
+  -- Horner's method: the part of each rule is divided by the maxima of all rules before it.
   select 1 - (
-    asked - kept + (
-      typos + (apart + (attributes + (positions + inexact / 3) / (10 * kept + 1)) / attribute_max) / (3 * (kept - 1) + 1)
-    ) / typo_max
-  ) / asked
+    ranks.words_asked - ranks.words_matched + (
+      ranks.typos + (
+        ranks.proximity_cost + (
+          ranks.attribute_cost + (
+            ranks.position_cost + (
+              3 - ranks.exactness + case
+                when ranks.exactness = 1
+                  then (ranks.words_matched - ranks.exact_words) / (ranks.words_matched + 1)::double precision
+                else 0
+              end
+            ) / 3
+          ) / (10 * ranks.words_matched + 1)
+        ) / ranks.attribute_max
+      ) / (3 * (ranks.words_matched - 1) + 1)
+    ) / ranks.typo_max
+  ) / ranks.words_asked
 $$;
-comment on function private.keyword_score(integer, integer, integer, integer, integer, integer, integer, integer, double precision) is
-  'Meilisearch''s keyword score, 0 to 1, of what the rules count: 1 - sum over its rules i of (max_i - rank_i) / product of max_j for
-j <= i, the closed form of its nested ranks. Without a search_path, to be inlined.';
+comment on function private.keyword_score(private.keyword_ranks) is
+  'Meilisearch''s keyword score, 0 to 1: 1 - sum over its rules i of (max_i - rank_i) / product of max_j for j <= i, the
+closed form of its nested ranks.';
 
-create function private.keyword_bounds(ids bigint[], terms private.search_term[], asked integer, allowed integer[])
-returns table (profile_id bigint, at_least double precision, at_most double precision, named boolean)
+create function private.keyword_bounds(
+  ids bigint[],
+  terms private.search_term[],
+  words_asked integer,
+  typo_budgets integer[]
+)
+returns table (profile_id bigint, at_least double precision, at_most double precision, in_name boolean)
 language plpgsql stable security invoker
 set search_path = ''
 -- As in keyword_scores.
@@ -2428,243 +2562,284 @@ set enable_nestloop = off
 as $$
 begin
   return query
-    with matched as (
+    with matches as (
       select
         posting.profile_id,
         posting.place,
-        -- The first word_position is in the best attribute, and where the word is there twice, another may be in a better place.
-        min(rank_cost + cost) as at_worst,
-        min(rank_cost + case when cardinality(posting.word_positions) > 1 then 0 else cost end) as at_best,
-        bool_or(posting.typos = 0 and posting.word_positions[1] < 1000000) as in_name
+        -- The first position is in the best attribute. If the word occurs again, another position may be better.
+        min(private.match_cost(
+          typos => posting.typos, attribute_weight => attribute, position_cost => cost
+        )) as max_cost,
+        min(private.match_cost(
+          typos => posting.typos,
+          attribute_weight => attribute,
+          position_cost => case when cardinality(posting.word_positions) > 1 then 0 else cost end
+        )) as min_cost,
+        bool_or(posting.typos = 0 and attribute = 0) as in_name
       from private.postings_of(terms, ids) as posting
       cross join lateral (
         select
-          posting.typos * 1000 + posting.word_positions[1] / 1000000 * 100 as rank_cost,
-          private.position_cost(abs(posting.word_positions[1] % 10000 - (posting.place - 1))) as cost
-      ) as first
+          private.attribute_of(posting.word_positions[1]) as attribute,
+          private.position_cost(abs(private.place_of(posting.word_positions[1]) - (posting.place - 1))) as cost
+      ) as first_position
       group by posting.profile_id, posting.place
     ),
     tallies as (
       select
-        matched.profile_id,
-        count(*)::integer as kept,
-        sum(matched.at_worst / 1000)::integer as typos,
-        greatest(sum(allowed[matched.place]), case when count(*) > 1 then count(*) else 0 end)::integer + 1 as typo_max,
-        sum(matched.at_worst % 1000 / 100)::integer as attributes,
-        sum(matched.at_worst % 100)::integer as worst_cost,
-        sum(matched.at_best % 100)::integer as nearest,
-        count(*) filter (where matched.in_name) = asked as named
-      from matched
-      group by matched.profile_id
+        matches.profile_id,
+        count(*)::integer as words_matched,
+        sum(private.match_typos(matches.max_cost))::integer as typos,
+        greatest(sum(typo_budgets[matches.place]), case when count(*) > 1 then count(*) else 0 end)::integer + 1
+          as typo_max,
+        sum(private.match_attribute(matches.max_cost))::integer as attribute_cost,
+        sum(private.match_position(matches.max_cost))::integer as max_position_cost,
+        sum(private.match_position(matches.min_cost))::integer as min_position_cost,
+        count(*) filter (where matches.in_name) = words_asked as in_name
+      from matches
+      group by matches.profile_id
     )
     select
       tallies.profile_id,
-      private.keyword_score(
-        asked, kept, typos, typo_max, 3 * (kept - 1), attributes, 5 * kept + 1, worst_cost, 2 + kept / (kept + 1)::double precision
-      ),
-      private.keyword_score(asked, kept, typos, typo_max, 0, attributes, 5 * kept + 1, nearest, 0),
-      tallies.named
+      private.keyword_score(row(
+        words_asked, words_matched, typos, typo_max, 3 * (words_matched - 1),
+        attribute_cost, 5 * words_matched + 1, max_position_cost, 1, 0
+      )::private.keyword_ranks),
+      private.keyword_score(row(
+        words_asked, words_matched, typos, typo_max, 0,
+        attribute_cost, 5 * words_matched + 1, min_position_cost, 3, words_matched
+      )::private.keyword_ranks),
+      tallies.in_name
     from tallies;
 end
 $$;
 comment on function private.keyword_bounds(bigint[], private.search_term[], integer, integer[]) is
-  'Between what the keyword scores of entries lie, by which words they hold in which attributes, at a third of what the scores themselves
-take. Arguments and `named` as in keyword_scores, with its weights.';
+  'Lower and upper bounds of keyword scores, from the attributes that contain the words. Takes a third of the time of
+the scores themselves. Parameters and in_name as in keyword_scores, with its default weights.';
 
 create function private.keyword_scores(
   ids bigint[],
   terms private.search_term[],
-  asked integer,
-  allowed integer[],
-  weights integer[] default '{0, 1, 2, 3, 4, 5}'
+  words_asked integer,
+  typo_budgets integer[],
+  attribute_weights integer[] default '{0, 1, 2, 3, 4, 5}'
 )
-returns table (profile_id bigint, score double precision, named boolean, ranks integer[])
+returns table (profile_id bigint, score double precision, in_name boolean, ranks private.keyword_ranks)
 language plpgsql stable security invoker
 set search_path = ''
--- Planning this anew for each call would take longer than doing it; and Postgres, who takes what these expressions yield for few rows, would
--- join them by nested loops, which for 1,000 candidates took minutes.
+-- Planning these statements takes longer than running them. And Postgres underestimates how many rows the expressions
+-- return, and would use nested loops, which took minutes for 1,000 candidates.
 set plan_cache_mode = 'force_generic_plan'
 set enable_nestloop = off
 as $$
 declare
-  heaviest constant integer := (select max(weight) from unnest(weights) as weight);
+  max_weight constant integer := (select max(weight) from unnest(attribute_weights) as weight);
 begin
   perform private.check_deadline();
   return query
-    with held as materialized (
+    with matches as materialized (
       select
         posting.*,
-        -- The best attribute, then the best place within it. Most words are said once, and to look into an array takes a row's time.
+        -- Most words occur once, and unnesting an array takes as long as reading a row.
         case
-          when cardinality(posting.word_positions) = 1 then
-            weights[posting.word_positions[1] / 1000000 + 1] * 100 + private.position_cost(abs(posting.word_positions[1] % 10000 - (posting.place - 1)))
+          when cardinality(posting.word_positions) = 1 then private.match_cost(
+            typos => posting.typos,
+            attribute_weight => attribute_weights[private.attribute_of(posting.word_positions[1]) + 1],
+            position_cost =>
+              private.position_cost(abs(private.place_of(posting.word_positions[1]) - (posting.place - 1)))
+          )
           else (
-            select min(weights[word_position / 1000000 + 1] * 100 + private.position_cost(abs(word_position % 10000 - (posting.place - 1))))
+            select min(private.match_cost(
+              typos => posting.typos,
+              attribute_weight => attribute_weights[private.attribute_of(word_position) + 1],
+              position_cost => private.position_cost(abs(private.place_of(word_position) - (posting.place - 1)))
+            ))
             from unnest(posting.word_positions) as word_position
           )
-        end as rank_cost
+        end as cost
       from private.postings_of(terms, ids) as posting
     ),
-    matched as materialized (
+    best_matches as materialized (
       select
-        held.profile_id,
-        held.place,
-        -- The fewest errors first.
-        min(held.typos * 1000000 + held.rank_cost) as rank_cost,
-        bool_or(held.exact) as exact,
-        bool_or(held.typos = 0 and held.word_positions[1] < 1000000) as in_name
-      from held
-      group by held.profile_id, held.place
+        matches.profile_id,
+        matches.place,
+        min(matches.cost) as cost,
+        bool_or(matches.exact) as exact,
+        bool_or(matches.typos = 0 and private.attribute_of(matches.word_positions[1]) = 0) as in_name
+      from matches
+      group by matches.profile_id, matches.place
     ),
     tallies as materialized (
       select
-        matched.profile_id,
-        count(*)::integer as kept,
-        sum(matched.rank_cost / 1000000)::integer as typos,
-        greatest(sum(allowed[matched.place]), case when count(*) > 1 then count(*) else 0 end)::integer + 1 as typo_max,
-        sum(matched.rank_cost % 1000000 / 100)::integer as attributes,
-        sum(matched.rank_cost % 100)::integer as positions,
-        count(*) filter (where matched.exact)::integer as exacts,
-        count(*) filter (where matched.in_name) = asked as named,
-        bit_or(1::bigint << matched.place) as places
-      from matched
-      group by matched.profile_id
+        best_matches.profile_id,
+        count(*)::integer as words_matched,
+        sum(private.match_typos(best_matches.cost))::integer as typos,
+        greatest(sum(typo_budgets[best_matches.place]), case when count(*) > 1 then count(*) else 0 end)::integer + 1
+          as typo_max,
+        sum(private.match_attribute(best_matches.cost))::integer as attribute_cost,
+        sum(private.match_position(best_matches.cost))::integer as position_cost,
+        count(*) filter (where best_matches.exact)::integer as exact_words,
+        count(*) filter (where best_matches.in_name) = words_asked as in_name,
+        bit_or(1::bigint << best_matches.place) as places
+      from best_matches
+      group by best_matches.profile_id
     ),
-    best as (
-      select held.profile_id, held.word, bit_or(1::bigint << held.place) as here, min(held.word_positions) as word_positions
-      from held
-      join matched on matched.profile_id = held.profile_id and matched.place = held.place
-      where held.typos = matched.rank_cost / 1000000
-      group by held.profile_id, held.word
-    ),
-    rank_cost as materialized (
-      select best.profile_id, best.word, word_position, best.here
-      from best
-      cross join lateral unnest(best.word_positions) as word_position
-    ),
-    -- Who is next to whom, in one sweep along the texts, the places of the query that stand at a word_position being bits beside it. Pairs of word_positions,
-    -- joined, are as many as the square of how often the words are said: of a word ten times, 1,000 candidates had 180,000, and took 45 ms.
-    swept as (
+    best_words as (
       select
-        rank_cost.profile_id,
-        rank_cost.word_position,
-        rank_cost.here,
-        lead(rank_cost.word_position::bigint << 32 | rank_cost.here, 1) over along as next_1,
-        lead(rank_cost.word_position::bigint << 32 | rank_cost.here, 2) over along as next_2,
-        lead(rank_cost.word_position::bigint << 32 | rank_cost.here, 3) over along as next_3
-      from rank_cost
-      where asked > 1
-      window along as (partition by rank_cost.profile_id order by rank_cost.word_position)
+        matches.profile_id,
+        matches.word,
+        bit_or(1::bigint << matches.place) as places,
+        min(matches.word_positions) as word_positions
+      from matches
+      join best_matches on best_matches.profile_id = matches.profile_id and best_matches.place = matches.place
+      where matches.typos = private.match_typos(best_matches.cost)
+      group by matches.profile_id, matches.word
     ),
-    near as (
+    occurrences as materialized (
+      select best_words.profile_id, best_words.word, word_position, best_words.places
+      from best_words
+      cross join lateral unnest(best_words.word_positions) as word_position
+    ),
+    -- Finds adjacent words in one pass over the positions of each profile. `places` is a bit mask of the query words
+    -- that stand at a position. Joining pairs of positions instead grows with the square of the occurrences: for a word
+    -- that occurs ten times, 1,000 candidates had 180,000 pairs, and took 45 ms.
+    nearby as (
       select
-        swept.profile_id, here,
-        (next_1 >> 32) - word_position as ahead_1, next_1 & 4294967295 as there_1,
-        (next_2 >> 32) - word_position as ahead_2, next_2 & 4294967295 as there_2,
-        (next_3 >> 32) - word_position as ahead_3, next_3 & 4294967295 as there_3
-      from swept
-      where next_1 >> 32 <= word_position + 3 or here & (here >> 1) <> 0
+        occurrences.profile_id,
+        occurrences.word_position,
+        occurrences.places,
+        lead(occurrences.word_position, 1) over following - occurrences.word_position as distance_1,
+        lead(occurrences.word_position, 2) over following - occurrences.word_position as distance_2,
+        lead(occurrences.word_position, 3) over following - occurrences.word_position as distance_3,
+        lead(occurrences.places, 1) over following as places_1,
+        lead(occurrences.places, 2) over following as places_2,
+        lead(occurrences.places, 3) over following as places_3
+      from occurrences
+      where words_asked > 1
+      window following as (partition by occurrences.profile_id order by occurrences.word_position)
     ),
     neighbours as (
-      -- A place's bit says that between it and the place after it no word stands somewhere, or one, or two; the wrong way round is one more.
+      -- Bit n is set if no word, one word or two words stand between query words n and n + 1 anywhere. In reverse order
+      -- the distance counts one more.
       select
-        near.profile_id,
-        bit_or((here & (here >> 1)) | case when ahead_1 = 1 then here & (there_1 >> 1) else 0 end) as no_word,
+        nearby.profile_id,
         bit_or(
-          case ahead_1 when 1 then there_1 & (here >> 1) when 2 then here & (there_1 >> 1) else 0 end
-            | case when ahead_2 = 2 then here & (there_2 >> 1) else 0 end
-        ) as one_word,
+          (places & (places >> 1)) | case when distance_1 = 1 then places & (places_1 >> 1) else 0 end
+        ) as none_between,
         bit_or(
-          case ahead_1 when 2 then there_1 & (here >> 1) when 3 then here & (there_1 >> 1) else 0 end
-            | case ahead_2 when 2 then there_2 & (here >> 1) when 3 then here & (there_2 >> 1) else 0 end
-            | case when ahead_3 = 3 then here & (there_3 >> 1) else 0 end
-        ) as two_words
-      from near
-      group by near.profile_id
+          case distance_1 when 1 then places_1 & (places >> 1) when 2 then places & (places_1 >> 1) else 0 end
+            | case when distance_2 = 2 then places & (places_2 >> 1) else 0 end
+        ) as one_between,
+        bit_or(
+          case distance_1 when 2 then places_1 & (places >> 1) when 3 then places & (places_1 >> 1) else 0 end
+            | case distance_2 when 2 then places_2 & (places >> 1) when 3 then places & (places_2 >> 1) else 0 end
+            | case when distance_3 = 3 then places & (places_3 >> 1) else 0 end
+        ) as two_between
+      from nearby
+      where distance_1 <= 3 or places & (places >> 1) <> 0
+      group by nearby.profile_id
     ),
-    closeness as (
+    -- Materialized, because Postgres inlines keyword_score only if its arguments are simple.
+    proximities as materialized (
       select
         neighbours.profile_id,
-        3 * bit_count(no_word::bit(64))
-          + 2 * bit_count((one_word & ~no_word)::bit(64))
-          + bit_count((two_words & ~one_word & ~no_word)::bit(64)) as saved
+        (
+          3 * bit_count(none_between::bit(64))
+          + 2 * bit_count((one_between & ~none_between)::bit(64))
+          + bit_count((two_between & ~one_between & ~none_between)::bit(64))
+        )::integer as proximity
       from neighbours
     ),
     openings as (
-      -- Texts that begin with the words found, in their order: each stands where there are as many found places before its own.
-      select held.profile_id, rank_cost.word_position / 10000 as text, tallies.kept
-      from rank_cost
-      join held on held.profile_id = rank_cost.profile_id and held.word = rank_cost.word
-      join tallies on tallies.profile_id = rank_cost.profile_id
-      where rank_cost.word_position % 10000 < asked
-        and held.exact
-        and rank_cost.word_position % 10000 = bit_count((tallies.places & ((1::bigint << held.place) - 1))::bit(64))
-      group by held.profile_id, rank_cost.word_position / 10000, tallies.kept
-      having count(*) = tallies.kept
+      -- Texts that begin with the matched words in the order of the query: each at the place that equals the number of
+      -- matched words before it.
+      select
+        matches.profile_id,
+        occurrences.word_position - private.place_of(occurrences.word_position) as text_start,
+        tallies.words_matched
+      from occurrences
+      join matches on matches.profile_id = occurrences.profile_id and matches.word = occurrences.word
+      join tallies on tallies.profile_id = occurrences.profile_id
+      where private.place_of(occurrences.word_position) < words_asked
+        and matches.exact
+        and private.place_of(occurrences.word_position)
+          = bit_count((tallies.places & ((1::bigint << matches.place) - 1))::bit(64))
+      group by matches.profile_id, text_start, tallies.words_matched
+      having count(*) = tallies.words_matched
     ),
-    opened as (
+    exactness as (
       select
         openings.profile_id,
-        max(case when ends.word_positions @> array[openings.text * 10000 + openings.kept] then 3 else 2 end) as exactness
+        max(
+          case when text_ends.word_positions @> array[openings.text_start + openings.words_matched] then 3 else 2 end
+        ) as exactness
       from openings
       cross join lateral (
-        select listed.word_positions
-        from private.search_postings as listed
-        where listed.word = '' and listed.profile_id = openings.profile_id
+        select posting.word_positions
+        from private.search_postings as posting
+        where posting.word = '' and posting.profile_id = openings.profile_id
         offset 0
-      ) as ends
+      ) as text_ends
       group by openings.profile_id
-    ),
-    placed as (
-      select
-        tallies.*,
-        3 * (kept - 1) + 1 as proximity_max,
-        3 * (kept - 1) - coalesce(closeness.saved, 0)::integer as apart,
-        heaviest * kept + 1 as attribute_max,
-        10 * kept + 1 as position_max,
-        coalesce(opened.exactness, 1) as exactness
-      from tallies
-      left join opened on opened.profile_id = tallies.profile_id
-      left join closeness on closeness.profile_id = tallies.profile_id
     )
-    select
-      placed.profile_id,
-      private.keyword_score(
-        asked, kept, placed.typos, typo_max, apart, attributes, attribute_max, positions,
-        3 - exactness + case when exactness = 1 then (kept - exacts) / (kept + 1)::double precision else 0 end
-      ),
-      placed.named,
-      array[
-        kept, asked, placed.typos, typo_max, apart, proximity_max, attributes, attribute_max, positions, position_max, exactness, exacts
-      ]
-    from placed;
+    select tallies.profile_id, private.keyword_score(ranked.ranks), tallies.in_name, ranked.ranks
+    from tallies
+    left join exactness on exactness.profile_id = tallies.profile_id
+    left join proximities on proximities.profile_id = tallies.profile_id
+    cross join lateral (
+      select row(
+        words_asked, words_matched, typos, typo_max, 3 * (words_matched - 1) - coalesce(proximity, 0),
+        attribute_cost, max_weight * words_matched + 1, position_cost, coalesce(exactness.exactness, 1), exact_words
+      )::private.keyword_ranks as ranks
+    ) as ranked;
 end
 $$;
 comment on function private.keyword_scores(bigint[], private.search_term[], integer, integer[], integer[]) is
-  'The keyword scores of entries that hold some of the terms. `asked` is how many words the query has, `allowed` how many errors each may
-hold, `weights` the order of the attributes name, interests, city, country, biography, first and last name. `named`: whether all the words
-stand in the name as typed. `ranks` is what keyword_details reads.';
+  'The keyword scores of the profiles that contain some of the terms. words_asked is how many words the query has,
+typo_budgets how many errors each of them tolerates, attribute_weights the weights of name, interests, city, country,
+biography, and first and last name. in_name tells whether the name contains all the words as typed.';
 
-create function private.keyword_details(ranks integer[])
+create function private.keyword_details(ranks private.keyword_ranks)
 returns json
 language sql immutable parallel safe set search_path = ''
 as $$
   select json_build_object(
-    'words', json_build_array(ranks[1], ranks[2]),
-    'typo', json_build_array(ranks[4] - ranks[3], ranks[4]),
-    'proximity', json_build_array(ranks[6] - ranks[5], ranks[6]),
-    'attribute', json_build_array(ranks[8] - ranks[7], ranks[8]),
-    'position', json_build_array(ranks[10] - ranks[9], ranks[10]),
-    'exactness', json_build_array(ranks[11], 3),
-    'exactWords', case when ranks[11] = 1 then json_build_array(ranks[12] + 1, ranks[1] + 1) end
+    'words', json_build_array(ranks.words_matched, ranks.words_asked),
+    'typo', json_build_array(ranks.typo_max - ranks.typos, ranks.typo_max),
+    'proximity', json_build_array(proximity_max - ranks.proximity_cost, proximity_max),
+    'attribute', json_build_array(ranks.attribute_max - ranks.attribute_cost, ranks.attribute_max),
+    'position', json_build_array(position_max - ranks.position_cost, position_max),
+    'exactness', json_build_array(ranks.exactness, 3),
+    'exactWords', case
+      when ranks.exactness = 1 then json_build_array(ranks.exact_words + 1, ranks.words_matched + 1)
+    end
   )
+  from (
+    select 3 * (ranks.words_matched - 1) + 1 as proximity_max, 10 * ranks.words_matched + 1 as position_max
+  ) as maxima
   where ranks is not null
 $$;
-comment on function private.keyword_details(integer[]) is '[rank, max] of each of the rules that make a keyword score.';
+comment on function private.keyword_details(private.keyword_ranks) is
+  '[rank, max] of each of the rules that make a keyword score.';
 
--- Who may be found at all, who holds words of the query, and who is near it in meaning. Nothing of the search asks as its owner but the
--- verb, search_profiles: what it calls, nobody else may call.
-create function private.as_keys(list jsonb)
+create function private.hybrid_score(
+  semantic_ratio double precision,
+  keyword double precision,
+  semantic double precision,
+  in_name boolean
+)
+returns double precision
+language sql immutable parallel safe
+as $$
+  select greatest((1 - semantic_ratio) * keyword + semantic_ratio * semantic, case when in_name then keyword end)
+$$;
+comment on function private.hybrid_score(double precision, double precision, double precision, boolean) is
+  'The weighted sum of both scores, and at least the keyword score where the name contains all the words.';
+
+-- The profiles that a search considers: those that pass its filters and contain words of the query or are similar to it
+-- in meaning. Of the search's functions only api.search_profiles is security definer; nobody may call the ones that it
+-- calls.
+
+create function private.facet_keys(list jsonb)
 returns text[]
 language plpgsql immutable parallel safe set search_path = ''
 as $$
@@ -2675,33 +2850,60 @@ begin
   );
 end
 $$;
-comment on function private.as_keys(jsonb) is 'The values of a filter as facet keys: folded and trimmed.';
+comment on function private.facet_keys(jsonb) is 'The values of a filter as facet keys: folded and trimmed.';
 
 create type private.search_filter as (
   interests text[],
   cities text[],
   countries text[],
-  must tsquery,
-  must_not tsquery,
+  required tsquery,
+  excluded tsquery,
   hidden_ids bigint[]
 );
 comment on type private.search_filter is
-  'What a profile must have to be found at all: facet keys, phrases, no excluded words; and it must not be one of those that the caller is not
-shown, their own and those of whoever is hidden from them.';
+  'The conditions that every hit must meet: facet keys, required phrases, and excluded words. hidden_ids are the
+caller''s own profile and those of users whom a block hides from the caller.';
 
--- Without `set search_path`, so that it is inlined and the indexes of what it asks for are used.
-create function private.matches_filter(entry private.search_entries, sought private.search_filter)
+-- Without `set search_path`, so that Postgres inlines it and can use the indexes.
+create function private.matches_filter(entry private.search_entries, filter private.search_filter)
 returns boolean
 language sql immutable security invoker
 as $$
-  select (sought.interests = '{}' or entry.interest_keys && sought.interests)
-    and (sought.cities = '{}' or entry.city_key = any (sought.cities))
-    and (sought.countries = '{}' or entry.country_key = any (sought.countries))
-    and (sought.must is null or entry.words @@ sought.must)
-    and (sought.must_not is null or not entry.words @@ sought.must_not)
-    and (sought.hidden_ids = '{}' or entry.profile_id <> all (sought.hidden_ids))
+  select (filter.interests = '{}' or entry.interest_keys && filter.interests)
+    and (filter.cities = '{}' or entry.city_key = any (filter.cities))
+    and (filter.countries = '{}' or entry.country_key = any (filter.countries))
+    and (filter.required is null or entry.words @@ filter.required)
+    and (filter.excluded is null or not entry.words @@ filter.excluded)
+    and (filter.hidden_ids = '{}' or entry.profile_id <> all (filter.hidden_ids))
 $$;
-comment on function private.matches_filter(private.search_entries, private.search_filter) is 'Whether a profile passes the filters of a search.';
+comment on function private.matches_filter(private.search_entries, private.search_filter) is
+  'Whether an entry meets the conditions of a search.';
+
+create function private.filter_profiles(filter private.search_filter, word text, max_results integer)
+returns bigint[]
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  ids bigint[];
+begin
+  -- Planned at each call, so that Postgres takes the index that fits the filter.
+  execute
+    'select array(
+       select profile_id
+       from private.search_entries as entry
+       where private.matches_filter(entry, $1)
+         and ($2 is null or profile_id in (
+           select posting.profile_id from private.search_postings as posting where posting.word = $2
+         ))
+       limit $3
+     )'
+  into ids
+  using filter, word, max_results;
+  return ids;
+end
+$$;
+comment on function private.filter_profiles(private.search_filter, text, integer) is
+  'Up to max_results profiles that pass the filter and, if a word is given, contain it.';
 
 create function private.selective_terms(terms private.search_term[])
 returns private.search_term[]
@@ -2710,11 +2912,12 @@ as $$
 begin
   return (
     with units as (
-      -- A word that every fourth profile has tells nothing of any one: it counts where it stands, and brings nobody up by itself. With 25
+      -- A word in more than every fourth profile distinguishes none: it is scored, but adds no candidates. With 25
       -- profiles or fewer no word is common.
       select
         unit,
-        max(entries) > greatest(25, (select max(entries) / 4 from private.search_lexicon)) and not bool_or(quoted) as is_common
+        max(entries) > greatest(25, (select max(entries) / 4 from private.search_lexicon)) and not bool_or(quoted)
+          as is_common
       from unnest(terms)
       group by unit
     ),
@@ -2723,14 +2926,14 @@ begin
       from (
         select
           *,
-          row_number() over (partition by unit order by entries, word) as nth,
-          row_number() over (partition by phrase is null order by entries, word) as nth_of_all
+          row_number() over (partition by unit order by entries, word) as rank_in_unit,
+          row_number() over (partition by phrase is null order by entries, word) as rank
         from unnest(terms)
       ) as numbered
       join units using (unit)
-      -- Where every run of letters has one that everybody has, one of them brings people up, and the others count where they stand: each
-      -- would have to be looked for in nearly every profile, which for ten runs took 0.8 s.
-      where nth = 1 and (nth_of_all = 1 or not is_common)
+      -- If every run of letters contains a common letter, only the rarest of them all adds candidates, and the others
+      -- are only scored. Each would have to be checked for in nearly every profile, which took 0.8 s for ten runs.
+      where rank_in_unit = 1 and (rank = 1 or not is_common)
     )
     select array_agg(term order by term.entries, term.word)
     from unnest(terms) as term
@@ -2741,37 +2944,13 @@ begin
 end
 $$;
 comment on function private.selective_terms(private.search_term[]) is
-  'The terms that bring somebody into the hits, rarest first: of a phrase its rarest word, and none of common words, unless there are no
+  'The terms that add candidates, rarest first: of a phrase its rarest word, and common words only if there are no
 others.';
-
-create function private.filter_profiles(sought private.search_filter, word text, max_results integer)
-returns bigint[]
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  ids bigint[];
-begin
-  -- Planned for what is asked for, so that it takes the index which fits.
-  execute
-    'select array(
-       select profile_id
-       from private.search_entries as entry
-       where private.matches_filter(entry, $1)
-         and ($2 is null or profile_id in (select listed.profile_id from private.search_postings as listed where listed.word = $2))
-       limit $3
-     )'
-  into ids
-  using sought, word, max_results;
-  return ids;
-end
-$$;
-comment on function private.filter_profiles(private.search_filter, text, integer) is
-  'The profiles that pass the filters and have a word, where one is given; at max_results so many.';
 
 create function private.keyword_matches(
   terms private.search_term[],
-  sought private.search_filter,
-  within bigint[],
+  filter private.search_filter,
+  filtered_ids bigint[],
   max_results integer
 )
 returns bigint[]
@@ -2780,9 +2959,11 @@ set search_path = ''
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  -- Who is within has passed the filters.
-  anybody constant boolean := within is not null
-    or (sought.interests || sought.cities || sought.countries = '{}' and coalesce(sought.must, sought.must_not) is null);
+  -- filtered_ids have passed the filter already.
+  passes_filter constant boolean := filtered_ids is not null or (
+    filter.interests || filter.cities || filter.countries = '{}'
+    and coalesce(filter.required, filter.excluded) is null
+  );
 begin
   return array(
     select profile_id
@@ -2792,39 +2973,41 @@ begin
         select posting.profile_id, term.unit
         from unnest(terms) as term
         cross join lateral (
-          -- The offsets keep Postgres to its index. To look thousands of profiles up for each of hundreds of words takes longer than to read
-          -- what exact_scan_limit have the words.
+          -- `offset 0` makes Postgres use the index on words. Looking up thousands of profiles for each of hundreds of
+          -- words takes longer than reading the few that contain a word.
           (
             select listed.profile_id
             from private.search_postings as listed
-            where (within is null or term.entries <= cardinality(within)) and listed.word = term.word
+            where (filtered_ids is null or term.entries <= cardinality(filtered_ids)) and listed.word = term.word
             offset 0
           )
           union all
           (
             select listed.profile_id
             from private.search_postings as listed
-            where term.entries > cardinality(within) and listed.word = term.word and listed.profile_id = any (within)
+            where term.entries > cardinality(filtered_ids)
+              and listed.word = term.word
+              and listed.profile_id = any (filtered_ids)
             offset 0
           )
         ) as posting
-        where (within is null or posting.profile_id in (select unnest(within)))
-          and posting.profile_id not in (select unnest(sought.hidden_ids))
+        where (filtered_ids is null or posting.profile_id in (select unnest(filtered_ids)))
+          and posting.profile_id not in (select unnest(filter.hidden_ids))
           and (
-            (anybody and term.phrase is null)
+            (passes_filter and term.phrase is null)
             or exists (
               select
               from private.search_entries as entry
               where entry.profile_id = posting.profile_id
                 and (term.phrase is null or entry.words @@ term.phrase)
-                and (anybody or private.matches_filter(entry, sought))
+                and (passes_filter or private.matches_filter(entry, filter))
             )
           )
-        -- One profile may hold every term.
+        -- One profile may contain every term.
         limit max_results * cardinality(terms)
-      ) as held
+      ) as matches
       group by profile_id, unit
-    ) as units
+    ) as matched_units
     group by profile_id
     order by count(*) desc, profile_id
     limit max_results
@@ -2832,7 +3015,8 @@ begin
 end
 $$;
 comment on function private.keyword_matches(private.search_term[], private.search_filter, bigint[], integer) is
-  'Who holds any of the terms and passes the filters, those first who hold the max_results of the query, at max_results so many.';
+  'Up to max_results profiles that contain any of the terms and pass the filter, those that match the most units of the
+query first. filtered_ids, if not null, are all the profiles that pass the filter.';
 
 create function private.resolve_phrases(terms private.search_term[], ids bigint[])
 returns private.search_term[]
@@ -2840,7 +3024,7 @@ language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   return (
-    with holders as (
+    with matches as (
       select phrases.unit, array_agg(entry.profile_id) as ids
       from unnest(resolve_phrases.ids) as id
       cross join lateral (
@@ -2855,69 +3039,94 @@ begin
     )
     select array_agg(
       row(
-        place, unit, word, typos, exact, entries, quoted, null, case when phrase is not null and not quoted then coalesce(holders.ids, '{}') end
+        place, unit, word, typos, exact, entries, quoted, null,
+        case when phrase is not null and not quoted then coalesce(matches.ids, '{}') end
       )::private.search_term
       order by place
     )
     from unnest(terms) as term
-    left join holders using (unit)
+    left join matches using (unit)
   );
 end
 $$;
 comment on function private.resolve_phrases(private.search_term[], bigint[]) is
-  'The terms without their phrases, for candidates that have all of what is in quotes: who of them has which run of letters is looked up once.';
+  'The terms without their phrases, for candidates that contain everything in quotes. Looks up once which of them
+contain which run of letters.';
 
 create function private.nearest_profiles(
-  meaning extensions.halfvec,
-  meaning_model text,
-  sought private.search_filter,
+  query_vector extensions.halfvec,
+  query_model text,
+  filter private.search_filter,
   exclude_ids bigint[],
-  reach integer,
+  max_results integer,
   max_distance double precision,
   out ids bigint[],
   out distances double precision[]
 )
 language plpgsql stable security invoker
 set search_path = 'extensions'
--- About in the order of the distances: to have them exactly in order costs half as much again, and whoever asks ranks them.
+-- Nearly in the order of the distances. Strict order takes half as long again, and find_profiles sorts them.
 set hnsw.iterative_scan = 'relaxed_order'
 set hnsw.ef_search = 100
--- The one plan that there is to be: a walk along the index.
+-- Allow only one plan, a scan of the vector index.
 set plan_cache_mode = 'force_generic_plan'
 set enable_seqscan = off
 set enable_sort = off
 as $$
 declare
   neighbour record;
-  strangers integer := 0;
+  misses integer := 0;
 begin
   ids := array[]::bigint[];
   distances := array[]::double precision[];
   for neighbour in
-    select profile_id, embedding <=> meaning as distance
+    select profile_id, embedding <=> query_vector as distance
     from private.search_entries as entry
-    where model = meaning_model
-      and private.matches_filter(entry, sought)
+    where model = query_model
+      and private.matches_filter(entry, filter)
       and profile_id not in (select unnest(exclude_ids))
-    order by embedding <=> meaning
+    order by embedding <=> query_vector
   loop
     if neighbour.distance <= max_distance then
       ids := ids || neighbour.profile_id;
       distances := distances || neighbour.distance;
-      strangers := 0;
+      misses := 0;
     else
-      strangers := strangers + 1;
+      misses := misses + 1;
     end if;
-    -- As many as come at a time: when all of them are too far away, so are those that would come after them.
-    exit when strangers = 100 or cardinality(ids) >= reach;
+    -- ef_search, the size of a batch. If a whole batch is too far away, so are all that follow.
+    exit when misses = 100 or cardinality(ids) >= max_results;
   end loop;
 end
 $$;
-comment on function private.nearest_profiles(extensions.halfvec, text, private.search_filter, bigint[], integer, double precision) is
-  'The profiles nearest to a vector exclude_ids some that are known, at max_results so many and so far away, and their cosine distances, along the index.';
+comment on function private.nearest_profiles(
+  extensions.halfvec, text, private.search_filter, bigint[], integer, double precision
+) is
+  'Up to max_results profiles within max_distance of a vector, without exclude_ids, and their cosine distances. Scans
+the vector index.';
 
--- The search itself: whom words or meaning found, in what order, and the page that is asked for.
--- Without `set search_path`, so that it is inlined: called, twenty of them take a millisecond.
+-- The search: candidates, their scores, the requested page, and last api.search_profiles.
+
+create function private.check_deadline()
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  if clock_timestamp() - statement_timestamp() > nullif(current_setting('api.time_limit', true), '')::interval then
+    raise query_canceled using message = 'The search took longer than its time limit';
+  end if;
+end
+$$;
+-- A statement, or a function that it calls, cannot set its own statement_timeout: the timer has already started
+-- (pg_sleep(1) slept its second under 200 ms either way), and PGlite has no timer. Alternatives in Postgres:
+--   A connection's own statement_timeout is a startup option, which poolers refuse, and needs separate connections.
+--   `begin` and `set local` before each search are two more round trips, or one message with quoted parameters.
+--   transaction_timeout does take effect at once, but closes the connection. Anonymous callers have it (act_as).
+comment on function private.check_deadline() is
+  'Cancels a search that takes longer than api.time_limit, as Postgres cancels a statement. Called between the steps of
+a search, each of which is bounded; within a step, the statement_timeout of edge_functions applies.';
+
+-- Without `set search_path`, so that Postgres inlines it: twenty calls that are not inlined take a millisecond.
 create function private.hit_body(entry private.search_entries, score double precision)
 returns json
 language sql stable security invoker
@@ -2934,23 +3143,13 @@ as $$
     '_rankingScore', score
   )
 $$;
-comment on function private.hit_body(private.search_entries, double precision) is 'A search hit, as printed.';
-
-create function private.hybrid_score(ratio double precision, keyword double precision, semantic double precision, named boolean)
-returns double precision
-language sql immutable parallel safe
-as $$
-  select greatest((1 - ratio) * keyword + ratio * semantic, case when named then keyword end)
-$$;
-comment on function private.hybrid_score(double precision, double precision, double precision, boolean) is
-  'Both parts of a score by their weights, and never less than that of the words where all of them stand in the name. Without a
-search_path, to be inlined.';
+comment on function private.hit_body(private.search_entries, double precision) is 'A search hit as JSON.';
 
 create function private.find_profiles(
   query text,
-  meaning extensions.halfvec,
-  meaning_model text,
-  ratio double precision,
+  query_vector extensions.halfvec,
+  query_model text,
+  semantic_ratio double precision,
   filters jsonb,
   caller bigint,
   page_limit integer,
@@ -2960,41 +3159,46 @@ create function private.find_profiles(
 returns json
 language plpgsql stable security invoker
 set search_path = 'extensions'
--- Planning its statements anew would take longer than max_results of them.
+-- Planning these statements takes longer than running most of them.
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  -- No more are scored, and no total counts further, whatever a query matches.
+  -- No query has more hits, and no total counts further.
   max_results constant integer := 1000;
-  -- Up to so many rows, measuring every one is exact, and quicker than walking the index, on which those that a filter leaves lie far apart.
+  -- Up to this many rows a scan of all vectors is exact, and quicker than the vector index, in which the rows that pass
+  -- a filter are far apart.
   exact_scan_limit integer := 2000;
   model private.search_models;
   words constant private.query_word[] := array(select part from private.parse_query(query) as part);
-  asked constant integer := coalesce((select max(place) from unnest(words) where not excluded), 0);
-  in_quotes constant integer := (select count(*) from unnest(words) where quoted and not excluded and place is not null);
-  allowed constant integer[] := array(select private.typo_budget(word) from unnest(words) where not excluded and place is not null order by place);
-  -- Who asks with no words gets everybody, near or not.
+  words_asked constant integer := coalesce((select max(place) from unnest(words) where not excluded), 0);
+  words_quoted constant integer := (
+    select count(*) from unnest(words) where quoted and not excluded and place is not null
+  );
+  typo_budgets constant integer[] := array(
+    select private.typo_budget(word) from unnest(words) where not excluded and place is not null order by place
+  );
+  -- Without words, every profile is a hit, however distant.
   max_distance double precision := 2;
-  hidden constant bigint[] := caller || private.kept_from(caller);
+  hidden_users constant bigint[] := caller || private.kept_from(caller);
   terms private.search_term[];
   selective private.search_term[];
   rarest private.search_term;
-  sought private.search_filter;
-  filtered boolean;
-  often boolean;
-  reach integer;
-  within bigint[];
-  by_words bigint[] := array[]::bigint[];
-  by_meaning bigint[] := array[]::bigint[];
+  filter private.search_filter;
+  has_facets boolean;
+  excludes_often boolean;
+  max_neighbours integer;
+  filtered_ids bigint[];
+  keyword_ids bigint[] := array[]::bigint[];
+  semantic_ids bigint[] := array[]::bigint[];
   distances double precision[];
   scores_all boolean;
   answer json;
 begin
-  select * into model from private.search_models where name = meaning_model;
+  select * into model from private.search_models where name = query_model;
   if model.name is null then
-    meaning := null;
+    query_vector := null;
   end if;
-  if asked > 0 then
+  if words_asked > 0 then
     max_distance := 1 - model.similarity_threshold;
     terms := coalesce(private.terms_of(words), '{}');
   end if;
@@ -3004,141 +3208,173 @@ begin
     group by excluded, quoted, unit
   )
   select
-    private.as_keys(filters -> 'interests'),
-    private.as_keys(filters -> 'cities'),
-    private.as_keys(filters -> 'countries'),
+    private.facet_keys(filters -> 'interests'),
+    private.facet_keys(filters -> 'cities'),
+    private.facet_keys(filters -> 'countries'),
     (select string_agg(phrase::text, ' & ')::tsquery from units where quoted and not excluded),
     (select string_agg('(' || phrase::text || ')', ' | ')::tsquery from units where excluded),
-    array(select profile_id from private.search_entries where user_id = any (hidden))
-  into sought;
+    array(select profile_id from private.search_entries where user_id = any (hidden_users))
+  into filter;
   selective := private.selective_terms(terms);
-  filtered := sought.interests || sought.cities || sought.countries <> '{}';
-  -- To look at every profile once takes less than at each as often as it has a word, where the words are common.
-  often := sought.must_not is not null and (select sum(entries) from unnest(selective)) > exact_scan_limit;
-  if filtered or often or sought.must is not null then
+  has_facets := filter.interests || filter.cities || filter.countries <> '{}';
+  -- If the words are common, checking every profile once is cheaper than checking it for each of its words.
+  excludes_often := filter.excluded is not null and (select sum(entries) from unnest(selective)) > exact_scan_limit;
+  if has_facets or excludes_often or filter.required is not null then
     exact_scan_limit := 10000;
   end if;
   perform private.check_deadline();
 
-  if sought.must is not null then
-    -- Whoever has the rarest of the words is looked at, once, and nobody else; of more than these who pass, the first.
+  if filter.required is not null then
+    -- Only the profiles that contain the rarest quoted word are checked, once. If more than exact_scan_limit pass, the
+    -- first ones count.
     select * into rarest from unnest(terms) where quoted order by entries limit 1;
-    within := case
-      when (select count(distinct place) from unnest(terms) where quoted) < in_quotes then '{}'
-      else private.filter_profiles(sought, rarest.word, exact_scan_limit)
+    filtered_ids := case
+      when (select count(distinct place) from unnest(terms) where quoted) < words_quoted then '{}'
+      else private.filter_profiles(filter => filter, word => rarest.word, max_results => exact_scan_limit)
     end;
-  elsif filtered or often or not exists (select from private.search_entries offset exact_scan_limit) then
-    within := private.filter_profiles(sought, null, exact_scan_limit + 1);
-    if cardinality(within) > exact_scan_limit then
-      within := null;
+  elsif has_facets or excludes_often or not exists (select from private.search_entries offset exact_scan_limit) then
+    filtered_ids := private.filter_profiles(filter => filter, word => null, max_results => exact_scan_limit + 1);
+    if cardinality(filtered_ids) > exact_scan_limit then
+      filtered_ids := null;
     end if;
   end if;
   perform private.check_deadline();
 
   if cardinality(selective) > 0 then
-    by_words := private.keyword_matches(selective, sought, within, max_results);
+    keyword_ids := private.keyword_matches(
+      terms => selective, filter => filter, filtered_ids => filtered_ids, max_results => max_results
+    );
     if exists (select from unnest(terms) where phrase is not null) then
-      terms := private.resolve_phrases(terms, by_words);
+      terms := private.resolve_phrases(terms, keyword_ids);
     end if;
     perform private.check_deadline();
   end if;
-  if asked = 0 and meaning is null then
-    by_words := array(
+  if words_asked = 0 and query_vector is null then
+    keyword_ids := array(
       select profile_id
       from private.search_entries as entry
-      where private.matches_filter(entry, sought)
+      where private.matches_filter(entry, filter)
       order by profile_id
       limit max_results
     );
   end if;
 
   perform private.check_deadline();
-  -- Those exclude_ids whom the words brought, as many as the total still counts, and no fewer than make the first pages.
-  reach := greatest(100, max_results - cardinality(by_words));
-  if meaning is not null and within is not null then
+  -- Besides the keyword matches: as many as the total may still count, but at least enough for the first pages.
+  max_neighbours := greatest(100, max_results - cardinality(keyword_ids));
+  if query_vector is not null and filtered_ids is not null then
     select coalesce(array_agg(profile_id), '{}'), coalesce(array_agg(distance), '{}')
-    into by_meaning, distances
+    into semantic_ids, distances
     from (
-      select profile_id, embedding <=> meaning as distance
+      select profile_id, embedding <=> query_vector as distance
       from private.search_entries
-      where profile_id = any (within)
-        and profile_id not in (select unnest(by_words))
-        and search_entries.model = meaning_model
-        and embedding <=> meaning <= max_distance
+      where profile_id = any (filtered_ids)
+        and profile_id not in (select unnest(keyword_ids))
+        and search_entries.model = query_model
+        and embedding <=> query_vector <= max_distance
       order by distance, profile_id
-      limit reach
+      limit max_neighbours
     ) as nearest;
-  elsif meaning is not null then
+  elsif query_vector is not null then
     select ids, nearest.distances
-    into by_meaning, distances
-    from private.nearest_profiles(meaning, meaning_model, sought, by_words, reach, max_distance) as nearest;
+    into semantic_ids, distances
+    from private.nearest_profiles(
+      query_vector => query_vector, query_model => query_model, filter => filter, exclude_ids => keyword_ids,
+      max_results => max_neighbours, max_distance => max_distance
+    ) as nearest;
   end if;
 
-  -- Far down the list, or at its end, bounds leave out so exact_scan_limit that to find them takes longer than to score all.
-  scores_all := page_offset + page_limit >= least(200, cardinality(by_words) + cardinality(by_meaning));
+  -- Far down the list, or at its end, the bounds exclude so few candidates that computing them takes longer than
+  -- scoring all.
+  scores_all := page_offset + page_limit >= least(200, cardinality(keyword_ids) + cardinality(semantic_ids));
   perform private.check_deadline();
-  with measured as (
+  with cosines as (
     select id as profile_id, null::double precision as cosine
-    from unnest(by_words) as id
-    where meaning is null
+    from unnest(keyword_ids) as id
+    where query_vector is null
     union all
-    select profile_id, case when entry.model = meaning_model then 1 - (embedding <=> meaning) end
+    select profile_id, case when entry.model = query_model then 1 - (embedding <=> query_vector) end
     from private.search_entries as entry
-    where meaning is not null and profile_id = any (by_words)
+    where query_vector is not null and profile_id = any (keyword_ids)
     union all
     select id, 1 - distance
-    from unnest(by_meaning, distances) as near (id, distance)
+    from unnest(semantic_ids, distances) as neighbour (id, distance)
   ),
   bounds as (
-    select * from private.keyword_bounds(case when not scores_all then by_words end, terms, asked, allowed)
+    select *
+    from private.keyword_bounds(
+      ids => case when not scores_all then keyword_ids end,
+      terms => terms, words_asked => words_asked, typo_budgets => typo_budgets
+    )
   ),
-  weighed as (
+  weighted as (
     select
-      measured.profile_id,
-      case when asked = 0 and meaning is null then 1 else coalesce(bounds.at_least, 0) end as at_least,
-      case when asked = 0 and meaning is null then 1 else coalesce(bounds.at_most, 0) end as at_most,
-      bounds.named,
+      cosines.profile_id,
+      case when words_asked = 0 and query_vector is null then 1 else coalesce(bounds.at_least, 0) end as at_least,
+      case when words_asked = 0 and query_vector is null then 1 else coalesce(bounds.at_most, 0) end as at_most,
+      bounds.in_name,
       cosine,
-      -- 0 without a cosine, since greatest() passes nulls over.
-      least(1, greatest(0, (cosine - model.similarity_floor) / (model.similarity_ceiling - model.similarity_floor))) as semantic,
-      -- A leg that is missing, for the whole query or for one entry (also one of which the model knows no word), leaves all the weight to the
-      -- other.
-      case when cosine is null then 0 when cardinality(by_words) = 0 then 1 else ratio end as ratio
-    from measured
-    left join bounds on bounds.profile_id = measured.profile_id
+      -- 0 without a cosine, since greatest() ignores nulls.
+      least(
+        1, greatest(0, (cosine - model.similarity_floor) / (model.similarity_ceiling - model.similarity_floor))
+      ) as semantic,
+      -- If one score is missing, for the query or for one entry (such as one whose words the model does not know), the
+      -- other one has all the weight.
+      case when cosine is null then 0 when cardinality(keyword_ids) = 0 then 1 else semantic_ratio end as ratio
+    from cosines
+    left join bounds on bounds.profile_id = cosines.profile_id
   ),
   candidates as materialized (
     select
       *,
-      private.hybrid_score(weighed.ratio, at_least, semantic, named) as lowest,
-      private.hybrid_score(weighed.ratio, at_most, semantic, named) as highest
-    from weighed
+      private.hybrid_score(
+        semantic_ratio => ratio, keyword => at_least, semantic => semantic, in_name => in_name
+      ) as lowest,
+      private.hybrid_score(
+        semantic_ratio => ratio, keyword => at_most, semantic => semantic, in_name => in_name
+      ) as highest
+    from weighted
   ),
   contenders as materialized (
-    -- Who cannot come onto the page, however well they hold the words, need not be scored. Less a little, for what rounding does.
+    -- The candidates that can still reach the page. 1e-9 allows for rounding.
     select *
     from candidates
     where scores_all or highest >= coalesce(
-      (select lowest from candidates order by lowest desc offset least(page_offset, max_results) + page_limit - 1 limit 1) - 1e-9,
+      (
+        select lowest
+        from candidates
+        order by lowest desc
+        offset least(page_offset, max_results) + page_limit - 1
+        limit 1
+      ) - 1e-9,
       0
     )
   ),
   keyword as (
     select *
     from private.keyword_scores(
-      case when scores_all then by_words else array(select profile_id from contenders where named is not null) end, terms, asked, allowed
+      ids => case
+        when scores_all then keyword_ids
+        else array(select profile_id from contenders where in_name is not null)
+      end,
+      terms => terms, words_asked => words_asked, typo_budgets => typo_budgets
     )
   ),
   ranked as (
     select
       contenders.profile_id,
       coalesce(keyword.score, contenders.at_least) as keyword,
-      keyword.named,
+      keyword.in_name,
       keyword.ranks,
       contenders.cosine,
       contenders.semantic,
       contenders.ratio,
-      private.hybrid_score(contenders.ratio, coalesce(keyword.score, contenders.at_least), semantic, keyword.named) as score
+      private.hybrid_score(
+        semantic_ratio => contenders.ratio,
+        keyword => coalesce(keyword.score, contenders.at_least),
+        semantic => semantic,
+        in_name => keyword.in_name
+      ) as score
     from contenders
     left join keyword on keyword.profile_id = contenders.profile_id
   ),
@@ -3158,11 +3394,11 @@ begin
               'words', private.keyword_details(page.ranks),
               'keyword', page.keyword,
               'cosine', page.cosine,
-              'nothingAlike', model.similarity_floor,
-              'muchAlike', model.similarity_ceiling,
+              'similarityFloor', model.similarity_floor,
+              'similarityCeiling', model.similarity_ceiling,
               'semantic', page.semantic,
               'ratio', page.ratio,
-              'named', coalesce(page.named, false)
+              'named', coalesce(page.in_name, false)
             ))
           )::json
           else private.hit_body(entry, page.score)
@@ -3172,7 +3408,7 @@ begin
       '[]'
     ),
     'query', query,
-    'estimatedTotalHits', least(max_results, cardinality(by_words) + cardinality(by_meaning)),
+    'estimatedTotalHits', least(max_results, cardinality(keyword_ids) + cardinality(semantic_ids)),
     'limit', page_limit,
     'offset', page_offset
   )
@@ -3182,12 +3418,60 @@ begin
   return answer;
 end
 $$;
-comment on function private.find_profiles(text, extensions.halfvec, text, double precision, jsonb, bigint, integer, bigint, boolean) is
-  'The search: profiles that hold the words of a query or are near it in meaning, filtered, best first, with their number up to 1,000,
-which beyond 2,000 profiles, or 10,000 that a filter leaves, is as exact as a walk along the index of vectors. Of everybody whom either leg
-found it reckons both parts of the score, that of the words as closely as the page needs.';
+comment on function private.find_profiles(
+  text, extensions.halfvec, text, double precision, jsonb, bigint, integer, bigint, boolean
+) is
+  'The search: profiles that contain words of a query or are similar to it in meaning, filtered, best first. The total
+counts up to 1,000; beyond 2,000 profiles, or 10,000 that pass a filter, it is as exact as the scan of the vector index.
+Both scores are computed for every candidate, the keyword score only as exactly as the page needs.';
 
--- Vectors: the queue that brings them, what people's own contexts mean, and the verb that puts all together.
+create function api.search_profiles(request jsonb)
+returns json
+language plpgsql stable security definer set search_path = 'extensions'
+as $$
+declare
+  me constant bigint := private.my_id();
+  -- The weight of the caller's context in the query vector.
+  context_share constant real := 0.3;
+  query constant text := coalesce(request ->> 'q', '');
+  model constant text := request ->> 'model';
+  query_vector halfvec := (request ->> 'vector')::halfvec;
+  context_vector halfvec;
+begin
+  perform set_config('api.time_limit', coalesce(request ->> 'timeout' || ' ms', ''), true);
+  if me is not null and model is not null then
+    select embedding into context_vector
+    from private.search_contexts
+    where user_id = me and search_contexts.model = request ->> 'model';
+  end if;
+  return private.find_profiles(
+    query => query,
+    query_vector => case
+      when context_vector is null then query_vector
+      when query_vector is null then case when trim(query) = '' then context_vector end
+      else l2_normalize(
+        array_fill(1 - context_share, array[384])::halfvec * query_vector
+          + array_fill(context_share, array[384])::halfvec * context_vector
+      )
+    end,
+    query_model => model,
+    semantic_ratio => case when me is null then 0.5 else 0.7 end,
+    filters => request,
+    caller => me,
+    page_limit => (request ->> 'limit')::integer,
+    page_offset => (request ->> 'offset')::bigint,
+    explain => coalesce((request ->> 'explain')::boolean, false)
+  );
+end
+$$;
+comment on function api.search_profiles(jsonb) is
+  'Searches profiles for {q, vector, model, interests, cities, countries, limit, offset, explain, timeout}. A user''s
+search has a semantic ratio of 0.7 and includes their own context; an anonymous one has 0.5. After `timeout`
+milliseconds the search is cancelled (57014). Definer, because no role may read the index; this function is the only
+access to it.';
+grant execute on function api.search_profiles(jsonb) to edge_functions;
+
+-- Embeddings of profiles and of users' contexts, and the queue from which the Edge Function embed makes them.
 
 create table private.search_contexts (
   user_id bigint primary key references public.users (id) on delete cascade,
@@ -3196,7 +3480,8 @@ create table private.search_contexts (
   embedding extensions.halfvec(384)
 );
 comment on table private.search_contexts is
-  'What each person''s own interests, bio and location mean: mixed into their searches, so that a search needs no second embedding.';
+  'The embedding of each user''s own interests, bio and location. It is mixed into their searches, so that a search
+needs no second embedding.';
 create index search_contexts_model_idx on private.search_contexts (model);
 alter table private.search_contexts enable row level security;
 
@@ -3211,10 +3496,12 @@ create table private.embedding_queue (
   primary key (kind, id)
 );
 comment on table private.embedding_queue is
-  'What needs a vector: profiles (by profile id) and contexts (by user id). A row goes when its vector is saved; after 8 attempts it
-stays as a dead letter until its text or the model changes.';
-comment on column private.embedding_queue.queued_at is 'Since when there is no vector; a text that changes once more does not wait anew.';
-comment on column private.embedding_queue.model is 'Which model the attempts were made with; another begins anew, for it may take what this one refused.';
+  'What needs an embedding: profiles (by profile id) and contexts (by user id). A row is deleted when its embedding is
+saved. After 8 attempts it is a dead letter until its text or the model changes.';
+comment on column private.embedding_queue.queued_at is
+  'Since when the embedding is missing. Another change of the text does not reset it.';
+comment on column private.embedding_queue.model is
+  'The model of the attempts. They start again at 0 for another model, which may accept what this one refused.';
 create index embedding_queue_due_at_idx on private.embedding_queue (due_at) where attempts < 8;
 alter table private.embedding_queue enable row level security;
 
@@ -3236,7 +3523,8 @@ begin
   return null;
 end
 $$;
-comment on function private.enqueue_embedding() is 'Asks for a vector. Definer, because whoever changes a profile may not write the queue.';
+comment on function private.enqueue_embedding() is
+  'Queues a row for embedding. Definer, because users who change a profile may not write the queue.';
 
 create trigger enqueue_new_entry
   after insert on private.search_entries
@@ -3267,7 +3555,7 @@ begin
   );
 end
 $$;
-comment on function private.entry_text(bigint) is 'What a profile''s vector is made from.';
+comment on function private.entry_text(bigint) is 'The text of which a profile''s embedding is made.';
 
 create function private.context_text(person bigint)
 returns text
@@ -3292,21 +3580,21 @@ begin
   );
 end
 $$;
-comment on function private.context_text(bigint) is 'What a person''s context is made from.';
+comment on function private.context_text(bigint) is 'The text of which the embedding of a user''s context is made.';
 
 create function private.refresh_search_context(person bigint)
 returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
-  own text := private.context_text(person);
+  content text := private.context_text(person);
 begin
-  if own is null or own = '' then
+  if content is null or content = '' then
     delete from private.search_contexts where user_id = person;
     return;
   end if;
   insert into private.search_contexts as context (user_id, content_hash)
-  values (person, md5(own))
+  values (person, md5(content))
   on conflict (user_id) do update set
     content_hash = excluded.content_hash,
     embedding = null,
@@ -3315,7 +3603,8 @@ begin
 end
 $$;
 comment on function private.refresh_search_context(bigint) is
-  'Makes a person''s context what it should be now. For definer triggers alone: whoever changes a profile may not write the index.';
+  'Inserts, updates or deletes the context of a user. Only for definer triggers: users who change a profile may not
+write the index.';
 
 create function private.adopt_model(wanted text)
 returns void
@@ -3325,28 +3614,30 @@ begin
   insert into private.search_models (name, similarity_floor, similarity_ceiling, similarity_threshold)
   values (wanted, 0.1, 0.6, 0.3)
   on conflict do nothing;
-  -- Past what is queued for it already, or each process that starts would hold the whole queue for a moment.
+  -- Skips rows that are queued for this model already. Otherwise each process that starts would lock the whole queue
+  -- for a moment.
   insert into private.embedding_queue as job (kind, id, model)
   select kind, id, wanted
   from (
     select 'profile' as kind, profile_id as id from private.search_entries where model is distinct from wanted
     union all
     select 'context', user_id from private.search_contexts where model is distinct from wanted
-  ) as lacking
+  ) as missing
   where not exists (
     select from private.embedding_queue as queued
-    where queued.kind = lacking.kind and queued.id = lacking.id and queued.model = wanted
+    where queued.kind = missing.kind and queued.id = missing.id and queued.model = wanted
   )
   on conflict (kind, id) do update set attempts = 0, due_at = now(), last_error = null, model = wanted
   where job.model is distinct from wanted;
 end
 $$;
 comment on function private.adopt_model(text) is
-  'Queues everything that has no vector of this model, also what another model gave up. Vectors of different models are never compared: until
-theirs is made, profiles are found by words. Definer, because the doors hold no right on the index.';
+  'Queues everything that has no embedding of this model, dead letters of other models included. Embeddings of different
+models are never compared; until theirs is made, profiles are found by words. Definer, because edge_functions has no
+rights on the index.';
 grant execute on function private.adopt_model(text) to edge_functions;
 
-create function private.claim_embeddings(wanted text, most integer)
+create function private.claim_embeddings(wanted text, max_jobs integer)
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -3357,7 +3648,7 @@ begin
     update private.embedding_queue
     set
       attempts = attempts + 1,
-      -- Whoever claimed it has half a minute; then it is due again, later each time.
+      -- The worker has half a minute. Then the job is due again, later after each attempt.
       due_at = now() + interval '30 seconds' * 2 ^ attempts,
       model = wanted
     where (kind, id) in (
@@ -3365,15 +3656,16 @@ begin
       from private.embedding_queue
       where due_at <= now() and attempts < 8
       order by due_at
-      limit most
+      limit max_jobs
       for update skip locked
     )
     returning kind, id
   )
   select coalesce(json_agg(taken), '[]') into claimed from taken;
 
-  -- Hidden or gone since it was queued: nothing is to be done. By statements of their own, because one that updates a row cannot delete it,
-  -- and has not seen what was shown again before it took the row; whoever shows it from here on waits for this, and queues it anew.
+  -- Deletes jobs whose entry was hidden or deleted since they were queued. These are separate statements, because a
+  -- statement cannot delete a row that it updates, and does not see an entry that was shown again before it locked the
+  -- row. Showing an entry from now on waits for this transaction, and queues the job again.
   delete from private.embedding_queue as job
   using json_to_recordset(claimed) as mine (kind text, id bigint)
   where job.kind = mine.kind and job.id = mine.id
@@ -3400,8 +3692,8 @@ begin
 end
 $$;
 comment on function private.claim_embeddings(text, integer) is
-  'Takes up to so many due jobs for this model as [{kind, id, text, content_hash}]; two workers never get the same. Definer, because the
-doors hold no right on the queue.';
+  'Claims up to max_jobs due jobs for this model, as [{kind, id, text, content_hash}]. Two workers never get the same
+job. Definer, because edge_functions has no rights on the queue.';
 grant execute on function private.claim_embeddings(text, integer) to edge_functions;
 
 create function private.save_embeddings(made_by text, vectors jsonb)
@@ -3433,8 +3725,8 @@ begin
 end
 $$;
 comment on function private.save_embeddings(text, jsonb) is
-  'Keeps vectors [{kind, id, content_hash, embedding}] whose text is still the same; the others stay queued. Definer, because the doors
-hold no right on the index.';
+  'Saves embeddings [{kind, id, content_hash, embedding}] of texts that have not changed; the other jobs stay queued.
+Definer, because edge_functions has no rights on the index.';
 grant execute on function private.save_embeddings(text, jsonb) to edge_functions;
 
 create function private.fail_embeddings(jobs jsonb, reason text)
@@ -3447,7 +3739,8 @@ as $$
   where job.kind = failed.kind and job.id = failed.id
 $$;
 comment on function private.fail_embeddings(jsonb, text) is
-  'Notes why jobs failed; they come due again by themselves, later each time. Definer, because the doors hold no right on the queue.';
+  'Records why jobs failed. claim_embeddings has already set when they are due again. Definer, because edge_functions
+has no rights on the queue.';
 grant execute on function private.fail_embeddings(jsonb, text) to edge_functions;
 
 create function private.count_pending_embeddings()
@@ -3456,51 +3749,11 @@ language sql stable security definer set search_path = ''
 as $$
   select to_json(count(*)) from private.embedding_queue where attempts < 8
 $$;
-comment on function private.count_pending_embeddings() is 'How much waits for a vector. Definer, because the doors hold no right on the queue.';
+comment on function private.count_pending_embeddings() is
+  'How many jobs are pending. Definer, because edge_functions has no rights on the queue.';
 grant execute on function private.count_pending_embeddings() to edge_functions;
 
-create function api.search_profiles(request jsonb)
-returns json
-language plpgsql stable security definer set search_path = 'extensions'
-as $$
-declare
-  me constant bigint := private.my_id();
-  -- How much of a searcher's own context goes into what they search for.
-  share constant real := 0.3;
-  model constant text := request ->> 'model';
-  asked halfvec := (request ->> 'vector')::halfvec;
-  own halfvec;
-begin
-  perform set_config('api.time_limit', coalesce(request ->> 'timeout' || ' ms', ''), true);
-  if me is not null and model is not null then
-    select embedding into own from private.search_contexts where user_id = me and search_contexts.model = request ->> 'model';
-  end if;
-  return private.find_profiles(
-    coalesce(request ->> 'q', ''),
-    case
-      when own is null then asked
-      when asked is null then case when trim(coalesce(request ->> 'q', '')) = '' then own end
-      else l2_normalize(
-        array_fill(1 - share, array[384])::halfvec * asked + array_fill(share, array[384])::halfvec * own
-      )
-    end,
-    model,
-    case when me is null then 0.5 else 0.7 end,
-    request,
-    me,
-    (request ->> 'limit')::integer,
-    (request ->> 'offset')::bigint,
-    coalesce((request ->> 'explain')::boolean, false)
-  );
-end
-$$;
-comment on function api.search_profiles(jsonb) is
-  'Profiles for {q, vector, model, interests, cities, countries, limit, offset, explain, timeout}: for a known caller at a semantic ratio of 0.7
-and with their own context, for anybody else at 0.5. After so many milliseconds it is cancelled (57014). Definer, because nobody reads the
-index: this is the one way to see it.';
-grant execute on function api.search_profiles(jsonb) to edge_functions;
-
--- What whoever runs the service asks of the search: whether the index says what the profiles say, and how its queue does.
+-- For operators: does the index agree with the profiles, and how long is the queue of embeddings?
 
 create table private.search_audit (
   finding text primary key,
@@ -3508,7 +3761,7 @@ create table private.search_audit (
   audited_at timestamptz not null
 );
 comment on table private.search_audit is
-  'What the latest audit of the index found: a row for each thing that it looks for, 0 where all is well.';
+  'What the latest audit of the index found: a row for each kind of fault, with 0 if there is none.';
 alter table private.search_audit enable row level security;
 
 create function private.audit_search_index()
@@ -3516,13 +3769,13 @@ returns json
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  -- One audit at a time; whoever comes meanwhile has the one before.
+  -- One audit at a time. A concurrent call returns the previous result.
   if pg_try_advisory_xact_lock('private.search_audit'::regclass::oid::bigint) then
-    -- One statement sees one moment, and in each moment the index is in step: nobody who writes need wait.
-    with shown as (
+    -- A statement sees one snapshot, and in every snapshot the index is in sync, so that writers need not wait.
+    with expected as (
       select
         profiles, profiles.id, users.id as user_id, users.name, profiles.biography, profiles.city, profiles.country,
-        coalesce(likes.names, '{}') as interests, profiles.image_url
+        coalesce(interest_names.names, '{}') as interests, profiles.image_url
       from public.profiles
       join public.users on users.id = profiles.user_id
       left join (
@@ -3530,42 +3783,46 @@ begin
         from public.profile_interests
         join public.interests on interests.id = profile_interests.interest_id
         group by profile_id
-      ) as likes on likes.profile_id = profiles.id
+      ) as interest_names on interest_names.profile_id = profiles.id
       where profiles.is_searchable and users.is_active
     ),
-    -- Looking at every word again takes up to 5 ms a profile (PGlite, a busy machine), so a hundred are drawn, others each time.
-    drawn as (
-      select shown.profiles, shown.id, shown.name, shown.interests, entry.words
-      from shown
-      join private.search_entries as entry on entry.profile_id = shown.id
+    -- Comparing every word takes up to 5 ms a profile (PGlite, a busy machine), so each audit takes a random hundred.
+    sample as (
+      select expected.profiles, expected.id, expected.name, expected.interests, entry.words
+      from expected
+      join private.search_entries as entry on entry.profile_id = expected.id
       order by random()
       limit 100
     ),
     findings (finding, amount) as (
       select 'missing', count(*)
-      from shown
-      where not exists (select from private.search_entries where profile_id = shown.id)
+      from expected
+      where not exists (select from private.search_entries where profile_id = expected.id)
       union all
       select 'surplus', count(*)
       from private.search_entries
-      where not exists (select from shown where shown.id = profile_id)
+      where not exists (select from expected where expected.id = profile_id)
       union all
       select 'stale', count(*)
-      from shown
-      join private.search_entries as entry on entry.profile_id = shown.id
+      from expected
+      join private.search_entries as entry on entry.profile_id = expected.id
       where (entry.user_id, entry.name, entry.biography, entry.city, entry.country, entry.interests, entry.image_url)
-        is distinct from
-        (shown.user_id, shown.name, shown.biography, shown.city, shown.country, shown.interests, shown.image_url)
+        is distinct from (
+          expected.user_id, expected.name, expected.biography, expected.city, expected.country, expected.interests,
+          expected.image_url
+        )
       union all
       select 'misworded', count(*)
-      from drawn
-      cross join lateral private.positions_of(drawn.profiles, drawn.name, drawn.interests) as fresh
+      from sample
+      cross join lateral private.positions_of(
+        profile => sample.profiles, name => sample.name, interests => sample.interests
+      ) as positions
       cross join lateral (
         select coalesce(jsonb_object_agg(word, to_jsonb(word_positions)), '{}') as word_positions
         from private.search_postings
-        where profile_id = drawn.id
-      ) as kept
-      where kept.word_positions <> fresh or drawn.words <> private.words_from_positions(fresh)
+        where profile_id = sample.id
+      ) as stored
+      where stored.word_positions <> positions or sample.words <> private.words_from_positions(positions)
       union all
       select 'miscounted', count(*)
       from private.search_lexicon as lexicon
@@ -3593,16 +3850,16 @@ begin
 end
 $$;
 comment on function private.audit_search_index() is
-  'Counts where the index and the profiles differ. missing, surplus: in the search or not, and should not be or be; stale: with other
-texts; misworded: found by other words (of 100 drawn at random); miscounted: words whose number the lexicon has wrong; forgotten: without a
-vector and not queued for one.';
+  'Counts the differences between the index and the profiles. missing: not in the index, and should be; surplus: in it,
+and should not be; stale: with other texts; misworded: with other words (of 100 random profiles); miscounted: words with
+a wrong count in the lexicon; forgotten: without an embedding and not queued for one.';
 
 create function private.rebuild_search_index()
 returns json
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  -- As in refresh_search_entry: whoever writes a profile waits until this is done.
+  -- The lock of refresh_search_entry: changes of profiles wait until this is done.
   perform pg_advisory_xact_lock('private.search_entries'::regclass::oid::bigint);
   delete from private.search_entries as entry
   where not exists (
@@ -3611,7 +3868,7 @@ begin
     join public.users on users.id = profiles.user_id
     where profiles.id = entry.profile_id and profiles.is_searchable and users.is_active
   );
-  -- No entry looks as it should, so each is written anew; a vector stays where its text is the same.
+  -- Makes every entry stale, so that each is written again. An embedding stays if its text is the same.
   update private.search_entries set name = '';
   perform private.refresh_search_entry(id) from public.profiles where is_searchable;
   perform private.refresh_search_context(id) from public.users;
@@ -3627,7 +3884,8 @@ begin
 end
 $$;
 comment on function private.rebuild_search_index() is
-  'Makes the index what the profiles say, whatever it was; answers with the audit. Nobody can change a profile meanwhile: up to 12 ms for each that there is.';
+  'Rebuilds the index from the profiles, and returns the audit. It blocks changes of profiles: up to 12 ms for each
+profile that there is.';
 
 create function private.describe_search()
 returns json
@@ -3643,23 +3901,24 @@ as $$
   from private.embedding_queue
 $$;
 comment on function private.describe_search() is
-  'How the queue does, and what the latest audit found and how many seconds ago; null where there was none. Definer, because the doors hold no
-right on either.';
+  'The state of the queue, and what the latest audit found and how many seconds ago; null if there was none. Definer,
+because edge_functions has no rights on either.';
 grant execute on function private.describe_search() to edge_functions;
 
-create function private.report_search(oldest_audit double precision)
+create function private.report_search(max_audit_age double precision)
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  if not exists (select from private.search_audit where audited_at > now() - oldest_audit * interval '1 second') then
+  if not exists (select from private.search_audit where audited_at > now() - max_audit_age * interval '1 second') then
     perform private.audit_search_index();
   end if;
   return private.describe_search();
 end
 $$;
 comment on function private.report_search(double precision) is
-  'As describe_search, but audits first where the latest is more than so many seconds old, which can take too long. Definer, as that.';
+  'As describe_search, but first audits the index if the latest audit is more than max_audit_age seconds old. The audit
+can exceed the timeout. Definer, as describe_search.';
 grant execute on function private.report_search(double precision) to edge_functions;
 
 -- Events: what the two people of a conversation hear as it happens, over the platform's Realtime. An event is a hint that something is

@@ -11,7 +11,7 @@
  * seeds a fault of cost_faults.ts first.
  */
 import postgres from 'postgres'
-import { makeProfiles, makeQueries, model } from '../../bench/search/crowd.ts'
+import { makeProfiles, makeQueries, model } from '../../bench/search/generated.ts'
 import { fill } from '../../bench/search/fill.ts'
 import { openEmpty } from '../../bench/search/labelled.ts'
 import type { Query } from '../../functions/_shared/postgres.ts'

@@ -177,7 +177,7 @@ describe('pages and scores', () => {
 
   type Rule = [rank: number, max: number] | null
   /** Meilisearch's rules nested into one number, mixed with what the cosine says between its two ends. */
-  const recompute = ({ words, cosine, nothingAlike, muchAlike, ratio, named }: Hit): number => {
+  const recompute = ({ words, cosine, similarityFloor, similarityCeiling, ratio, named }: Hit): number => {
     let keyword = 1
     let product = 1
     const order = ['words', 'typo', 'proximity', 'attribute', 'position', 'exactness', 'exactWords']
@@ -189,7 +189,7 @@ describe('pages and scores', () => {
     if (!words && cosine !== null) keyword = 0
     const semantic = cosine === null
       ? 0
-      : Math.min(1, Math.max(0, (cosine - nothingAlike) / (muchAlike - nothingAlike)))
+      : Math.min(1, Math.max(0, (cosine - similarityFloor) / (similarityCeiling - similarityFloor)))
     const fused = (1 - ratio) * keyword + ratio * semantic
     return named ? Math.max(fused, keyword) : fused
   }

@@ -75,6 +75,14 @@ const tolerated = {
     'function_search_path_mutable private.postings_of': inlined,
     'function_search_path_mutable private.typo_budget': inlined,
     'function_search_path_mutable private.view_of': inlined,
+    'function_search_path_mutable private.attribute_of': inlined,
+    'function_search_path_mutable private.element_of': inlined,
+    'function_search_path_mutable private.match_attribute': inlined,
+    'function_search_path_mutable private.match_cost': inlined,
+    'function_search_path_mutable private.match_position': inlined,
+    'function_search_path_mutable private.match_typos': inlined,
+    'function_search_path_mutable private.place_of': inlined,
+    'function_search_path_mutable private.word_position': inlined,
   } as Record<string, string>,
 }
 

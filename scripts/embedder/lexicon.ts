@@ -1,5 +1,5 @@
-// Numbers the lemmas and counts what WordNet says with them: senses, glosses, frequencies.
-import { formsOf, stopWords, wordsOf } from '../english.ts'
+// Numbers the lemmas and counts their senses, glosses and frequencies.
+import { formsOf, stopWords, wordsOf } from '../../functions/_shared/embeddings/wordnet/english.ts'
 import type { WordNet } from './wordnet.ts'
 
 export type Lexicon = WordNet & {
@@ -15,7 +15,7 @@ export type Lexicon = WordNet & {
   glossCounts: Float64Array
   /** For each lemma ln(synsets / (1 + synsets whose gloss uses it)). */
   inverseFrequencies: Float64Array
-  /** Words in all glosses, stop words included: what a count has to be divided by to be a probability. */
+  /** The number of words in all glosses, stop words included: the denominator of probabilities. */
   wordCount: number
 }
 
@@ -55,7 +55,7 @@ export const readLexicon = (wordnet: WordNet): Lexicon => {
       bag.set(lemma, (bag.get(lemma) ?? 0) + share * weight)
       glossCounts[lemma]! += share
     }
-    // Examples stand in quotation marks behind the definition.
+    // Examples follow the definition, in quotation marks.
     gloss.split(/;?\s*"/).forEach((part, index) => {
       const weight = index === 0 ? 1 : exampleWeight
       const words = wordsOf(part)

@@ -1,8 +1,8 @@
-// deno run -A build/measure.ts: the figures of the README. Run it on an idle machine; the first load and texts include
-// compiling.
-import { dimensions, loadEmbedder, model } from '../embedder.ts'
+// deno run -A scripts/embedder/measure.ts: the figures of functions/_shared/embeddings/wordnet/README.md. Run it on an
+// idle machine; the first load and texts include compiling.
+import { dimensions, loadEmbedder, model } from '../../functions/_shared/embeddings/wordnet/embedder.ts'
 
-const bytes = Deno.readFileSync(new URL('../wordnet.bin', import.meta.url))
+const bytes = Deno.readFileSync(new URL('../../functions/_shared/embeddings/wordnet/wordnet.bin', import.meta.url))
 const milliseconds = (work: () => unknown) => {
   const begin = performance.now()
   work()

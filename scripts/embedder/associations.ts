@@ -1,4 +1,4 @@
-// From where a word's walks end up to what is peculiar about it: positive pointwise mutual information.
+// Positive pointwise mutual information: which nodes a word reaches more often than other words do.
 import { type Entry, type Sparse, sparseRows } from './sparse.ts'
 
 /**
@@ -8,7 +8,7 @@ import { type Entry, type Sparse, sparseRows } from './sparse.ts'
  */
 const contextSmoothing = 0.75
 
-/** A node that fewer of the training words reach cannot make words similar and only costs time. */
+/** Nodes that fewer training words reach cannot make words similar, and only cost time. */
 const leastWords = 5
 
 /**

@@ -1,4 +1,5 @@
--- What one model gave up, another tries anew; the same one does not, however often it starts.
+-- A text that one model failed to embed is tried again by another model, and not by the same one, however often it
+-- starts.
 select plan(6);
 select tests.make_person('ana');
 update public.profiles
@@ -7,7 +8,7 @@ where user_id = tests.id_of('ana');
 delete from private.embedding_queue
 where kind = 'context';
 
--- As though it were the next day; answers with how many texts there were to make vectors of.
+-- Claims all jobs as if they were due, and returns how many there were.
 create function pg_temp.claim(model text)
 returns integer
 language sql
@@ -20,26 +21,28 @@ select private.adopt_model('old');
 select is(
   array(select pg_temp.claim('old') from generate_series(1, 9)),
   '{1,1,1,1,1,1,1,1,0}',
-  'a text is tried eight times'
+  'a job has eight attempts'
 );
-select private.fail_embeddings(json_build_array(json_build_object('kind', 'profile', 'id', tests.profile_of('ana')))::jsonb, 'too odd');
+select private.fail_embeddings(
+  json_build_array(json_build_object('kind', 'profile', 'id', tests.profile_of('ana')))::jsonb, 'too odd'
+);
 select private.adopt_model('old');
-select is(pg_temp.claim('old'), 0, 'and not again because a process of the same model starts');
+select is(pg_temp.claim('old'), 0, 'it gets no more when another process of the same model starts');
 
 select private.adopt_model('new');
 select is(
   (select (attempts, last_error, model)::text from private.embedding_queue where kind = 'profile'),
   '(0,,new)',
-  'for another model it has a new start'
+  'another model resets its attempts'
 );
-select is(pg_temp.claim('new'), 1, 'and is tried');
+select is(pg_temp.claim('new'), 1, 'another model can claim it');
 select private.adopt_model('new');
 select is(
   (select attempts from private.embedding_queue where kind = 'profile'), 1,
-  'which counts, whatever starts meanwhile'
+  'that attempt still counts after another process has started'
 );
 select is(
   array(select pg_temp.claim('new') from generate_series(1, 8)),
   '{1,1,1,1,1,1,1,0}',
-  'until it has been tried eight times by the new one'
+  'the new model has eight attempts, too'
 );

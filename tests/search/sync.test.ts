@@ -15,7 +15,7 @@ interface Hit {
   interests: string[]
 }
 
-interface Known {
+interface Subject {
   person: Person
   name: string
   city: string
@@ -25,7 +25,7 @@ interface Known {
   likes: Set<number>
 }
 
-test(`after each of ${steps} changes a search finds exactly who is searchable and active (seed ${seed})`, async () => {
+test(`after each of ${steps} changes a search finds the searchable, active profiles only (seed ${seed})`, async () => {
   const random = numbersFrom(seed)
   const pick = <Value>(list: Value[]): Value => list[Math.floor(random() * list.length)]!
   const chance = (share: number): boolean => random() < share
@@ -42,7 +42,7 @@ test(`after each of ${steps} changes a search finds exactly who is searchable an
   }
   for (let index = 0; index < 5; index++) await addInterest()
 
-  const people: Known[] = []
+  const people: Subject[] = []
   for (let index = 0; index < 12; index++) {
     const searchable = chance(0.5)
     const name = `Walker ${index}`
@@ -50,38 +50,38 @@ test(`after each of ${steps} changes a search finds exactly who is searchable an
     people.push({ person, name, city: here, biography: null, searchable, active: true, likes: new Set() })
   }
 
-  /** Whatever may be done to somebody: it says what, and keeps the books. */
-  const actions: Record<string, (known: Known) => Promise<unknown>> = {
-    toggle: (known) => {
-      const is_searchable = known.searchable = chance(0.8) ? !known.searchable : known.searchable
-      return known.active
-        ? known.person.call('PATCH', pick(['/users/searchable', '/users/profile']), { is_searchable })
-        : asAdmin('PATCH', `profiles?id=eq.${known.person.profileId}`, { is_searchable })
+  /** Changes of a user or an interest. Each updates the expected state, too. */
+  const actions: Record<string, (subject: Subject) => Promise<unknown>> = {
+    toggle: (subject) => {
+      const is_searchable = subject.searchable = chance(0.8) ? !subject.searchable : subject.searchable
+      return subject.active
+        ? subject.person.call('PATCH', pick(['/users/searchable', '/users/profile']), { is_searchable })
+        : asAdmin('PATCH', `profiles?id=eq.${subject.person.profileId}`, { is_searchable })
     },
-    edit: (known) => {
+    edit: (subject) => {
       const name = `Walker ${freshEmail()}`
       const change = { name, city: pick([here, elsewhere]), biography: pick([...words, null]) }
-      Object.assign(known, change)
+      Object.assign(subject, change)
       const { name: _, ...texts } = change
-      return known.active
-        ? known.person.call('PATCH', '/users/profile', change)
-        : asAdmin('PATCH', `users?id=eq.${known.person.id}`, { name })
-          .then(() => asAdmin('PATCH', `profiles?id=eq.${known.person.profileId}`, texts))
+      return subject.active
+        ? subject.person.call('PATCH', '/users/profile', change)
+        : asAdmin('PATCH', `users?id=eq.${subject.person.id}`, { name })
+          .then(() => asAdmin('PATCH', `profiles?id=eq.${subject.person.profileId}`, texts))
     },
-    activate: (known) => {
-      known.active = !known.active
-      return asAdmin('PATCH', `users?id=eq.${known.person.id}`, { is_active: known.active })
+    activate: (subject) => {
+      subject.active = !subject.active
+      return asAdmin('PATCH', `users?id=eq.${subject.person.id}`, { is_active: subject.active })
     },
-    like: (known) => {
+    like: (subject) => {
       const ids = [...interests.keys()].filter(() => chance(0.4))
-      if (!known.active) {
-        known.likes = new Set()
-        return asAdmin('DELETE', `profile_interests?profile_id=eq.${known.person.profileId}`)
+      if (!subject.active) {
+        subject.likes = new Set()
+        return asAdmin('DELETE', `profile_interests?profile_id=eq.${subject.person.profileId}`)
       }
-      known.likes = new Set(ids)
+      subject.likes = new Set(ids)
       return chance(0.5)
-        ? known.person.call('PUT', '/users/profile/interests', { interest_ids: ids })
-        : known.person.call('PATCH', '/users/profile', { interest_ids: ids })
+        ? subject.person.call('PUT', '/users/profile/interests', { interest_ids: ids })
+        : subject.person.call('PATCH', '/users/profile', { interest_ids: ids })
     },
     dropInterest: async () => {
       const id = pick([...interests.keys()])
@@ -96,10 +96,10 @@ test(`after each of ${steps} changes a search finds exactly who is searchable an
       interests.set(id, name)
       return asAdmin('PATCH', `interests?id=eq.${id}`, { name })
     },
-    // Somebody goes with all that is theirs, and somebody else comes.
-    replace: async (known) => {
-      await asAdmin('DELETE', `users?id=eq.${known.person.id}`)
-      people.splice(people.indexOf(known), 1)
+    // Deletes a user with all their data, and signs up another.
+    replace: async (subject) => {
+      await asAdmin('DELETE', `users?id=eq.${subject.person.id}`)
+      people.splice(people.indexOf(subject), 1)
       const name = `Walker ${freshEmail()}`
       const person = await signUp(name, { city: here, is_searchable: true })
       people.push({ person, name, city: here, biography: null, searchable: true, active: true, likes: new Set() })
@@ -107,8 +107,8 @@ test(`after each of ${steps} changes a search finds exactly who is searchable an
   }
   const weighted = ['toggle', 'toggle', 'toggle', 'edit', 'edit', 'activate', 'activate', 'like', 'like']
 
-  const shown = (these: Known[]) =>
-    these
+  const expectedHits = (subjects: Subject[]) =>
+    subjects
       .filter(({ searchable, active }) => searchable && active)
       .map(({ person, name, city, biography, likes }) => ({
         id: person.profileId,
@@ -120,9 +120,9 @@ test(`after each of ${steps} changes a search finds exactly who is searchable an
       }))
       .toSorted((one, other) => one.id - other.id)
 
-  const expectShown = async (what: string, parameters: Record<string, string>, these: Known[]) => {
+  const expectHits = async (message: string, parameters: Record<string, string>, subjects: Subject[]) => {
     const { status, body } = await inBoth({ limit: 100, ...parameters })
-    expect(status, what).toBe(200)
+    expect(status, message).toBe(200)
     const hits = (body.hits as Hit[])
       .map(({ id, user_id, name, city, biography, interests }) => ({
         id,
@@ -133,23 +133,23 @@ test(`after each of ${steps} changes a search finds exactly who is searchable an
         interests: interests.toSorted(),
       }))
       .toSorted((one, other) => one.id - other.id)
-    expect(hits, what).toEqual(shown(these))
-    expect(body.estimatedTotalHits, what).toBe(hits.length)
+    expect(hits, message).toEqual(expectedHits(subjects))
+    expect(body.estimatedTotalHits, message).toBe(hits.length)
   }
 
   for (let step = 0; step < steps; step++) {
-    const known = pick(people)
+    const subject = pick(people)
     const action = chance(0.15) ? pick(['dropInterest', 'renameInterest', 'replace']) : pick(weighted)
-    const answer = await actions[action]!(known) as { status: number } | undefined
-    const what = `step ${step}: ${action} of ${known.name}`
-    if (answer) expect(answer.status, what).toBeLessThan(300)
+    const answer = await actions[action]!(subject) as { status: number } | undefined
+    const message = `step ${step}: ${action} of ${subject.name}`
+    if (answer) expect(answer.status, message).toBeLessThan(300)
 
-    await expectShown(what, {}, people)
-    await expectShown(what, { filterCity: here }, people.filter(({ city }) => city === here))
+    await expectHits(message, {}, people)
+    await expectHits(message, { filterCity: here }, people.filter(({ city }) => city === here))
     const [id, name] = pick([...interests])
-    await expectShown(what, { filterInterests: name }, people.filter(({ likes }) => likes.has(id)))
-    // Quoted, so that neither a word alike nor a meaning alike is found.
+    await expectHits(message, { filterInterests: name }, people.filter(({ likes }) => likes.has(id)))
+    // Quoted, so that neither similar words nor similar meanings match.
     const word = pick(words)
-    await expectShown(what, { q: `"${word}"` }, people.filter(({ biography }) => biography === word))
+    await expectHits(message, { q: `"${word}"` }, people.filter(({ biography }) => biography === word))
   }
 }, 240_000)

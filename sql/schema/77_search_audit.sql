@@ -1,4 +1,4 @@
--- What whoever runs the service asks of the search: whether the index says what the profiles say, and how its queue does.
+-- For operators: does the index agree with the profiles, and how long is the queue of embeddings?
 
 create table private.search_audit (
   finding text primary key,
@@ -6,7 +6,7 @@ create table private.search_audit (
   audited_at timestamptz not null
 );
 comment on table private.search_audit is
-  'What the latest audit of the index found: a row for each thing that it looks for, 0 where all is well.';
+  'What the latest audit of the index found: a row for each kind of fault, with 0 if there is none.';
 alter table private.search_audit enable row level security;
 
 create function private.audit_search_index()
@@ -14,13 +14,13 @@ returns json
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  -- One audit at a time; whoever comes meanwhile has the one before.
+  -- One audit at a time. A concurrent call returns the previous result.
   if pg_try_advisory_xact_lock('private.search_audit'::regclass::oid::bigint) then
-    -- One statement sees one moment, and in each moment the index is in step: nobody who writes need wait.
-    with shown as (
+    -- A statement sees one snapshot, and in every snapshot the index is in sync, so that writers need not wait.
+    with expected as (
       select
         profiles, profiles.id, users.id as user_id, users.name, profiles.biography, profiles.city, profiles.country,
-        coalesce(likes.names, '{}') as interests, profiles.image_url
+        coalesce(interest_names.names, '{}') as interests, profiles.image_url
       from public.profiles
       join public.users on users.id = profiles.user_id
       left join (
@@ -28,42 +28,46 @@ begin
         from public.profile_interests
         join public.interests on interests.id = profile_interests.interest_id
         group by profile_id
-      ) as likes on likes.profile_id = profiles.id
+      ) as interest_names on interest_names.profile_id = profiles.id
       where profiles.is_searchable and users.is_active
     ),
-    -- Looking at every word again takes up to 5 ms a profile (PGlite, a busy machine), so a hundred are drawn, others each time.
-    drawn as (
-      select shown.profiles, shown.id, shown.name, shown.interests, entry.words
-      from shown
-      join private.search_entries as entry on entry.profile_id = shown.id
+    -- Comparing every word takes up to 5 ms a profile (PGlite, a busy machine), so each audit takes a random hundred.
+    sample as (
+      select expected.profiles, expected.id, expected.name, expected.interests, entry.words
+      from expected
+      join private.search_entries as entry on entry.profile_id = expected.id
       order by random()
       limit 100
     ),
     findings (finding, amount) as (
       select 'missing', count(*)
-      from shown
-      where not exists (select from private.search_entries where profile_id = shown.id)
+      from expected
+      where not exists (select from private.search_entries where profile_id = expected.id)
       union all
       select 'surplus', count(*)
       from private.search_entries
-      where not exists (select from shown where shown.id = profile_id)
+      where not exists (select from expected where expected.id = profile_id)
       union all
       select 'stale', count(*)
-      from shown
-      join private.search_entries as entry on entry.profile_id = shown.id
+      from expected
+      join private.search_entries as entry on entry.profile_id = expected.id
       where (entry.user_id, entry.name, entry.biography, entry.city, entry.country, entry.interests, entry.image_url)
-        is distinct from
-        (shown.user_id, shown.name, shown.biography, shown.city, shown.country, shown.interests, shown.image_url)
+        is distinct from (
+          expected.user_id, expected.name, expected.biography, expected.city, expected.country, expected.interests,
+          expected.image_url
+        )
       union all
       select 'misworded', count(*)
-      from drawn
-      cross join lateral private.positions_of(drawn.profiles, drawn.name, drawn.interests) as fresh
+      from sample
+      cross join lateral private.positions_of(
+        profile => sample.profiles, name => sample.name, interests => sample.interests
+      ) as positions
       cross join lateral (
         select coalesce(jsonb_object_agg(word, to_jsonb(word_positions)), '{}') as word_positions
         from private.search_postings
-        where profile_id = drawn.id
-      ) as kept
-      where kept.word_positions <> fresh or drawn.words <> private.words_from_positions(fresh)
+        where profile_id = sample.id
+      ) as stored
+      where stored.word_positions <> positions or sample.words <> private.words_from_positions(positions)
       union all
       select 'miscounted', count(*)
       from private.search_lexicon as lexicon
@@ -91,16 +95,16 @@ begin
 end
 $$;
 comment on function private.audit_search_index() is
-  'Counts where the index and the profiles differ. missing, surplus: in the search or not, and should not be or be; stale: with other
-texts; misworded: found by other words (of 100 drawn at random); miscounted: words whose number the lexicon has wrong; forgotten: without a
-vector and not queued for one.';
+  'Counts the differences between the index and the profiles. missing: not in the index, and should be; surplus: in it,
+and should not be; stale: with other texts; misworded: with other words (of 100 random profiles); miscounted: words with
+a wrong count in the lexicon; forgotten: without an embedding and not queued for one.';
 
 create function private.rebuild_search_index()
 returns json
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  -- As in refresh_search_entry: whoever writes a profile waits until this is done.
+  -- The lock of refresh_search_entry: changes of profiles wait until this is done.
   perform pg_advisory_xact_lock('private.search_entries'::regclass::oid::bigint);
   delete from private.search_entries as entry
   where not exists (
@@ -109,7 +113,7 @@ begin
     join public.users on users.id = profiles.user_id
     where profiles.id = entry.profile_id and profiles.is_searchable and users.is_active
   );
-  -- No entry looks as it should, so each is written anew; a vector stays where its text is the same.
+  -- Makes every entry stale, so that each is written again. An embedding stays if its text is the same.
   update private.search_entries set name = '';
   perform private.refresh_search_entry(id) from public.profiles where is_searchable;
   perform private.refresh_search_context(id) from public.users;
@@ -125,7 +129,8 @@ begin
 end
 $$;
 comment on function private.rebuild_search_index() is
-  'Makes the index what the profiles say, whatever it was; answers with the audit. Nobody can change a profile meanwhile: up to 12 ms for each that there is.';
+  'Rebuilds the index from the profiles, and returns the audit. It blocks changes of profiles: up to 12 ms for each
+profile that there is.';
 
 create function private.describe_search()
 returns json
@@ -141,21 +146,22 @@ as $$
   from private.embedding_queue
 $$;
 comment on function private.describe_search() is
-  'How the queue does, and what the latest audit found and how many seconds ago; null where there was none. Definer, because the doors hold no
-right on either.';
+  'The state of the queue, and what the latest audit found and how many seconds ago; null if there was none. Definer,
+because edge_functions has no rights on either.';
 grant execute on function private.describe_search() to edge_functions;
 
-create function private.report_search(oldest_audit double precision)
+create function private.report_search(max_audit_age double precision)
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  if not exists (select from private.search_audit where audited_at > now() - oldest_audit * interval '1 second') then
+  if not exists (select from private.search_audit where audited_at > now() - max_audit_age * interval '1 second') then
     perform private.audit_search_index();
   end if;
   return private.describe_search();
 end
 $$;
 comment on function private.report_search(double precision) is
-  'As describe_search, but audits first where the latest is more than so many seconds old, which can take too long. Definer, as that.';
+  'As describe_search, but first audits the index if the latest audit is more than max_audit_age seconds old. The audit
+can exceed the timeout. Definer, as describe_search.';
 grant execute on function private.report_search(double precision) to edge_functions;

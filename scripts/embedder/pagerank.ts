@@ -1,4 +1,4 @@
-// Personalised PageRank: where a reader who starts at a word, and now and then returns to it, spends the time.
+// Personalised PageRank: where a random walk that starts at a word, and sometimes returns to it, spends its time.
 import type { Graph } from './graph.ts'
 import type { Entry } from './sparse.ts'
 
@@ -6,8 +6,8 @@ import type { Entry } from './sparse.ts'
 const walkOn = 0.85
 
 /**
- * Mass not worth passing on. At 3e-4, with 600 nodes kept, the build took four times as long and word similarity rose by
- * .001 to .027 on five test sets.
+ * Mass not worth passing on. At 3e-4, with 600 nodes kept, the build took four times as long and word similarity rose
+ * by .001 to .027 on five test sets.
  */
 const negligible = 1e-3
 
@@ -45,7 +45,7 @@ export const pageRank = (
         }
       }
     }
-    // What was too little to pass on is counted where it stopped.
+    // Residuals too small to pass on are counted at their node.
     const found = Float32Array.from(touched, (node) => shares[node]! + (1 - walkOn) * residuals[node]!)
     for (const node of touched) shares[node] = residuals[node] = 0
     const least = found.length > keptNodes ? found.slice().sort()[found.length - keptNodes]! : 0

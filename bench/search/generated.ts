@@ -1,4 +1,7 @@
-/** An invented crowd for speed.ts: profiles and queries that are the same each time, their vectors in topics as a real model's are. */
+/**
+ * Generates profiles and queries for speed.ts, the same each time. As with a real model, their vectors cluster in
+ * topics.
+ */
 import { offline } from '../../functions/_shared/embeddings/offline.ts'
 import { readDataFile } from '../../functions/_shared/embeddings/wordnet/data_file.ts'
 import { numbersFrom } from '../../tests/tools/random.ts'
@@ -32,7 +35,7 @@ const normal = (): number => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2
 const shuffled = <Item>(items: Item[]): Item[] =>
   items.map((item) => ({ item, at: random() })).sort((a, b) => a.at - b.at).map(({ item }) => item)
 
-/** Draws items as Zipf has them: the second half as often as the first, the third a third as often. */
+/** Draws items by Zipf's law: the second half as often as the first, the third a third as often. */
 const zipf = <Item>(items: Item[]): () => Item => {
   let sum = 0
   const upTo = items.map((_, rank) => sum += 1 / (rank + 1))
@@ -63,17 +66,17 @@ const words = shuffled(
   [...readDataFile(Deno.readFileSync(file)).rows.keys()].filter((word) => /^[a-z]{3,12}$/.test(word)),
 )
 const syllables = [...'bdfgklmnprstvz'].flatMap((first) => [...'aeiou'].map((second) => first + second))
-const invented = (count: number, least: number): string[] => [
+const inventNames = (count: number, minSyllables: number): string[] => [
   ...new Set(Array.from({ length: count }, () => {
-    const word = Array.from({ length: least + below(2) }, () => pick(syllables)).join('')
+    const word = Array.from({ length: minSyllables + below(2) }, () => pick(syllables)).join('')
     return word[0]!.toUpperCase() + word.slice(1)
   })),
 ]
 const drawWord = zipf(words.slice(0, 8000))
-const drawFirst = zipf(invented(800, 2))
-const drawLast = zipf(invented(4000, 3))
-const countries = invented(40, 3)
-const cities = invented(300, 3).map((city, rank) => ({ city, country: countries[rank % countries.length]! }))
+const drawFirst = zipf(inventNames(800, 2))
+const drawLast = zipf(inventNames(4000, 3))
+const countries = inventNames(40, 3)
+const cities = inventNames(300, 3).map((city, rank) => ({ city, country: countries[rank % countries.length]! }))
 const drawCity = zipf(cities)
 const topics = Array.from({ length: topicCount }, noise)
 
@@ -90,7 +93,8 @@ export const makeProfiles = (count: number, interests: string[]): Profile[] =>
       country,
       biography: Array.from({ length: 40 }, drawWord).join(' '),
       interests: shuffled(interests).slice(0, 1 + below(6)).sort(),
-      // Cosines of about .3 within a topic and of 0 across: as the offline model's, whose similarity_threshold lets in every tenth profile.
+      // Cosines of about .3 within a topic and 0 across topics, as with the offline model. Every tenth profile is above
+      // the threshold.
       embedding: sum([...own.map((topic): [number, number[]] => [0.6 / Math.sqrt(own.length), topic]), [0.8, noise()]]),
     }
   })
@@ -102,20 +106,20 @@ const mistype = (word: string): string => {
     : word.slice(0, at) + word[at + 1] + word[at] + word.slice(at + 2)
 }
 
-/** Queries of 1 to 3 words that somebody's profile holds; every fifth unfinished, every fifth mistyped, every third filtered. */
+/** Queries of 1 to 3 words of some profile. Every fifth is unfinished, every fifth mistyped, every third filtered. */
 export const makeQueries = (count: number, profiles: Profile[]): Query[] =>
   Array.from({ length: count }, (_, index) => {
-    const meant = pick(profiles)
-    const places: (() => string)[] = [
-      () => pick(meant.biography.split(' ')),
-      () => pick(meant.biography.split(' ')),
-      () => pick(meant.biography.split(' ')),
-      () => pick(meant.interests).toLowerCase(),
-      () => meant.city,
-      () => meant.first_name,
-      () => meant.last_name,
+    const profile = pick(profiles)
+    const sources: (() => string)[] = [
+      () => pick(profile.biography.split(' ')),
+      () => pick(profile.biography.split(' ')),
+      () => pick(profile.biography.split(' ')),
+      () => pick(profile.interests).toLowerCase(),
+      () => profile.city,
+      () => profile.first_name,
+      () => profile.last_name,
     ]
-    const typed = Array.from({ length: 1 + index % 3 }, () => pick(places)())
+    const typed = Array.from({ length: 1 + index % 3 }, () => pick(sources)())
     const last = typed.length - 1
     if (index % 5 === 1 && typed[last]!.length > 4) typed[last] = typed[last]!.slice(0, -2)
     if (index % 5 === 3 && typed[last]!.length > 4) typed[last] = mistype(typed[last]!)
@@ -124,9 +128,9 @@ export const makeQueries = (count: number, profiles: Profile[]): Query[] =>
       q: typed.join(' ') + (index % 5 === 1 || index % 2 === 0 ? '' : ' '),
       vector: sum([[0.7, pick(topics)], [0.7, noise()]]),
       filters: {
-        interests: isFiltered && index % 2 === 0 ? [pick(meant.interests)] : [],
-        cities: isFiltered && index % 9 === 3 ? [meant.city] : [],
-        countries: isFiltered && index % 2 === 1 ? [meant.country] : [],
+        interests: isFiltered && index % 2 === 0 ? [pick(profile.interests)] : [],
+        cities: isFiltered && index % 9 === 3 ? [profile.city] : [],
+        countries: isFiltered && index % 2 === 1 ? [profile.country] : [],
       },
     }
   })

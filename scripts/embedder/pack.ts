@@ -1,5 +1,13 @@
-// Words, rarities and vectors into the bytes that ../data_file.ts describes and reads.
-import { adler32, headerBytes, model, nameBytes, rarityScale, rowBytes, wordDimensions } from '../data_file.ts'
+// Packs words, rarities and vectors into the layout of functions/_shared/embeddings/wordnet/data_file.ts.
+import {
+  adler32,
+  headerBytes,
+  model,
+  nameBytes,
+  rarityScale,
+  rowBytes,
+  wordDimensions,
+} from '../../functions/_shared/embeddings/wordnet/data_file.ts'
 
 export type Word = { spelling: string; probability: number; vector: Float32Array }
 
@@ -11,7 +19,7 @@ export type Word = { spelling: string; probability: number; vector: Float32Array
 const clip = 2.5
 const levels = 7
 
-/** Characters that a word can share with the one before it, as one base-36 digit can say. */
+/** The most characters that a word can share with the one before it: one base-36 digit. */
 const longestShared = 35
 
 const packVector = (vector: Float32Array, packed: Uint8Array) => {
@@ -32,7 +40,7 @@ const packWords = (sorted: string[]): Uint8Array => {
   return new TextEncoder().encode(lines.join(''))
 }
 
-/** The notice is the licence under which the words may be passed on; it travels inside the file. */
+/** The notice is the licence of WordNet, which must stay with every copy. */
 export const pack = (words: Word[], notice: string): Uint8Array => {
   const sorted = words.toSorted((a, b) => a.spelling < b.spelling ? -1 : 1)
   const noticeBytes = new TextEncoder().encode(notice)

@@ -1,4 +1,4 @@
--- Vectors: the queue that brings them, what people's own contexts mean, and the verb that puts all together.
+-- Embeddings of profiles and of users' contexts, and the queue from which the Edge Function embed makes them.
 
 create table private.search_contexts (
   user_id bigint primary key references public.users (id) on delete cascade,
@@ -7,7 +7,8 @@ create table private.search_contexts (
   embedding extensions.halfvec(384)
 );
 comment on table private.search_contexts is
-  'What each person''s own interests, bio and location mean: mixed into their searches, so that a search needs no second embedding.';
+  'The embedding of each user''s own interests, bio and location. It is mixed into their searches, so that a search
+needs no second embedding.';
 create index search_contexts_model_idx on private.search_contexts (model);
 alter table private.search_contexts enable row level security;
 
@@ -22,10 +23,12 @@ create table private.embedding_queue (
   primary key (kind, id)
 );
 comment on table private.embedding_queue is
-  'What needs a vector: profiles (by profile id) and contexts (by user id). A row goes when its vector is saved; after 8 attempts it
-stays as a dead letter until its text or the model changes.';
-comment on column private.embedding_queue.queued_at is 'Since when there is no vector; a text that changes once more does not wait anew.';
-comment on column private.embedding_queue.model is 'Which model the attempts were made with; another begins anew, for it may take what this one refused.';
+  'What needs an embedding: profiles (by profile id) and contexts (by user id). A row is deleted when its embedding is
+saved. After 8 attempts it is a dead letter until its text or the model changes.';
+comment on column private.embedding_queue.queued_at is
+  'Since when the embedding is missing. Another change of the text does not reset it.';
+comment on column private.embedding_queue.model is
+  'The model of the attempts. They start again at 0 for another model, which may accept what this one refused.';
 create index embedding_queue_due_at_idx on private.embedding_queue (due_at) where attempts < 8;
 alter table private.embedding_queue enable row level security;
 
@@ -47,7 +50,8 @@ begin
   return null;
 end
 $$;
-comment on function private.enqueue_embedding() is 'Asks for a vector. Definer, because whoever changes a profile may not write the queue.';
+comment on function private.enqueue_embedding() is
+  'Queues a row for embedding. Definer, because users who change a profile may not write the queue.';
 
 create trigger enqueue_new_entry
   after insert on private.search_entries
@@ -78,7 +82,7 @@ begin
   );
 end
 $$;
-comment on function private.entry_text(bigint) is 'What a profile''s vector is made from.';
+comment on function private.entry_text(bigint) is 'The text of which a profile''s embedding is made.';
 
 create function private.context_text(person bigint)
 returns text
@@ -103,21 +107,21 @@ begin
   );
 end
 $$;
-comment on function private.context_text(bigint) is 'What a person''s context is made from.';
+comment on function private.context_text(bigint) is 'The text of which the embedding of a user''s context is made.';
 
 create function private.refresh_search_context(person bigint)
 returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
-  own text := private.context_text(person);
+  content text := private.context_text(person);
 begin
-  if own is null or own = '' then
+  if content is null or content = '' then
     delete from private.search_contexts where user_id = person;
     return;
   end if;
   insert into private.search_contexts as context (user_id, content_hash)
-  values (person, md5(own))
+  values (person, md5(content))
   on conflict (user_id) do update set
     content_hash = excluded.content_hash,
     embedding = null,
@@ -126,7 +130,8 @@ begin
 end
 $$;
 comment on function private.refresh_search_context(bigint) is
-  'Makes a person''s context what it should be now. For definer triggers alone: whoever changes a profile may not write the index.';
+  'Inserts, updates or deletes the context of a user. Only for definer triggers: users who change a profile may not
+write the index.';
 
 create function private.adopt_model(wanted text)
 returns void
@@ -136,28 +141,30 @@ begin
   insert into private.search_models (name, similarity_floor, similarity_ceiling, similarity_threshold)
   values (wanted, 0.1, 0.6, 0.3)
   on conflict do nothing;
-  -- Past what is queued for it already, or each process that starts would hold the whole queue for a moment.
+  -- Skips rows that are queued for this model already. Otherwise each process that starts would lock the whole queue
+  -- for a moment.
   insert into private.embedding_queue as job (kind, id, model)
   select kind, id, wanted
   from (
     select 'profile' as kind, profile_id as id from private.search_entries where model is distinct from wanted
     union all
     select 'context', user_id from private.search_contexts where model is distinct from wanted
-  ) as lacking
+  ) as missing
   where not exists (
     select from private.embedding_queue as queued
-    where queued.kind = lacking.kind and queued.id = lacking.id and queued.model = wanted
+    where queued.kind = missing.kind and queued.id = missing.id and queued.model = wanted
   )
   on conflict (kind, id) do update set attempts = 0, due_at = now(), last_error = null, model = wanted
   where job.model is distinct from wanted;
 end
 $$;
 comment on function private.adopt_model(text) is
-  'Queues everything that has no vector of this model, also what another model gave up. Vectors of different models are never compared: until
-theirs is made, profiles are found by words. Definer, because the doors hold no right on the index.';
+  'Queues everything that has no embedding of this model, dead letters of other models included. Embeddings of different
+models are never compared; until theirs is made, profiles are found by words. Definer, because edge_functions has no
+rights on the index.';
 grant execute on function private.adopt_model(text) to edge_functions;
 
-create function private.claim_embeddings(wanted text, most integer)
+create function private.claim_embeddings(wanted text, max_jobs integer)
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -168,7 +175,7 @@ begin
     update private.embedding_queue
     set
       attempts = attempts + 1,
-      -- Whoever claimed it has half a minute; then it is due again, later each time.
+      -- The worker has half a minute. Then the job is due again, later after each attempt.
       due_at = now() + interval '30 seconds' * 2 ^ attempts,
       model = wanted
     where (kind, id) in (
@@ -176,15 +183,16 @@ begin
       from private.embedding_queue
       where due_at <= now() and attempts < 8
       order by due_at
-      limit most
+      limit max_jobs
       for update skip locked
     )
     returning kind, id
   )
   select coalesce(json_agg(taken), '[]') into claimed from taken;
 
-  -- Hidden or gone since it was queued: nothing is to be done. By statements of their own, because one that updates a row cannot delete it,
-  -- and has not seen what was shown again before it took the row; whoever shows it from here on waits for this, and queues it anew.
+  -- Deletes jobs whose entry was hidden or deleted since they were queued. These are separate statements, because a
+  -- statement cannot delete a row that it updates, and does not see an entry that was shown again before it locked the
+  -- row. Showing an entry from now on waits for this transaction, and queues the job again.
   delete from private.embedding_queue as job
   using json_to_recordset(claimed) as mine (kind text, id bigint)
   where job.kind = mine.kind and job.id = mine.id
@@ -211,8 +219,8 @@ begin
 end
 $$;
 comment on function private.claim_embeddings(text, integer) is
-  'Takes up to so many due jobs for this model as [{kind, id, text, content_hash}]; two workers never get the same. Definer, because the
-doors hold no right on the queue.';
+  'Claims up to max_jobs due jobs for this model, as [{kind, id, text, content_hash}]. Two workers never get the same
+job. Definer, because edge_functions has no rights on the queue.';
 grant execute on function private.claim_embeddings(text, integer) to edge_functions;
 
 create function private.save_embeddings(made_by text, vectors jsonb)
@@ -244,8 +252,8 @@ begin
 end
 $$;
 comment on function private.save_embeddings(text, jsonb) is
-  'Keeps vectors [{kind, id, content_hash, embedding}] whose text is still the same; the others stay queued. Definer, because the doors
-hold no right on the index.';
+  'Saves embeddings [{kind, id, content_hash, embedding}] of texts that have not changed; the other jobs stay queued.
+Definer, because edge_functions has no rights on the index.';
 grant execute on function private.save_embeddings(text, jsonb) to edge_functions;
 
 create function private.fail_embeddings(jobs jsonb, reason text)
@@ -258,7 +266,8 @@ as $$
   where job.kind = failed.kind and job.id = failed.id
 $$;
 comment on function private.fail_embeddings(jsonb, text) is
-  'Notes why jobs failed; they come due again by themselves, later each time. Definer, because the doors hold no right on the queue.';
+  'Records why jobs failed. claim_embeddings has already set when they are due again. Definer, because edge_functions
+has no rights on the queue.';
 grant execute on function private.fail_embeddings(jsonb, text) to edge_functions;
 
 create function private.count_pending_embeddings()
@@ -267,46 +276,6 @@ language sql stable security definer set search_path = ''
 as $$
   select to_json(count(*)) from private.embedding_queue where attempts < 8
 $$;
-comment on function private.count_pending_embeddings() is 'How much waits for a vector. Definer, because the doors hold no right on the queue.';
+comment on function private.count_pending_embeddings() is
+  'How many jobs are pending. Definer, because edge_functions has no rights on the queue.';
 grant execute on function private.count_pending_embeddings() to edge_functions;
-
-create function api.search_profiles(request jsonb)
-returns json
-language plpgsql stable security definer set search_path = 'extensions'
-as $$
-declare
-  me constant bigint := private.my_id();
-  -- How much of a searcher's own context goes into what they search for.
-  share constant real := 0.3;
-  model constant text := request ->> 'model';
-  asked halfvec := (request ->> 'vector')::halfvec;
-  own halfvec;
-begin
-  perform set_config('api.time_limit', coalesce(request ->> 'timeout' || ' ms', ''), true);
-  if me is not null and model is not null then
-    select embedding into own from private.search_contexts where user_id = me and search_contexts.model = request ->> 'model';
-  end if;
-  return private.find_profiles(
-    coalesce(request ->> 'q', ''),
-    case
-      when own is null then asked
-      when asked is null then case when trim(coalesce(request ->> 'q', '')) = '' then own end
-      else l2_normalize(
-        array_fill(1 - share, array[384])::halfvec * asked + array_fill(share, array[384])::halfvec * own
-      )
-    end,
-    model,
-    case when me is null then 0.5 else 0.7 end,
-    request,
-    me,
-    (request ->> 'limit')::integer,
-    (request ->> 'offset')::bigint,
-    coalesce((request ->> 'explain')::boolean, false)
-  );
-end
-$$;
-comment on function api.search_profiles(jsonb) is
-  'Profiles for {q, vector, model, interests, cities, countries, limit, offset, explain, timeout}: for a known caller at a semantic ratio of 0.7
-and with their own context, for anybody else at 0.5. After so many milliseconds it is cancelled (57014). Definer, because nobody reads the
-index: this is the one way to see it.';
-grant execute on function api.search_profiles(jsonb) to edge_functions;

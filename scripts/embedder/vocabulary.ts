@@ -1,5 +1,5 @@
 // Chooses the words that get a vector.
-import { stopWords } from '../english.ts'
+import { stopWords } from '../../functions/_shared/embeddings/wordnet/english.ts'
 import type { Lexicon } from './lexicon.ts'
 
 /** 128 bytes for a vector and some 7 for the rest: 29,000 words come to 3.9 MB. */
@@ -7,8 +7,8 @@ const wordLimit = 26_000
 const collocationLimit = 3_000
 
 /**
- * Lemmas in whose first sense, or in anything below it, the profiles of travellers abound. Glosses seldom use such
- * words, so by glosses alone 75 of 266 everyday ones (kayak, karaoke, sauna, Barcelona) fell behind `iridaceae`.
+ * Lemmas whose first sense, with everything below it, is frequent in travellers' profiles. Glosses rarely use such
+ * words: by glosses alone 75 of 266 everyday ones (kayak, karaoke, sauna, Barcelona) ranked behind `iridaceae`.
  */
 const topics = [
   ...['city', 'national_capital', 'island', 'mountain', 'mountain_peak', 'building'],
@@ -16,17 +16,18 @@ const topics = [
   ...['traveler', 'domestic_animal', 'religion', 'european', 'asian', 'african', 'american'],
 ]
 
-/** What being on topic is worth, in uses by glosses. */
+/** The bonus for being on topic, in uses by glosses. */
 const topicBonus = 4
 
 /**
- * Long words are rarer (Zipf 1935): what a letter costs, in uses by glosses, among words that hardly differ otherwise.
+ * Long words are rarer (Zipf 1935): the penalty of each letter, in uses by glosses. It decides between words that
+ * hardly differ otherwise.
  */
 const letterCost = 0.2
 
 /**
- * How common a lemma is: uses in glosses, and in tagged text three times, which is running language and the smaller
- * count.
+ * How common a lemma is: its uses in glosses, plus three times those in tagged text, which is running language and has
+ * smaller counts.
  */
 export const commonness = ({ glossCounts, tagCounts }: Lexicon, lemma: number): number =>
   glossCounts[lemma]! + 3 * tagCounts[lemma]!
@@ -39,7 +40,7 @@ const below = ({ senses, synsets }: Lexicon, lemma: string): Set<number> => {
   const root = senses.get(lemma)?.find(({ synset, rank }) => rank === 1 && synsets[synset]!.pointers.length > 0)
   if (root === undefined) throw new Error(`No synset for the topic ${lemma}`)
   const found = new Set([root.synset])
-  // A set goes on to what is added while it is gone through.
+  // Iterating over a set includes elements that are added meanwhile.
   for (const synset of found) {
     for (const { relation, synset: other } of synsets[synset]!.pointers) if (relation.startsWith('~')) found.add(other)
   }
@@ -53,7 +54,7 @@ export const chooseVocabulary = (
 ): { words: number[]; collocations: number[] } => {
   const { lemmas, meanings } = lexicon
   const onTopic = new Set(topics.flatMap((topic) => [...below(lexicon, topic)]))
-  // A lemma of many senses is likelier to be met than its gloss count tells.
+  // A lemma with many senses is more common than its gloss count suggests.
   const score = meanings.map((senses, lemma) =>
     always.has(lemmas[lemma]!) ? Infinity : commonness(lexicon, lemma) + 0.5 * senses.length +
       (senses.some(([synset]) => onTopic.has(synset)) ? topicBonus : 0) - letterCost * lemmas[lemma]!.length

@@ -1,8 +1,7 @@
 // Eigenvectors of a small symmetric matrix by cyclic Jacobi rotations (Golub and Van Loan, "Matrix Computations",
-// section 8.5). Some 30 lines that always converge; faster ways exist, but this one needs seconds for the 272 columns
-// it is given.
+// section 8.5). It always converges; faster methods exist, but this one takes seconds for 272 columns.
 
-/** Stop when what is left off the diagonal is below this share of the whole (Frobenius norms, squared). */
+/** Stops when the off-diagonal part is below this share of the whole (squared Frobenius norms). */
 const precision = 1e-24
 
 /** Eigenvalues, the largest first, and the eigenvectors as rows in the same order, their largest component positive. */
@@ -12,8 +11,8 @@ export const eigen = (symmetric: Float64Array, size: number): { values: number[]
   const whole = symmetric.reduce((sum, x) => sum + x * x, 0)
   const offDiagonal = () => a.reduce((sum, row, i) => row.reduce((s, x, j) => i === j ? s : s + x * x, sum), 0)
 
-  /** Turns the plane of rows p and q: (p, q) := (c p - s q, s p + c q). */
-  const turn = (p: Float64Array, q: Float64Array, c: number, s: number) => {
+  /** Rotates the plane of rows p and q: (p, q) := (c p - s q, s p + c q). */
+  const rotate = (p: Float64Array, q: Float64Array, c: number, s: number) => {
     for (let k = 0; k < size; k++) {
       const x = p[k]!
       const y = q[k]!
@@ -31,20 +30,20 @@ export const eigen = (symmetric: Float64Array, size: number): { values: number[]
         const t = (theta < 0 ? -1 : 1) / (Math.abs(theta) + Math.sqrt(theta * theta + 1))
         const c = 1 / Math.sqrt(t * t + 1)
         const s = t * c
-        turn(rowP, rowQ, c, s)
+        rotate(rowP, rowQ, c, s)
         for (const row of a) {
           const x = row[p]!
           const y = row[q]!
           row[p] = c * x - s * y
           row[q] = s * x + c * y
         }
-        turn(v[p]!, v[q]!, c, s)
+        rotate(v[p]!, v[q]!, c, s)
       }
     }
   }
 
   const pairs = v.map((vector, i) => {
-    const peak = vector.reduce((most, x) => Math.abs(x) > Math.abs(most) ? x : most, 0)
+    const peak = vector.reduce((max, x) => Math.abs(x) > Math.abs(max) ? x : max, 0)
     return { value: a[i]![i]!, vector: peak < 0 ? vector.map((x) => -x) : vector }
   }).sort((one, other) => other.value - one.value)
   return { values: pairs.map(({ value }) => value), vectors: pairs.map(({ vector }) => vector) }

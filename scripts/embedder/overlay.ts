@@ -1,11 +1,9 @@
-// What we add to WordNet 3.1: glosses.txt, for words that it lacks (wifi) or reads in another sense than travellers do
-// (host: an army), and words.txt, for words that it knows and seldom uses.
-import { stopWords } from '../english.ts'
+// Our additions to WordNet 3.1: glosses.txt for words that it lacks (wifi) or has in another sense (host: an army), and
+// words.txt for words that it has and rarely uses.
+import { stopWords } from '../../functions/_shared/embeddings/wordnet/english.ts'
 import type { WordNet } from './wordnet.ts'
 
-/**
- * How much the added sense outweighs all that the word meant before: by 3 to 1, and never with less than 8 taggings.
- */
+/** How much the added sense outweighs all other senses of the word: by 3 to 1, and with at least 8 taggings. */
 const dominance = 3
 const leastTagCount = 8
 

@@ -7,8 +7,8 @@ import { type Entry, type Sparse, sparseRows } from './sparse.ts'
 export type Graph = { transitions: Sparse; synsetCount: number; nodeCount: number }
 
 /**
- * Of a step that leaves a synset, the parts that go to its lemmas, its relations and its gloss; what is missing is
- * shared out.
+ * The shares of a step from a synset to its lemmas, its relations and its gloss. If one is missing, the others share
+ * its part.
  */
 const synsetStep = { lemmas: 0.3, relations: 0.4, gloss: 0.3 }
 
@@ -24,8 +24,8 @@ const keptUsers = 40
 const leastInverseFrequency = 1.5
 
 /**
- * Weight of a relation by its symbol in WordNet. What keeps the topic weighs about 1; antonyms share a topic but not a
- * stance; regions and usages (`slang`) join words that have nothing else in common.
+ * Weight of a relation by its symbol in WordNet. Relations that keep the topic weigh about 1; antonyms share a topic
+ * but not a stance; regions and usages (`slang`) connect words that have nothing else in common.
  */
 const relationWeights: Readonly<Record<string, number>> = {
   '@': 1, // hypernym
@@ -78,15 +78,15 @@ const relationsOf = ({ synsets }: Lexicon, synset: number): Entry[] => {
 }
 
 /**
- * Lemmas weigh sqrt(p(synset | lemma)): one that rarely means this is a poor name for it. The step to the lemmas as a
- * whole shrinks, to 40 %, where even the best of them mostly means something else.
+ * Lemmas weigh sqrt(p(synset | lemma)): one that rarely has this meaning is a poor name for it. The step to the lemmas
+ * as a whole shrinks, to 40 %, where even the best of them mostly means something else.
  */
 const lemmasOf = ({ synsets, numbers, meanings }: Lexicon, synset: number): Entry[] => {
   const named = synsets[synset]!.lemmas.map((lemma): Entry => {
     const number = numbers.get(lemma)!
     return [number, meanings[number]!.find(([meaning]) => meaning === synset)![1]]
   })
-  const best = named.reduce((most, [, probability]) => Math.max(most, probability), 0)
+  const best = named.reduce((max, [, probability]) => Math.max(max, probability), 0)
   const weights = named.map(([lemma, probability]): Entry => [synsets.length + lemma, Math.sqrt(probability)])
   return scaled(weights, synsetStep.lemmas * (0.4 + 0.6 * best))
 }
@@ -98,12 +98,12 @@ const glossOf = ({ glosses, inverseFrequencies, meanings, synsets }: Lexicon, sy
     return [synsets.length + lemma, count * rarity / Math.sqrt(meanings[lemma]!.length)]
   })
 
-/** For each lemma the synsets whose gloss uses it, those that people talk about first. */
+/** For each lemma the synsets whose gloss uses it, the most frequently tagged ones first. */
 const usersOf = ({ glosses, synsets, lemmas, numbers, tagCounts }: Lexicon): Entry[][] => {
   const users = lemmas.map((): Entry[] => [])
   glosses.forEach((gloss, synset) => {
     const tagged = synsets[synset]!.lemmas.reduce(
-      (most, lemma) => Math.max(most, tagCounts[numbers.get(lemma)!]!),
+      (max, lemma) => Math.max(max, tagCounts[numbers.get(lemma)!]!),
       0,
     )
     for (const [lemma, count] of gloss) users[lemma]!.push([synset, count * (0.3 + Math.log1p(tagged))])

