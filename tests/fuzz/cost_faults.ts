@@ -6,13 +6,17 @@ type Fault = (query: Query) => Promise<void>
 // The search before commit 957760e: a phrase counted as one of the ten words however long it was, and was checked again
 // for each word and posting.
 const replacements: [name: string, from: string, to: string][] = [
-  ['parse_query', 'where spent <= 10', 'where number <= 10'],
+  ['parse_query', 'where words_so_far <= 10', 'where number <= 10'],
   ['parse_query', '<= 2 as is_new', '<= 512 as is_new'],
   // The bit mask has too few bits for all words of such phrases.
-  ['keyword_scores', '1::bigint << matched.place', '1::bigint << least(matched.place, 62)'],
-  ['keyword_scores', '1::bigint << held.place)', '1::bigint << least(held.place, 62))'],
-  ['find_profiles', 'else private.filter_profiles(sought, rarest.word, exact_scan_limit)', 'else null'],
-  ['find_profiles', 'terms := private.resolve_phrases(terms, by_words);', 'null;'],
+  ['keyword_scores', '1::bigint << best_matches.place', '1::bigint << least(best_matches.place, 62)'],
+  ['keyword_scores', '1::bigint << matches.place)', '1::bigint << least(matches.place, 62))'],
+  [
+    'find_profiles',
+    'else private.filter_profiles(filter => filter, word => rarest.word, max_results => exact_scan_limit)',
+    'else null',
+  ],
+  ['find_profiles', 'terms := private.resolve_phrases(terms, keyword_ids);', 'null;'],
   ['selective_terms', 'and (term.phrase is null or (term.place, term.unit) in (select place, unit from rarest))', ''],
 ]
 
