@@ -1,6 +1,6 @@
 /** Writes supabase/migrations from sql/schema: the schema, then the policies on Realtime's table. `--check` only compares. */
 const root = new URL('../', import.meta.url)
-const realtimePolicies = '95_topics.sql'
+const realtimePolicies = '95_realtime_policies.sql'
 
 const names = [...Deno.readDirSync(new URL('sql/schema/', root))].map(({ name }) => name).sort()
 const sources = (selected: string[]): string =>

@@ -57,7 +57,7 @@ declare
   allowed constant integer[] := array(select private.typo_budget(word) from unnest(words) where not excluded and place is not null order by place);
   -- Who asks with no words gets everybody, near or not.
   max_distance double precision := 2;
-  hidden constant bigint[] := caller || private.kept_from(caller);
+  hidden constant bigint[] := caller || private.blocked_users_of(caller);
   terms private.search_term[];
   selective private.search_term[];
   rarest private.search_term;

@@ -113,7 +113,7 @@ export const conversationCases = async (world: World): Promise<Case[]> => {
       method: 'POST',
       asks: inConversation('/messages', message),
       verb:
-        `send_message(:conversation, jsonb_build_object('content', 'Hello there, it is me.', 'client_id', gen_random_uuid(), 'type_is_true', null))`,
+        `send_message(:conversation, jsonb_build_object('content', 'Hello there, it is me.', 'client_id', gen_random_uuid(), 'matches_mime_type', null))`,
       draw: anyConversation,
       bare: bare.send_message,
     },

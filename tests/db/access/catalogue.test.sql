@@ -42,7 +42,7 @@ select set_eq(
   'select name from tables',
   array[
     'private.blocks', 'private.embedding_queue', 'private.rate_settings', 'private.idempotent_replies', 'private.search_audit', 'private.search_contexts',
-    'private.search_entries', 'private.search_lexicon', 'private.search_models', 'private.search_postings', 'private.sign_ups', 'private.turn_salts',
+    'private.search_entries', 'private.search_lexicon', 'private.search_models', 'private.search_postings', 'private.sign_ups', 'private.rate_limit_salts',
     'private.rate_limits', 'public.conversations', 'public.interests', 'public.messages', 'public.profile_interests',
     'public.profiles', 'public.reservations', 'public.users'
   ],
@@ -172,7 +172,7 @@ select set_eq(
   $$ select name from functions where not coalesce(array_to_string(proconfig, ' ') like '%search_path=%', false) $$,
   array[
     'private.hit_body', 'private.hybrid_score', 'private.matches_filter', 'private.iso', 'private.keyword_score',
-    'private.my_id', 'private.position_cost', 'private.postings_of', 'private.typo_budget', 'private.view_of'
+    'private.my_id', 'private.position_cost', 'private.postings_of', 'private.typo_budget', 'private.to_message_view'
   ],
   'every function but the ten that are to be inlined looks names up nowhere but where they say'
 );
@@ -232,7 +232,7 @@ select set_eq(
 select set_eq(
   $$ select name from functions where schema = 'private' and has_function_privilege('anon', oid, 'execute') $$,
   array[
-    'private.as_ids', 'private.check_interests', 'private.find_me', 'private.iso', 'private.my_id', 'private.set_response_metadata'
+    'private.parse_ids', 'private.check_interests', 'private.find_me', 'private.iso', 'private.my_id', 'private.set_response_metadata'
   ],
   'anonymous callers run these helpers and no other'
 );

@@ -23,7 +23,7 @@ from (
     ('private.idempotent_replies',          'denied', 'denied', 'denied', 'denied'),
     ('private.blocks',            'denied', 'denied', 'denied', 'denied'),
     ('private.rate_limits',             'denied', 'denied', 'denied', 'denied'),
-    ('private.turn_salts',        'denied', 'denied', 'denied', 'denied'),
+    ('private.rate_limit_salts',        'denied', 'denied', 'denied', 'denied'),
     ('private.sign_ups',          'denied', 'denied', 'denied', 'denied'),
     ('private.rate_settings',     'denied', 'denied', 'denied', 'denied')
 ) as matrix (name, may_select, may_insert, may_update, may_delete)

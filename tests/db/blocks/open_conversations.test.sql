@@ -14,8 +14,8 @@ declare
 begin
   perform tests.become(person);
   partners := array(
-    select (select array_to_string(array(select unnest(array[voyager_name, local_name]) order by 1), ' ') from private.people_in(array[id]))
-    from private.my_open_conversations() as id
+    select (select array_to_string(array(select unnest(array[voyager_name, local_name]) order by 1), ' ') from private.participants_of(array[id]))
+    from private.my_writable_conversations() as id
     order by 1
   );
   perform tests.become_owner();

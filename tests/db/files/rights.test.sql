@@ -141,10 +141,10 @@ select set_eq(
   $$
     values
       ('participants read the files of their conversations', 'SELECT', '{authenticated}'),
-      ('participants add files to their conversations', 'INSERT', '{authenticated}'),
-      ('people list their own avatars', 'SELECT', '{authenticated}'),
-      ('people add avatars of their own', 'INSERT', '{authenticated}'),
-      ('people remove their own avatars', 'DELETE', '{authenticated}')
+      ('participants upload files to their conversations', 'INSERT', '{authenticated}'),
+      ('users list their own avatars', 'SELECT', '{authenticated}'),
+      ('users add their own avatars', 'INSERT', '{authenticated}'),
+      ('users remove their own avatars', 'DELETE', '{authenticated}')
   $$,
   'these are all the policies there are on files'
 );

@@ -36,13 +36,13 @@ select is(
   'which cannot be made without the salt'
 );
 select is(
-  (select array_agg(distinct relpersistence::text) from pg_class where oid in ('private.rate_limits'::regclass, 'private.turn_salts'::regclass)),
+  (select array_agg(distinct relpersistence::text) from pg_class where oid in ('private.rate_limits'::regclass, 'private.rate_limit_salts'::regclass)),
   '{u}',
   'and neither is in any backup of the server''s files'
 );
-update private.turn_salts set made_on = made_on - 1;
+update private.rate_limit_salts set valid_on = valid_on - 1;
 select is(pg_temp.take('ana'), 0, 'the next day everybody starts anew');
-select is((select count(*) from private.turn_salts), 1::bigint, 'and nobody can tell any more who was there the day before');
+select is((select count(*) from private.rate_limit_salts), 1::bigint, 'and nobody can tell any more who was there the day before');
 
 select pg_temp.pass(5);
 insert into private.rate_limits

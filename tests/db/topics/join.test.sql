@@ -90,10 +90,10 @@ select set_eq(
   $$ select policyname::text, cmd, roles::text from pg_policies where schemaname = 'realtime' $$,
   $$
     values
-      ('people hear what is meant for them', 'SELECT', '{authenticated}'),
-      ('participants hear their conversations', 'SELECT', '{authenticated}'),
-      ('participants see who is there and types', 'SELECT', '{authenticated}'),
-      ('participants say that they type and are there', 'INSERT', '{authenticated}')
+      ('users receive events on their own topic', 'SELECT', '{authenticated}'),
+      ('participants receive events of their conversations', 'SELECT', '{authenticated}'),
+      ('participants receive typing and presence', 'SELECT', '{authenticated}'),
+      ('participants send typing and presence', 'INSERT', '{authenticated}')
   $$,
   'these are all the policies there are on topics'
 );
