@@ -1,4 +1,4 @@
-/** Writes supabase/migrations from sql/schema: the schema, then the policies on Realtime's table. `--check` only compares. */
+/** Writes supabase/migrations from sql/schema: the schema, then Realtime's policies. With `--check` it only compares. */
 const root = new URL('../', import.meta.url)
 const realtimePolicies = '95_realtime_policies.sql'
 
@@ -9,7 +9,7 @@ const sources = (selected: string[]): string =>
 const header = '-- Derived from sql/schema by `npm run baseline`; edit the schema instead.\n\n'
 const migrations = {
   '20261122000000_schema.sql': sources(names.filter((name) => name !== realtimePolicies)),
-  // By themselves, because the platform may refuse policies on a table that it owns (docs/deploy.md says what to do then).
+  // A migration of its own, because the platform may refuse policies on its table (see docs/deploy.md).
   '20261122000001_realtime_policies.sql': sources([realtimePolicies]),
 }
 

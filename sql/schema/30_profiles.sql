@@ -61,25 +61,13 @@ as $$
 begin
   return (
     select json_build_object(
-      'id', users.id,
-      'name', users.name,
-      'email', users.email,
-      'bio', users.bio,
-      'location', users.location,
-      'role', users.role,
-      'is_active', users.is_active,
+      'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
+      'role', users.role, 'is_active', users.is_active,
       'Profile', json_build_object(
-        'id', profiles.id,
-        'user_id', profiles.user_id,
-        'first_name', profiles.first_name,
-        'last_name', profiles.last_name,
-        'age', profiles.age,
-        'biography', profiles.biography,
-        'country', profiles.country,
-        'city', profiles.city,
-        'image_url', profiles.image_url,
-        'is_searchable', profiles.is_searchable,
-        'Interests', private.interests_of(profiles.id)
+        'id', profiles.id, 'user_id', profiles.user_id, 'first_name', profiles.first_name,
+        'last_name', profiles.last_name, 'age', profiles.age, 'biography', profiles.biography,
+        'country', profiles.country, 'city', profiles.city, 'image_url', profiles.image_url,
+        'is_searchable', profiles.is_searchable, 'Interests', private.interests_of(profiles.id)
       )
     )
     from public.users
@@ -179,15 +167,9 @@ begin
       'id', users.id,
       'name', users.name,
       'profile', json_build_object(
-        'id', profiles.id,
-        'first_name', profiles.first_name,
-        'last_name', profiles.last_name,
-        'age', profiles.age,
-        'biography', profiles.biography,
-        'country', profiles.country,
-        'city', profiles.city,
-        'image_url', profiles.image_url,
-        'interests', private.interests_of(profiles.id)
+        'id', profiles.id, 'first_name', profiles.first_name, 'last_name', profiles.last_name, 'age', profiles.age,
+        'biography', profiles.biography, 'country', profiles.country, 'city', profiles.city,
+        'image_url', profiles.image_url, 'interests', private.interests_of(profiles.id)
       )
     )
     from public.profiles

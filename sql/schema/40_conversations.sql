@@ -211,9 +211,7 @@ begin
     select coalesce(
       json_agg(
         json_build_object(
-          'id', page.id,
-          'voyager_id', page.voyager_id,
-          'local_id', page.local_id,
+          'id', page.id, 'voyager_id', page.voyager_id, 'local_id', page.local_id,
           'Voyager', json_build_object(
             'id', page.voyager_id, 'name', participants.voyager_name, 'email', participants.voyager_email
           ),
@@ -223,10 +221,7 @@ begin
           'Messages', case
             when page.latest_id is null then '[]'
             else json_build_array(json_build_object(
-              'id', page.latest_id,
-              'content', page.content,
-              'user_id', page.user_id,
-              'read', page.read,
+              'id', page.latest_id, 'content', page.content, 'user_id', page.user_id, 'read', page.read,
               'createdAt', private.iso(page.latest_at)
             ))
           end,

@@ -224,16 +224,11 @@ begin
     end if;
   end if;
 
-  -- Not to_message_view: a repeat must return the bytes of the first answer, and json_build_object writes other white
-  -- space than a row's JSON.
+  -- Keep this format, white space included: a repeat must return the bytes of the first answer, however old it is. The
+  -- JSON of a row, as in list_messages, has no spaces.
   return json_build_object(
-    'id', sent.id,
-    'user_id', sent.user_id,
-    'conversation_id', sent.conversation_id,
-    'content', sent.content,
-    'attachment', sent.attachment,
-    'read', sent.read,
-    'createdAt', private.iso(sent.created_at),
+    'id', sent.id, 'user_id', sent.user_id, 'conversation_id', sent.conversation_id, 'content', sent.content,
+    'attachment', sent.attachment, 'read', sent.read, 'createdAt', private.iso(sent.created_at),
     'Sender', json_build_object('id', me, 'name', my_name)
   );
 end

@@ -33,11 +33,8 @@ begin
     select coalesce(
       json_agg(
         json_build_object(
-          'id', reservations.id,
-          'title', reservations.title,
-          'price', reservations.price,
-          'date', private.iso(reservations.date),
-          'status', reservations.status
+          'id', reservations.id, 'title', reservations.title, 'price', reservations.price,
+          'date', private.iso(reservations.date), 'status', reservations.status
         )
         order by reservations.date, reservations.id
       ),

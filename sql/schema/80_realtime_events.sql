@@ -167,9 +167,7 @@ begin
         where least(voyager_id, local_id) = least(block.blocker_id, block.blocked_id)
           and greatest(voyager_id, local_id) = greatest(block.blocker_id, block.blocked_id)
       ),
-      'id', null,
-      'previous_id', null,
-      'user_id', block.blocked_id
+      'id', null, 'previous_id', null, 'user_id', block.blocked_id
     ),
     'block.changed', 'user:' || block.blocker_id, true
   );

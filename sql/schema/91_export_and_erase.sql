@@ -40,25 +40,13 @@ begin
       json_build_object(
         'exported_at', private.iso(now()),
         'user', json_build_object(
-          'id', users.id,
-          'name', users.name,
-          'email', users.email,
-          'bio', users.bio,
-          'location', users.location,
-          'role', users.role,
-          'is_active', users.is_active,
-          'createdAt', private.iso(users.created_at)
+          'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
+          'role', users.role, 'is_active', users.is_active, 'createdAt', private.iso(users.created_at)
         ),
         'profile', json_build_object(
-          'id', profiles.id,
-          'user_id', profiles.user_id,
-          'first_name', profiles.first_name,
-          'last_name', profiles.last_name,
-          'age', profiles.age,
-          'biography', profiles.biography,
-          'country', profiles.country,
-          'city', profiles.city,
-          'image_url', profiles.image_url,
+          'id', profiles.id, 'user_id', profiles.user_id, 'first_name', profiles.first_name,
+          'last_name', profiles.last_name, 'age', profiles.age, 'biography', profiles.biography,
+          'country', profiles.country, 'city', profiles.city, 'image_url', profiles.image_url,
           'is_searchable', profiles.is_searchable
         ),
         'interests', private.interests_of(profiles.id),
@@ -79,9 +67,7 @@ begin
       json_build_object('id', participants.voyager_id, 'name', participants.voyager_name) as voyager,
       json_build_object('id', participants.local_id, 'name', participants.local_name) as local,
       json_build_object(
-        'id', conversations.id,
-        'voyager_id', conversations.voyager_id,
-        'local_id', conversations.local_id,
+        'id', conversations.id, 'voyager_id', conversations.voyager_id, 'local_id', conversations.local_id,
         'Voyager', json_build_object(
           'id', participants.voyager_id, 'name', participants.voyager_name, 'email', participants.voyager_email
         ),
