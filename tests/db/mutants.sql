@@ -36,6 +36,60 @@ policies as (
   from pg_catalog.pg_policies
   where schemaname in ('public', 'private', 'realtime', 'storage')
 ),
+-- Each privilege that a role can have, and whether it is granted. For columns as for tables, a privilege that the role
+-- has in another way is left out.
+grants (kind, held, target, role) as (
+  select 'table', held, format('%s on %s', privilege, relations.name), roles.name
+  from relations
+  cross join roles
+  cross join unnest(
+    array['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger', 'maintain']
+  ) as privilege
+  cross join lateral (
+    select exists (select from aclexplode(relacl) where grantee = roles.oid and privilege_type = upper(privilege))
+  ) as acl (held)
+  where relkind in ('r', 'p', 'v', 'm')
+    and (held or roles.oid = 0 or not has_table_privilege(roles.oid, relations.oid, privilege))
+  union all
+  select 'column', held, format('%s (%I) on %s', privilege, attname, relations.name), roles.name
+  from relations
+  join pg_catalog.pg_attribute on attrelid = relations.oid and attnum > 0 and not attisdropped
+  cross join roles
+  cross join unnest(array['select', 'insert', 'update', 'references']) as privilege
+  cross join lateral (
+    select exists (select from aclexplode(attacl) where grantee = roles.oid and privilege_type = upper(privilege))
+  ) as acl (held)
+  where relkind in ('r', 'p', 'v', 'm')
+    and (held or roles.oid = 0 or not has_column_privilege(roles.oid, relations.oid, attnum, privilege))
+  union all
+  select 'sequence', held, format('%s on sequence %s', privilege, relations.name), roles.name
+  from relations
+  cross join roles
+  cross join unnest(array['usage', 'select', 'update']) as privilege
+  cross join lateral (
+    select exists (select from aclexplode(relacl) where grantee = roles.oid and privilege_type = upper(privilege))
+  ) as acl (held)
+  where relkind = 'S'
+  union all
+  select 'routine', held, format('%s on function %s', privilege, routines.name), roles.name
+  from routines
+  cross join roles
+  cross join unnest(array['execute']) as privilege
+  cross join lateral (
+    select exists (select from aclexplode(coalesce(proacl, acldefault('f', proowner))) where grantee = roles.oid)
+  ) as acl (held)
+  union all
+  select 'schema', held, format('%s on schema %I', privilege, ours.name), roles.name
+  from ours
+  cross join roles
+  cross join unnest(array['usage', 'create']) as privilege
+  cross join lateral (
+    select exists (select from aclexplode(nspacl) where grantee = roles.oid and privilege_type = upper(privilege))
+  ) as acl (held)
+  -- Schema public belongs to the platform, and everybody may use it.
+  where not (ours.name = 'public' and held)
+    and not (ours.name = 'public' and roles.name = 'edge_functions' and privilege = 'usage')
+),
 mutants (kind, what, statement) as (
   -- A policy is dropped, applies to every role, or its condition is always true or always false.
   select 'policy', name || ' dropped', 'drop policy ' || name from policies
@@ -70,99 +124,26 @@ mutants (kind, what, statement) as (
   cross join lateral generate_series(1, cardinality(regexp_split_to_array(condition, ' AND '))) as number
   where condition like '% AND %'
   union all
-  select 'row level security', name || ' without row level security',
-  format('alter table %s disable row level security', name)
+  select
+    'row level security', name || ' without row level security',
+    format('alter table %s disable row level security', name)
   from relations
   where relkind in ('r', 'p')
   union all
 
   -- One privilege is granted or revoked.
-  select
-    'table',
-    format('%s %s %s %s', case when held then 'revoke' else 'grant' end, privilege, name, role),
-    case when held then format('revoke %s on %s from %s', privilege, name, role)
-      else format('grant %s on %s to %s', privilege, name, role) end
-  from (
-    select relations.name, roles.name as role, privilege, roles.oid as role_id, relations.oid as relation_id, exists (
-      select from aclexplode(relacl) where grantee = roles.oid and privilege_type = upper(privilege)
-    ) as held
-    from relations
-    cross join roles
-    cross join unnest(
-      array['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger', 'maintain']
-    ) as privilege
-    where relkind in ('r', 'p', 'v', 'm')
-  ) as cell
-  where held or role_id = 0 or not has_table_privilege(role_id, relation_id, privilege)
-  union all
-  select
-    'column',
-    format('%s %s (%s) %s %s', case when held then 'revoke' else 'grant' end, privilege, attname, name, role),
-    case when held then format('revoke %s (%I) on %s from %s', privilege, attname, name, role)
-      else format('grant %s (%I) on %s to %s', privilege, attname, name, role) end
-  from (
-    select
-      relations.name, attname, attnum, privilege,
-      roles.name as role, roles.oid as role_id, relations.oid as relation_id,
-      exists (
-        select from aclexplode(attacl) where grantee = roles.oid and privilege_type = upper(privilege)
-      ) as held
-    from relations
-    join pg_catalog.pg_attribute on attrelid = relations.oid and attnum > 0 and not attisdropped
-    cross join roles
-    cross join unnest(array['select', 'insert', 'update', 'references']) as privilege
-    where relkind in ('r', 'p', 'v', 'm')
-  ) as cell
-  where held or role_id = 0 or not has_column_privilege(role_id, relation_id, attnum, privilege)
-  union all
-  select
-    'sequence',
-    format('%s %s %s %s', case when held then 'revoke' else 'grant' end, privilege, name, role),
-    case when held then format('revoke %s on sequence %s from %s', privilege, name, role)
-      else format('grant %s on sequence %s to %s', privilege, name, role) end
-  from (
-    select relations.name, roles.name as role, roles.oid as role_id, relations.oid as relation_id, privilege, exists (
-      select from aclexplode(relacl) where grantee = roles.oid and privilege_type = upper(privilege)
-    ) as held
-    from relations
-    cross join roles
-    cross join unnest(array['usage', 'select', 'update']) as privilege
-    where relkind = 'S'
-  ) as cell
-  union all
-  select
-    'routine',
-    format('%s %s %s', case when held then 'revoke' else 'grant' end, name, role),
-    case when held then format('revoke execute on function %s from %s', name, role)
-      else format('grant execute on function %s to %s', name, role) end
-  from (
-    select routines.name, roles.name as role, exists (
-      select from aclexplode(coalesce(proacl, acldefault('f', proowner))) where grantee = roles.oid
-    ) as held
-    from routines
-    cross join roles
-  ) as cell
+  select kind, statement, statement
+  from grants
+  cross join lateral (
+    select case
+      when held then format('revoke %s from %s', target, role)
+      else format('grant %s to %s', target, role)
+    end
+  ) as change (statement)
   union all
   select 'rights', format('%s as security definer', name), format('alter function %s security definer', name)
   from routines
   where not prosecdef
-  union all
-  select
-    'schema',
-    format('%s %s %s %s', case when held then 'revoke' else 'grant' end, privilege, name, role),
-    case when held then format('revoke %s on schema %I from %s', privilege, name, role)
-      else format('grant %s on schema %I to %s', privilege, name, role) end
-  from (
-    select ours.name, roles.name as role, privilege, exists (
-      select from aclexplode(nspacl) where grantee = roles.oid and privilege_type = upper(privilege)
-    ) as held
-    from ours
-    cross join roles
-    cross join unnest(array['usage', 'create']) as privilege
-  ) as cell
-  -- Schema public belongs to the platform, and everybody may use it.
-  where not (name = 'public' and held)
-    and not (name = 'public' and role = 'edge_functions' and privilege = 'usage')
   union all
 
   -- Default privileges, role memberships and role attributes.

@@ -108,6 +108,7 @@ select throws_ok(
   format('%s cannot be %s', name, rate)
 )
 from (
-  values ('RATE_LIMIT_PROFILE', ''), ('RATE_LIMIT_PROFILE', 'many'), ('RATE_LIMIT_PROFILE', '0/1'),
-  ('RATE_LIMIT_PROFILE', '1/1/1/1'), ('RATE_LIMIT_SEND', '1/1')
+  values
+    ('RATE_LIMIT_PROFILE', ''), ('RATE_LIMIT_PROFILE', 'many'), ('RATE_LIMIT_PROFILE', '0/1'),
+    ('RATE_LIMIT_PROFILE', '1/1/1/1'), ('RATE_LIMIT_SEND', '1/1')
 ) as settings (name, rate);
