@@ -1,4 +1,4 @@
-/** Writes supabase/migrations from sql/schema: the schema, then Realtime's policies. With `--check` it only compares. */
+/** Writes supabase/migrations from sql/schema: the schema, then Realtime's policies. `--check` only compares. */
 const root = new URL('../', import.meta.url)
 const realtimePolicies = '95_realtime_policies.sql'
 

@@ -2,7 +2,6 @@ import type { Session } from '@supabase/supabase-js'
 import { z } from 'zod'
 import { clientAddress } from '../_shared/client_address.ts'
 import { afterwards } from '../_shared/afterwards.ts'
-import { asService } from '../_shared/rpc.ts'
 import { requireUser } from '../_shared/auth.ts'
 import { door } from '../_shared/app.ts'
 import { openFloor } from '../_shared/floor.ts'
@@ -134,7 +133,6 @@ auth.post(
 
 /** Has a link mailed, if there is such an account. Throws only what is so for every address. */
 const mailLink = async (address: string): Promise<void> => {
-  await asService`forget_pending_password(${address})`
   const { error } = await authClient().resetPasswordForEmail(address)
   // Auth mails only addresses that it knows, so whatever it has against mailing one (not twice within a minute, not this domain, no mail
   // server, or not in time) would tell that it does.

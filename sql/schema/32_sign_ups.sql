@@ -5,13 +5,17 @@ create table private.sign_ups (
   ticket uuid primary key default gen_random_uuid(),
   user_id bigint not null,
   profile_id bigint not null,
+  address_hash bytea not null,
   begun_at timestamptz not null default now()
 );
 comment on table private.sign_ups is
   'Sign-ups in progress, with the ids that the new account will get. The ids are drawn before Auth is called, so that
 every sign-up returns one and uses up as many, whether or not the address is taken; otherwise the ids would reveal which
 addresses have accounts. A row is deleted when its account is created, or after an hour.';
+comment on column private.sign_ups.address_hash is
+  'SHA-256 of the address in lower case. It shows which of several sign-ups with the same address began last.';
 create index sign_ups_begun_at_idx on private.sign_ups (begun_at);
+create index sign_ups_address_hash_idx on private.sign_ups (address_hash);
 alter table private.sign_ups enable row level security;
 
 create function private.handle_new_user()
@@ -107,6 +111,29 @@ create trigger confirm_user
   )
   execute function private.confirm_user();
 
+create function private.forget_pending_password()
+returns trigger
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  new.encrypted_password := null;
+  return new;
+end
+$$;
+comment on function private.forget_pending_password() is
+  'Removes the password of a pending account when a recovery link is requested. Following the link confirms the address,
+and its owner need not be the person who signed up: until they choose a new password, the first one would be valid. A
+trigger and not a statement before the request: a sign-up that commits in between would keep its password.';
+
+create trigger forget_pending_password
+  before update of recovery_token on auth.users
+  for each row
+  when (
+    new.recovery_token <> '' and new.recovery_token is distinct from old.recovery_token
+    and new.email_confirmed_at is null and new.phone_confirmed_at is null
+  )
+  execute function private.forget_pending_password();
+
 create function private.remove_pending_account(address text)
 returns boolean
 language plpgsql volatile security invoker set search_path = ''
@@ -144,8 +171,10 @@ begin
     select ticket from private.sign_ups where begun_at < now() - interval '1 hour' for update skip locked
   );
   perform private.remove_pending_account(address);
-  insert into private.sign_ups (user_id, profile_id)
-  values (nextval('public.users_id_seq'), nextval('public.profiles_id_seq'))
+  insert into private.sign_ups (user_id, profile_id, address_hash)
+  values (
+    nextval('public.users_id_seq'), nextval('public.profiles_id_seq'), sha256(convert_to(lower(address), 'UTF8'))
+  )
   returning * into begun;
   return json_build_object('ticket', begun.ticket, 'user_id', begun.user_id);
 end
@@ -159,37 +188,30 @@ create function private.check_sign_up(address text, begun uuid)
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
+declare
+  sign_up private.sign_ups;
 begin
+  select * into sign_up from private.sign_ups where ticket = begun;
   return to_json(case
-    when not exists (select from private.sign_ups where ticket = begun) then 'made'
-    when private.remove_pending_account(address) then 'overtaken'
+    when sign_up is null then 'made'
+    -- Ids are drawn in order. If every sign-up could remove the others, concurrent ones could remove each other until
+    -- none is left.
+    when exists (
+        select from private.sign_ups where address_hash = sign_up.address_hash and user_id > sign_up.user_id
+      )
+      or exists (
+        select from public.users
+        where lower(email) = lower(address) and email <> '' and confirmed_at is null and id > sign_up.user_id
+      ) then 'superseded'
+    when private.remove_pending_account(address) then 'retry'
     when exists (select from public.users where lower(email) = lower(address) and email <> '') then 'taken'
     else 'not made'
   end);
 end
 $$;
 comment on function private.check_sign_up(text, uuid) is
-  'The outcome of a sign-up after Auth has answered, which does not say it: made; overtaken by another sign-up with the
-same address, whose account was removed so that this one can be tried again; taken, the address has a confirmed account;
-not made, for another reason. The Edge Function must not reveal it to the caller. Definer, as begin_sign_up.';
+  'The outcome of a sign-up after Auth has answered, which does not say it: made; superseded by a later sign-up with the
+same address; retry, because an earlier one came between and has been removed; taken, by a confirmed account; not made,
+for another reason. Only for the Edge Functions, because it reveals whether an address is taken. Definer, as
+begin_sign_up.';
 grant execute on function private.check_sign_up(text, uuid) to edge_functions;
-
-create function private.forget_pending_password(address text)
-returns json
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  update auth.users
-  set encrypted_password = null
-  from public.users
-  where lower(public.users.email) = lower(address) and public.users.email <> '' and public.users.confirmed_at is null
-    and auth.users.id = public.users.auth_id
-    and auth.users.email_confirmed_at is null and auth.users.phone_confirmed_at is null;
-  return to_json(true);
-end
-$$;
-comment on function private.forget_pending_password(text) is
-  'Removes the password of a pending account. A recovery link also confirms the address, and may be opened by somebody
-other than the one who signed up; until a new password is chosen, the first one would be valid. Definer, because it
-updates auth.users.';
-grant execute on function private.forget_pending_password(text) to edge_functions;

@@ -36,6 +36,8 @@ const admin = async (
 ) => (await call(method, `${origin}/rest/v1/${path}`, body, {
   headers: { apikey: testKeys.secretKey, Prefer: 'return=representation' },
 }))
+const askAuth = (path: string, body: unknown) =>
+  call('POST', `${origin}/auth/v1/${path}`, body, { headers: { apikey: testKeys.publishableKey } })
 const usersWith = async (email: string) => (await admin('GET', `users?email=ilike.${email}`)).body
 
 /** The links in the mails to an address, which the local stack prints, in the order in which they were sent. */
@@ -197,11 +199,16 @@ describe('until an address is confirmed', () => {
     }
   })
 
-  test('whoever asks for a new password instead confirms no password of a stranger', async () => {
+  test.each([
+    ['this service', (email: string) => ask('POST', '/auth/recover', { email })],
+    ['Auth itself', (email: string) => askAuth('recover', { email })],
+    ['Auth for a magic link', (email: string) => askAuth('otp', { email, create_user: false })],
+  ])('recovery requested from %s confirms no password of a stranger', async (_, recover) => {
     const email = freshEmail()
     await signUp(email, 'of a stranger')
-    await ask('POST', '/auth/recover', { email })
-    const [, recovery] = await links(email, 2)
+    await links(email, 1)
+    expect((await recover(email)).status).toBeLessThan(300)
+    const recovery = (await links(email, 2)).find((link) => !link.includes('type=signup'))
     expect(await follow(recovery!)).toBe('confirmed')
     expect((await logIn(email, 'of a stranger')).status).toBe(401)
     expect(await usersWith(email)).toMatchObject([{ is_active: true }])

@@ -1,6 +1,6 @@
 -- Until its address is confirmed an account is pending: invisible, unusable, and replaced by the next sign-up with that
 -- address.
-select plan(39);
+select plan(44);
 select tests.make_person('ana');
 
 -- Creates an account as Auth does with e-mail confirmation on; metadata may hold the ticket of a sign-up.
@@ -117,6 +117,7 @@ select pg_temp.sign_up(
   'cat@tests.example', '{"name": "Stranger", "profile": {"biography": "Dodo", "is_searchable": true}}'
 );
 select set_config('tests.stranger', tests.claims_of('cat')::text, true);
+create temp table earlier as select private.begin_sign_up('cat@tests.example')::jsonb as sign_up;
 create temp table begun as select private.begin_sign_up('CAT@tests.example')::jsonb as sign_up;
 select is(
   pg_temp.account_of('cat@tests.example'), null, 'beginning a sign-up removes the pending account with its address'
@@ -128,13 +129,19 @@ select is(
   'the outcome is "not made" until Auth has created the account'
 )
 from begun;
-select pg_temp.sign_up('cat@tests.example', '{"name": "Overtaker"}');
 select is(
-  private.check_sign_up('cat@tests.example', (sign_up ->> 'ticket')::uuid)::text, '"overtaken"',
-  'the outcome is "overtaken" if the account has no ticket'
+  private.check_sign_up('cat@tests.example', (sign_up ->> 'ticket')::uuid)::text, '"superseded"',
+  'the outcome of an earlier sign-up is "superseded"'
+)
+from earlier;
+select pg_temp.sign_up('cat@tests.example', jsonb_build_object('name', 'Earlier', 'ticket', sign_up ->> 'ticket'))
+from earlier;
+select is(
+  private.check_sign_up('cat@tests.example', (sign_up ->> 'ticket')::uuid)::text, '"retry"',
+  'the outcome is "retry" if Auth has created the account of an earlier sign-up'
 )
 from begun;
-select is(pg_temp.account_of('cat@tests.example'), null, 'the account without the ticket is removed');
+select is(pg_temp.account_of('cat@tests.example'), null, 'the account of the earlier sign-up is removed');
 select pg_temp.sign_up('cat@tests.example', jsonb_build_object('name', 'Cat', 'ticket', sign_up ->> 'ticket', 'id', 1))
 from begun;
 select is(
@@ -147,6 +154,15 @@ select is(
   'the account has the id that begin_sign_up returned'
 )
 from begun;
+insert into private.sign_ups (user_id, profile_id, address_hash)
+select (sign_up -> 'user_id')::bigint - 1, 1, sha256('cat@tests.example') from begun;
+select is(
+  private.check_sign_up('cat@tests.example', ticket)::text, '"superseded"',
+  'the outcome of an earlier sign-up is "superseded" once the later account exists'
+)
+from private.sign_ups, begun
+where user_id = (sign_up -> 'user_id')::bigint - 1;
+select isnt(pg_temp.account_of('cat@tests.example'), null, 'a superseded sign-up does not remove the later account');
 select is(
   (select raw_user_meta_data from auth.users where email = 'cat@tests.example'), '{"id": 1, "name": "Cat"}',
   'the ticket is removed from the metadata, which tokens carry'
@@ -193,20 +209,29 @@ update private.sign_ups set begun_at = now() - interval '61 minutes';
 select private.begin_sign_up('nobody.yet@tests.example');
 select is((select count(*) from private.sign_ups), 1::bigint, 'an unfinished sign-up is deleted after an hour');
 
--- Recovery
-select private.forget_pending_password('cat@tests.example');
-select private.forget_pending_password('ana@tests.example');
-update auth.users set encrypted_password = 'another hash' where email = 'ana@tests.example';
-select private.forget_pending_password('ana@tests.example');
+-- Recovery, as Auth requests and completes it
+update auth.users set encrypted_password = 'a hash' where email in ('ana@tests.example', 'cat@tests.example');
+update auth.users set recovery_token = null where email in ('ana@tests.example', 'cat@tests.example');
+update auth.users set recovery_token = '' where email in ('ana@tests.example', 'cat@tests.example');
+create temp view passwords as
+select email::text, encrypted_password::text
+from auth.users
+where email in ('ana@tests.example', 'cat@tests.example')
+order by 1;
 select results_eq(
-  $$
-    select email::text, encrypted_password::text
-    from auth.users
-    where email in ('ana@tests.example', 'cat@tests.example')
-    order by 1
-  $$,
-  $$ values ('ana@tests.example', 'another hash'), ('cat@tests.example', null) $$,
-  'recovery removes the password of a pending account, and of no other'
+  'select * from passwords', $$ values ('ana@tests.example', 'a hash'), ('cat@tests.example', 'a hash') $$,
+  'without a request for recovery the passwords stay'
+);
+update auth.users set recovery_token = md5(email), recovery_sent_at = now()
+where email in ('ana@tests.example', 'cat@tests.example');
+select results_eq(
+  'select * from passwords', $$ values ('ana@tests.example', 'a hash'), ('cat@tests.example', null) $$,
+  'requesting recovery removes the password of a pending account, and of no other'
+);
+update auth.users set encrypted_password = 'chosen', recovery_token = null where email = 'cat@tests.example';
+select is(
+  (select encrypted_password::text from auth.users where email = 'cat@tests.example'), 'chosen',
+  'a password that is chosen afterwards stays'
 );
 
 -- Other log-in methods
