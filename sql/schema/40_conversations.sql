@@ -55,7 +55,7 @@ begin
 end
 $$;
 comment on function private.my_conversations() is
-  'Ids of the caller''s conversations; after scope_to_conversation, at most that one. Definer, so that the policies of
+  'Ids of the caller''s conversations; after scope_to_conversation, only that one. Definer, so that the policies of
 messages and reservations compute one set instead of running a policy for each row: on a scan of 5,000 messages the set
 costs nothing measurable, a function of the row''s column costs ten times as much as no policy.';
 grant execute on function private.my_conversations() to authenticated;

@@ -111,7 +111,7 @@ as $$
   ) as mine
 $$;
 comment on function api.list_avatars() is
-  'The caller''s avatars, at most as many as Storage removes in one request. Erasing an account removes them through
+  'The caller''s avatars, up to the number that Storage removes in one request. Erasing an account removes them through
 Storage, which does not let files be deleted in SQL.';
 grant execute on function api.list_avatars() to edge_functions;
 

@@ -1047,7 +1047,7 @@ begin
 end
 $$;
 comment on function private.my_conversations() is
-  'Ids of the caller''s conversations; after scope_to_conversation, at most that one. Definer, so that the policies of
+  'Ids of the caller''s conversations; after scope_to_conversation, only that one. Definer, so that the policies of
 messages and reservations compute one set instead of running a policy for each row: on a scan of 5,000 messages the set
 costs nothing measurable, a function of the row''s column costs ten times as much as no policy.';
 grant execute on function private.my_conversations() to authenticated;
@@ -4011,7 +4011,7 @@ as $$
   ) as mine
 $$;
 comment on function api.list_avatars() is
-  'The caller''s avatars, at most as many as Storage removes in one request. Erasing an account removes them through
+  'The caller''s avatars, up to the number that Storage removes in one request. Erasing an account removes them through
 Storage, which does not let files be deleted in SQL.';
 grant execute on function api.list_avatars() to edge_functions;
 

@@ -53,7 +53,8 @@ select is(
   ),
   array[
     'authenticated: insert public.profile_interests (profile_id, interest_id)',
-    'authenticated: update public.profiles (first_name, last_name, age, biography, country, city, image_url, is_searchable)',
+    'authenticated: update public.profiles '
+      || '(first_name, last_name, age, biography, country, city, image_url, is_searchable)',
     'authenticated: update public.users (name, bio, location)'
   ],
   'these are the grants on columns'

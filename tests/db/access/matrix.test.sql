@@ -108,7 +108,8 @@ order by caller, name, privilege;
 
 select is(
   pg_temp.attempt_as(caller => 'service_role', privilege => 'delete', on_table => 'public.users'),
-  '23503 update or delete on table "users" violates foreign key constraint "conversations_voyager_id_fkey" on table "conversations"',
+  '23503 update or delete on table "users" violates foreign key constraint "conversations_voyager_id_fkey" '
+    || 'on table "conversations"',
   'the secret key cannot delete a user who has a conversation, which is the partner''s too'
 );
 select tests.become_role('service_role');

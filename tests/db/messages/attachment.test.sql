@@ -28,16 +28,17 @@ from (
 ) as changes (change);
 
 select lives_ok(
-  format('select pg_temp.attach(pg_temp.with_change(%L))', jsonb_build_object(field, repeat('x', most))),
-  format('the %s of an attachment can have %s characters', field, most)
+  format('select pg_temp.attach(pg_temp.with_change(%L))', jsonb_build_object(field, repeat('x', max_length))),
+  format('the %s of an attachment can have %s characters', field, max_length)
 )
-from (values ('url', 2048), ('name', 255), ('mime_type', 255)) as limits (field, most);
+from (values ('url', 2048), ('name', 255), ('mime_type', 255)) as limits (field, max_length);
 select throws_ok(
-  format('select pg_temp.attach(pg_temp.with_change(%L))', jsonb_build_object(field, repeat('x', most + 1))), '23514',
+  format('select pg_temp.attach(pg_temp.with_change(%L))', jsonb_build_object(field, repeat('x', max_length + 1))),
+  '23514',
   'new row for relation "messages" violates check constraint "attachment is {url, name, mime_type, size}"',
-  format('the %s of an attachment cannot have %s characters', field, most + 1)
+  format('the %s of an attachment cannot have %s characters', field, max_length + 1)
 )
-from (values ('url', 2048), ('name', 255), ('mime_type', 255)) as limits (field, most);
+from (values ('url', 2048), ('name', 255), ('mime_type', 255)) as limits (field, max_length);
 
 select throws_ok(
   format('select pg_temp.attach(%L)', attachment), '23514',
