@@ -14,6 +14,7 @@ const complete = async (database: Database, schema: string, script: string): Pro
 /** Auth, the Data API and the dashboard, on a database that has its migrations and its seed. */
 export const openPlatform = async (database: Database, keys: Keys, settings: Settings): Promise<App> => {
   await complete(database, 'extensions', 'platform.sql')
+  // By itself, because folders of older releases have the rest already.
   await complete(database, 'realtime', 'platform_realtime.sql')
   await complete(database, 'storage', 'platform_storage.sql')
   const app = new App({
