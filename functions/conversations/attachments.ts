@@ -7,7 +7,7 @@ import type { attachment } from '../_shared/schemas/conversations.ts'
  * Whether the file of a message begins as its type says; null where nobody can tell: it is on the web, in no folder of the conversation, or
  * Storage does not answer.
  */
-export const hasItsType = async (
+export const matchesMimeType = async (
   { url, mime_type, size }: z.output<typeof attachment>,
   conversation: number,
   token: string,

@@ -6,7 +6,7 @@ import { consumeRateLimit, consumeSend } from '../_shared/rate_limit.ts'
 import { route } from '../_shared/openapi.ts'
 import { httpError } from '../_shared/errors.ts'
 import { settings } from '../_shared/settings.ts'
-import { hasItsType } from './attachments.ts'
+import { matchesMimeType } from './attachments.ts'
 import * as shape from '../_shared/schemas/conversations.ts'
 
 const conversations = door('conversations')
@@ -97,8 +97,8 @@ conversations.post(
     const { id } = c.var.params
     await consumeSend(c.var.claims.sub, name)
     // Whatever the file turns out to be, the database says what is answered: the first answer again, where this was sent before.
-    const type_is_true = draft.attachment ? await hasItsType(draft.attachment, id, c.var.token) : null
-    const sent = await c.var.db`send_message(${id}, ${{ ...draft, client_id: name, type_is_true }})`
+    const matches_mime_type = draft.attachment ? await matchesMimeType(draft.attachment, id, c.var.token) : null
+    const sent = await c.var.db`send_message(${id}, ${{ ...draft, client_id: name, matches_mime_type }})`
     if (sent.metadata.replayed) c.header('Idempotency-Replayed', 'true')
     return answer(c, sent, 201)
   },

@@ -72,7 +72,7 @@ declare
   );
   -- Without words, every profile is a hit, however distant.
   max_distance double precision := 2;
-  hidden_users constant bigint[] := caller || private.kept_from(caller);
+  hidden_users constant bigint[] := caller || private.blocked_users_of(caller);
   terms private.search_term[];
   selective private.search_term[];
   rarest private.search_term;

@@ -1,16 +1,16 @@
 -- Derived from sql/schema by `npm run baseline`; edit the schema instead.
 
--- Schemas, the role the doors log in as, and the step every request takes: becoming its caller.
+-- Schemas, the role that the Edge Functions log in as, and private.act_as, which makes a statement run as its caller.
 --   public   tables, as the Data API and the dashboard show them
---   api      verbs, one for each thing a caller can ask of a door; the Data API does not show this schema
---   private  what policies and verbs lean on, and what nobody may reach
+--   api      API functions, which the Edge Functions call; the Data API does not expose this schema
+--   private  helpers of policies and API functions, and tables that callers cannot access
 create schema api;
 create schema private;
-comment on schema api is 'The verbs of the Edge Functions. Only they may call them, and each runs with the caller''s rights.';
-comment on schema private is 'Helpers of policies and verbs, and tables no caller sees.';
+comment on schema api is 'API functions. Only the Edge Functions may call them, each as its caller (private.act_as).';
+comment on schema private is 'Helpers of policies and API functions, and tables that no caller can access.';
 
--- The platform grants everything on new tables to the API roles, and Postgres lets everybody call new functions.
--- Here nothing is granted that a noun's file does not say.
+-- The platform grants everything on new tables to the API roles, and Postgres grants execute on new functions to
+-- public. Here only the explicit grants of these files count.
 alter default privileges in schema public revoke all on tables from anon, authenticated;
 alter default privileges in schema public revoke all on sequences from anon, authenticated;
 alter default privileges in schema public revoke all on functions from anon, authenticated;
@@ -24,11 +24,12 @@ begin
 end
 $$;
 comment on role edge_functions is
-  'What the Edge Functions log in as: no rights of its own but calling verbs, and becoming anon or authenticated.';
+  'The role that the Edge Functions log in as. It may only call functions and become anon or authenticated.';
 grant anon, authenticated to edge_functions;
--- Whatever takes longer is answered with 503. The platform has its own limits for callers of the Data API: 3 s anonymous, 8 s with a token.
+-- A statement that takes longer is answered with 503. Callers of the Data API have the platform's limits: 3 s
+-- anonymous, 8 s with a token.
 alter role edge_functions set statement_timeout = '5s';
--- So that a connection that logs in as postgres can start as edge_functions (see functions/_shared/rpc.ts).
+-- Lets a connection that logs in as postgres start as edge_functions (see functions/_shared/rpc.ts).
 grant edge_functions to postgres;
 
 grant usage on schema api to edge_functions;
@@ -49,7 +50,7 @@ begin
     if me is null then
       status := private.account_status();
       if status = 'active' then
-        -- Since a moment ago: the door asks again.
+        -- It became active after find_me looked; the Edge Function retries.
         raise sqlstate '40001' using message = 'This account has just changed';
       elsif strict and status is null then
         raise sqlstate 'PT401' using message = 'This account no longer exists';
@@ -65,18 +66,18 @@ begin
   if claims is null and current_setting('server_version_num')::integer >= 170000 then
     perform set_config('transaction_timeout', '3s', true);
   end if;
-  -- The role is a literal, whatever the claims say.
+  -- The role is a literal and never taken from the claims.
   perform set_config('role', case when claims is null then 'anon' else 'authenticated' end, true);
   return true;
 end
 $$;
 comment on function private.act_as(jsonb, boolean) is
-  'Makes the rest of the statement run as the caller: role, claims and user id last until its transaction ends. Null claims are an
-anonymous caller. Strict refuses unknown (401) and deactivated (403) accounts; otherwise they count as anonymous.
-Anonymous callers have 3 s, as the platform gives them in the Data API: a statement_timeout that a statement sets comes too late for itself,
-transaction_timeout does not. It closes the connection, and exists since Postgres 17.
-Called before the verb in one statement it keeps 75 % of the bare rate of requests, where begin, set and commit keep 28 %
-(bench/one_round_trip.ts).';
+  'Makes the rest of the transaction run as the caller: sets role, claims and user id. Null claims mean an anonymous
+caller. With strict, unknown accounts (401) and deactivated ones (403) are refused; without, they count as anonymous.
+Anonymous callers get 3 s, as the platform gives them in the Data API: a statement_timeout that is set within a
+statement does not apply to that statement, transaction_timeout does. It closes the connection, and exists since
+Postgres 17. Called before the API function in the same statement this keeps 75 % of the bare request rate; begin, set
+and commit keep 28 % (bench/one_round_trip.ts).';
 grant execute on function private.act_as(jsonb, boolean) to edge_functions;
 
 create function private.set_response_metadata(metadata jsonb)
@@ -88,20 +89,22 @@ begin
 end
 $$;
 comment on function private.set_response_metadata(jsonb) is
-  'What a verb has to say besides its answer, for the door to put into headers: {next: cursor} or {replayed: true}.';
+  'Stores what an API function returns besides its answer, for the Edge Function to act on: {next: cursor}, {replayed:
+true} or {place: of the next piece}.';
 grant execute on function private.set_response_metadata(jsonb) to anon, authenticated;
 
--- Without `set search_path`, which would keep the planner from inlining it: a page of 50 messages calls it 50 times.
+-- Without `set search_path`, which would prevent inlining: a page of 50 messages calls it 50 times.
 create function private.iso(moment timestamptz)
 returns text
 language sql stable security invoker parallel safe
 as $$
   select pg_catalog.to_char(moment at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
 $$;
-comment on function private.iso(timestamptz) is 'ISO 8601 in UTC with milliseconds, as every timestamp in an answer.';
+comment on function private.iso(timestamptz) is
+  'ISO 8601 in UTC with milliseconds, the format of every timestamp in an answer.';
 grant execute on function private.iso(timestamptz) to anon, authenticated;
 
--- The pattern is webAddress of functions/_shared/validate.ts, letter for letter (tests/local/web_addresses.test.ts compares them).
+-- The same pattern as webAddress in functions/_shared/validate.ts (tests/local/web_addresses.test.ts compares them).
 create function private.is_web_address(value text)
 returns boolean
 language plpgsql immutable strict parallel safe security invoker set search_path = ''
@@ -111,17 +114,18 @@ begin
 end
 $$;
 comment on function private.is_web_address(text) is
-  'Whether this is an https address that can stand in HTML as it is: a host without a user, and nowhere a quote, an angle bracket, a backslash,
-white space, a control character or one that is not to be seen. Null of null. plpgsql, because Postgres plans the body of an SQL function anew
-at each call, and a constraint asks at each change of a profile.';
+  'Whether the text is an https address that is safe in HTML as it is: a host without user info, and no quote, angle
+bracket, backslash, white space, control or invisible character. Null for null. plpgsql, because Postgres plans the body
+of an SQL function again at each call, and a constraint calls this at each change of a profile.';
 grant execute on function private.is_web_address(text) to authenticated, service_role;
 
--- Users: the people of the service. Auth holds how they log in, this table who they are.
+-- Users. Supabase Auth keeps their credentials, this table who they are.
 create table public.users (
   id bigint generated always as identity primary key,
   auth_id uuid unique references auth.users (id) on delete set null,
   name text not null
-    constraint "name has 1 to 100 characters" check (char_length(name) between 1 and 100 and name ~ '[^[:space:][:cntrl:]]'),
+    constraint "name has 1 to 100 characters"
+    check (char_length(name) between 1 and 100 and name ~ '[^[:space:][:cntrl:]]'),
   email text not null
     constraint "email has at most 254 characters" check (char_length(email) <= 254),
   bio text
@@ -141,33 +145,21 @@ create table public.users (
   )
 );
 comment on table public.users is
-  'One row for each person. Without an auth_id nobody can log in as them; inactive, their token is refused and their profile hidden.';
-comment on column public.users.email is 'Follows the Auth account''s address. Shown to its owner, and to partners in the list of conversations.';
+  'One row for each user. A row without auth_id cannot log in. While is_active is false the token is refused and the
+profile is hidden.';
+comment on column public.users.email is
+  'Copy of the Auth account''s address. Shown to its owner, and to partners in the list of conversations.';
 comment on column public.users.confirmed_at is
-  'Since when the Auth account''s address, or phone, is known to be its owner''s. Until then they are nobody: whoever signs up with the address
-again replaces them.';
-comment on column public.users.erased_at is 'Since when only the place of a person is left, for the conversations they had.';
+  'When the Auth account''s e-mail address or phone was confirmed. Null: the account is pending, and another sign-up
+with the same address replaces it.';
+comment on column public.users.erased_at is
+  'When the user was erased. The row stays for the conversations that it takes part in.';
 
 create unique index users_email_key on public.users (lower(email)) where email <> '';
-comment on index public.users_email_key is 'No two accounts share an address, whatever its case. Erased accounts have none.';
+comment on index public.users_email_key is
+  'An address belongs to one account, whatever its case. Erased accounts have none.';
 
 alter table public.users enable row level security;
-
-create function private.account_status()
-returns text
-language plpgsql stable security definer set search_path = ''
-as $$
-begin
-  return (
-    select case when is_active then 'active' else 'inactive' end
-    from public.users
-    where auth_id = (select auth.uid()) and confirmed_at is not null
-  );
-end
-$$;
-comment on function private.account_status() is
-  'active, inactive, or null for an account that is not there or not confirmed yet. Definer, because an inactive caller cannot read their own row.';
-grant execute on function private.account_status() to edge_functions;
 
 create function private.find_me()
 returns bigint
@@ -176,7 +168,8 @@ as $$
 declare
   me bigint;
 begin
-  -- Without a subquery around auth.uid(), which an index asks once anyway (a scan of a small table for each row), and into a variable: 4 µs in place of 6.
+  -- No subquery around auth.uid(), which an index scan evaluates once anyway (a scan of a small table for each row),
+  -- and a variable: 4 µs instead of 6.
   select id
   into me
   from public.users
@@ -185,11 +178,12 @@ begin
 end
 $$;
 comment on function private.find_me() is
-  'Whose user id the claims name; null for anonymous and deactivated callers. Definer, because the policy on users asks it. plpgsql,
-because Postgres 17 plans the body of an SQL function anew at each call, which takes 100 µs where this takes 4.';
+  'Looks up the user id of the claims; null for anonymous and deactivated callers. Definer, because the policy on users
+calls it. plpgsql, because Postgres 17 plans the body of an SQL function again at each call, which takes 100 µs where
+this takes 4.';
 grant execute on function private.find_me() to edge_functions, anon, authenticated;
 
--- Without `set search_path`, which would keep the planner from inlining it.
+-- Without `set search_path`, which would prevent inlining.
 create function private.my_id()
 returns bigint
 language sql stable security invoker
@@ -197,16 +191,17 @@ as $$
   select coalesce(nullif(pg_catalog.current_setting('api.caller', true), '')::bigint, private.find_me())
 $$;
 comment on function private.my_id() is
-  'The caller''s user id; null for anonymous and deactivated callers. For whom a door acts, act_as looked up: policies and verbs ask six times
-a request, and were a fifth of what some statements took. Whoever else comes (Data API, Realtime) is looked up here. Who could set api.caller
-could as well set the claims: nobody but act_as does, for no caller brings SQL of their own.';
+  'The caller''s user id; null for anonymous and deactivated callers. Edge Functions: act_as has stored it in
+api.caller, because policies and API functions need it six times a request, and looking it up each time was a fifth of
+some statements. Data API and Realtime: looked up here. A caller who could set api.caller could set the claims as well;
+only act_as does, as callers cannot send SQL.';
 grant execute on function private.my_id() to anon, authenticated;
 
-create policy "people read themselves" on public.users
+create policy "users read their own row" on public.users
   for select to authenticated
   using (id = (select private.my_id()));
 
-create policy "people edit themselves" on public.users
+create policy "users update their own row" on public.users
   for update to authenticated
   using (id = (select private.my_id()))
   with check (id = (select private.my_id()));
@@ -224,37 +219,14 @@ begin
   return null;
 end
 $$;
-comment on function private.sync_auth_email() is 'Keeps users.email the address of the Auth account. Definer, because Auth''s own role writes there.';
+comment on function private.sync_auth_email() is
+  'Keeps users.email equal to the address of the Auth account. Definer, because Auth updates it as its own role.';
 
 create trigger sync_auth_email
   after update of email on auth.users
   for each row
   when (old.email is distinct from new.email)
   execute function private.sync_auth_email();
-
-create function private.confirm_user()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  update public.users
-  set is_active = true, confirmed_at = now()
-  where auth_id = new.id and confirmed_at is null;
-  return null;
-end
-$$;
-comment on function private.confirm_user() is
-  'Makes somebody of a pending account, in the transaction that confirms its address. Once only: who was deactivated since does not come back
-by confirming another address. Definer, because Auth''s own role writes there.';
-
-create trigger confirm_user
-  after update of email_confirmed_at, phone_confirmed_at on auth.users
-  for each row
-  when (
-    coalesce(old.email_confirmed_at, old.phone_confirmed_at) is null
-    and coalesce(new.email_confirmed_at, new.phone_confirmed_at) is not null
-  )
-  execute function private.confirm_user();
 
 create function private.handle_deleted_user()
 returns trigger
@@ -267,13 +239,30 @@ begin
 end
 $$;
 comment on function private.handle_deleted_user() is
-  'Deleting the Auth account (in the dashboard, say) takes the person out of sight and frees the address; one that was never confirmed leaves
-nothing behind. Definer, because Auth''s own role deletes there.';
+  'Deleting an Auth account (in the dashboard, for example) deactivates the user and frees the address; a user who was
+never confirmed is deleted. Definer, because Auth deletes the account as its own role.';
 
 create trigger handle_deleted_user
   before delete on auth.users
   for each row
   execute function private.handle_deleted_user();
+
+create function private.account_status()
+returns text
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return (
+    select case when is_active then 'active' else 'inactive' end
+    from public.users
+    where auth_id = (select auth.uid()) and confirmed_at is not null
+  );
+end
+$$;
+comment on function private.account_status() is
+  'active or inactive; null if the account does not exist or is not confirmed. Definer, because inactive callers cannot
+read their own row.';
+grant execute on function private.account_status() to edge_functions;
 
 create function api.get_account()
 returns json
@@ -283,121 +272,8 @@ as $$
   from public.users
   where id = (select private.my_id())
 $$;
-comment on function api.get_account() is 'The caller as sign-up and log-in show them: {id, name, email, role}.';
+comment on function api.get_account() is 'The caller as sign-up and log-in return them: {id, name, email, role}.';
 grant execute on function api.get_account() to edge_functions;
-
--- Signing up. Auth keeps the first sign-up of an address that is not confirmed, its password included, so the function has it removed before it
--- asks Auth for another account.
-create table private.sign_ups (
-  ticket uuid primary key default gen_random_uuid(),
-  user_id bigint not null,
-  profile_id bigint not null,
-  address_hash bytea not null,
-  begun_at timestamptz not null default now()
-);
-comment on table private.sign_ups is
-  'Sign-ups under way: the ids that the account will have, drawn before Auth is asked. So each names one id and uses up as many, whether or not
-the address is taken, and nobody learns that from an id or by counting them. A row goes as the account is made, or an hour later.';
-comment on column private.sign_ups.address_hash is
-  'SHA-256 of the address in lower case: tells which of several sign-ups with one address began last.';
-create index sign_ups_begun_at_idx on private.sign_ups (begun_at);
-create index sign_ups_address_hash_idx on private.sign_ups (address_hash);
-alter table private.sign_ups enable row level security;
-
-create function private.remove_pending_account(address text)
-returns boolean
-language plpgsql volatile security invoker set search_path = ''
-as $$
-declare
-  account constant uuid := (
-    select auth_id from public.users where lower(email) = lower(address) and email <> '' and confirmed_at is null
-  );
-begin
-  -- Of one that is confirmed at this moment the statement waits for the outcome and asks again; one that is removed first cannot be confirmed.
-  delete from auth.users
-  where id = account and email_confirmed_at is null and phone_confirmed_at is null and invited_at is null;
-  return found;
-exception
-  -- An admin has given them a conversation, so they stay.
-  when foreign_key_violation then
-    return false;
-end
-$$;
-comment on function private.remove_pending_account(text) is
-  'Removes whoever signed up with this address and has not confirmed it, with whatever links they were mailed; whether there was somebody. Never
-one that was confirmed, nor one that was invited, which has no password and is the doing of an admin. For definers alone.';
-
-create function private.begin_sign_up(address text)
-returns json
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  begun private.sign_ups;
-begin
-  delete from private.sign_ups
-  where ticket in (select ticket from private.sign_ups where begun_at < now() - interval '1 hour' for update skip locked);
-  perform private.remove_pending_account(address);
-  insert into private.sign_ups (user_id, profile_id, address_hash)
-  values (nextval('public.users_id_seq'), nextval('public.profiles_id_seq'), sha256(convert_to(lower(address), 'UTF8')))
-  returning * into begun;
-  return json_build_object('ticket', begun.ticket, 'user_id', begun.user_id);
-end
-$$;
-comment on function private.begin_sign_up(text) is
-  'Makes room for a sign-up and answers {ticket, user_id}: the account whose metadata holds the ticket gets that id. Definer, because it
-reaches into Auth.';
-grant execute on function private.begin_sign_up(text) to edge_functions;
-
-create function private.check_sign_up(address text, begun uuid)
-returns json
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  mine private.sign_ups;
-begin
-  select * into mine from private.sign_ups where ticket = begun;
-  return to_json(case
-    when mine is null then 'made'
-    -- Ids are drawn in order. If every sign-up could remove the others, several at once could remove each other until none is left.
-    when exists (select from private.sign_ups where address_hash = mine.address_hash and user_id > mine.user_id)
-      or exists (
-        select from public.users
-        where lower(email) = lower(address) and email <> '' and confirmed_at is null and id > mine.user_id
-      ) then 'superseded'
-    when private.remove_pending_account(address) then 'retry'
-    when exists (select from public.users where lower(email) = lower(address) and email <> '') then 'taken'
-    else 'not made'
-  end);
-end
-$$;
-comment on function private.check_sign_up(text, uuid) is
-  'The outcome of a sign-up once Auth has answered, which does not say: made; superseded by a later sign-up with the same address; retry, because
-an earlier one came between and has been removed; taken, by a confirmed account; or not made, for any other reason. Only for the Edge Functions,
-because it tells whether an address is taken. Definer, as begin_sign_up.';
-grant execute on function private.check_sign_up(text, uuid) to edge_functions;
-
-create function private.forget_pending_password()
-returns trigger
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  new.encrypted_password := null;
-  return new;
-end
-$$;
-comment on function private.forget_pending_password() is
-  'Removes the password of a pending account when a recovery link is requested. Following the link confirms the address, and its owner need not
-be the person who signed up: until they choose a new password, the first one would be valid. A trigger and not a statement before the request:
-a sign-up that commits in between would keep its password.';
-
-create trigger forget_pending_password
-  before update of recovery_token on auth.users
-  for each row
-  when (
-    new.recovery_token <> '' and new.recovery_token is distinct from old.recovery_token
-    and new.email_confirmed_at is null and new.phone_confirmed_at is null
-  )
-  execute function private.forget_pending_password();
 
 -- Interests: the fixed list that profiles choose from. Admins edit it in the dashboard.
 create table public.interests (
@@ -405,7 +281,7 @@ create table public.interests (
   name text not null
     constraint "interest name has 1 to 60 characters" check (char_length(name) between 1 and 60 and name ~ '\S')
 );
-comment on table public.interests is 'What a profile can say it likes.';
+comment on table public.interests is 'The interests that a profile can choose.';
 
 create unique index interests_name_key on public.interests (lower(name));
 
@@ -418,19 +294,19 @@ create policy "everybody reads interests" on public.interests
 grant select on public.interests to anon, authenticated;
 grant all on public.interests to service_role;
 
-create function api.list_interests()
-returns json
-language plpgsql stable security invoker set search_path = ''
+create function private.parse_ids(list jsonb)
+returns bigint[]
+language plpgsql immutable security invoker set search_path = ''
 as $$
 begin
   return (
-    select coalesce(json_agg(json_build_object('id', id, 'name', name) order by name), '[]')
-    from public.interests
+    select coalesce(array_agg(distinct id::bigint), '{}')
+    from jsonb_array_elements_text(list) as id
   );
 end
 $$;
-comment on function api.list_interests() is 'Every interest as {id, name}, by name.';
-grant execute on function api.list_interests() to edge_functions;
+comment on function private.parse_ids(jsonb) is 'Turns a JSON array of ids into a bigint[] without duplicates.';
+grant execute on function private.parse_ids(jsonb) to anon, authenticated;
 
 create function private.check_interests(ids bigint[])
 returns void
@@ -448,36 +324,37 @@ begin
   end if;
 end
 $$;
-comment on function private.check_interests(bigint[]) is 'Refuses ids that are no interest, naming them.';
+comment on function private.check_interests(bigint[]) is 'Raises 400 and names the ids that do not exist.';
 grant execute on function private.check_interests(bigint[]) to anon, authenticated;
-
-create function private.as_ids(list jsonb)
-returns bigint[]
-language plpgsql immutable security invoker set search_path = ''
-as $$
-begin
-  return (
-    select coalesce(array_agg(distinct id::bigint), '{}')
-    from jsonb_array_elements_text(list) as id
-  );
-end
-$$;
-comment on function private.as_ids(jsonb) is 'A JSON array of ids, without repeats.';
-grant execute on function private.as_ids(jsonb) to anon, authenticated;
 
 create function api.check_interests(wanted jsonb)
 returns json
 language plpgsql stable security invoker set search_path = ''
 as $$
 begin
-  perform private.check_interests(private.as_ids(wanted -> 'ids'));
+  perform private.check_interests(private.parse_ids(wanted -> 'ids'));
   return to_json(true);
 end
 $$;
-comment on function api.check_interests(jsonb) is 'Lets sign-up refuse unknown interests before Auth makes the account.';
+comment on function api.check_interests(jsonb) is
+  'Lets sign-up refuse unknown interests before Auth creates the account.';
 grant execute on function api.check_interests(jsonb) to edge_functions;
 
--- Profiles: what people tell of themselves, and whether others may find it. One for each user, made with the account.
+create function api.list_interests()
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return (
+    select coalesce(json_agg(json_build_object('id', id, 'name', name) order by name), '[]')
+    from public.interests
+  );
+end
+$$;
+comment on function api.list_interests() is 'All interests as [{id, name}], ordered by name.';
+grant execute on function api.list_interests() to edge_functions;
+
+-- Profiles: one for each user, created with the account.
 create table public.profiles (
   id bigint generated always as identity primary key,
   user_id bigint not null unique references public.users (id) on delete cascade,
@@ -498,33 +375,24 @@ create table public.profiles (
     check (private.is_web_address(image_url) and char_length(image_url) <= 2048),
   is_searchable boolean not null default false
 );
-comment on table public.profiles is 'One for each user. Others see it only while it is searchable and its owner active.';
+comment on table public.profiles is
+  'One row for each user. Others see it only while is_searchable is true and the user is active.';
 
 alter table public.profiles enable row level security;
 
-create policy "people read their own profile" on public.profiles
+create policy "users read their own profile" on public.profiles
   for select to authenticated
   using (user_id = (select private.my_id()));
 
-create policy "people edit their own profile" on public.profiles
+create policy "users update their own profile" on public.profiles
   for update to authenticated
   using (user_id = (select private.my_id()))
   with check (user_id = (select private.my_id()));
 
 grant select on public.profiles to authenticated;
-grant update (first_name, last_name, age, biography, country, city, image_url, is_searchable) on public.profiles to authenticated;
+grant update (first_name, last_name, age, biography, country, city, image_url, is_searchable)
+  on public.profiles to authenticated;
 grant all on public.profiles to service_role;
-
-create table public.profile_interests (
-  profile_id bigint not null references public.profiles (id) on delete cascade,
-  interest_id bigint not null references public.interests (id) on delete cascade,
-  primary key (profile_id, interest_id)
-);
-comment on table public.profile_interests is 'Which profile likes what; at most 50 a profile.';
-
-create index profile_interests_interest_id_idx on public.profile_interests (interest_id);
-
-alter table public.profile_interests enable row level security;
 
 create function private.my_profile_id()
 returns bigint
@@ -539,150 +407,8 @@ begin
 end
 $$;
 comment on function private.my_profile_id() is
-  'The caller''s profile id. Definer, so that a policy of one table does not run the policies of another.';
+  'The caller''s profile id. Definer, so that the policies of one table do not run the policies of another.';
 grant execute on function private.my_profile_id() to authenticated;
-
-create policy "people read their own interests" on public.profile_interests
-  for select to authenticated
-  using (profile_id = (select private.my_profile_id()));
-
-create policy "people add to their own interests" on public.profile_interests
-  for insert to authenticated
-  with check (profile_id = (select private.my_profile_id()));
-
-create policy "people drop their own interests" on public.profile_interests
-  for delete to authenticated
-  using (profile_id = (select private.my_profile_id()));
-
-grant select, delete on public.profile_interests to authenticated;
-grant insert (profile_id, interest_id) on public.profile_interests to authenticated;
-grant all on public.profile_interests to service_role;
-
-create function private.cap_interests()
-returns trigger
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  if exists (
-    select from public.profile_interests
-    where profile_id in (select profile_id from added)
-    group by profile_id
-    having count(*) > 50
-  ) then
-    raise sqlstate 'PT400' using message = 'interest_ids: a profile has at most 50 interests';
-  end if;
-  return null;
-end
-$$;
-comment on function private.cap_interests() is 'The limit of 50, for whoever adds from whatever side; no constraint can count rows.';
-
-create trigger cap_interests
-  after insert on public.profile_interests
-  referencing new table as added
-  for each statement
-  execute function private.cap_interests();
-
-create function private.replace_interests(profile bigint, ids bigint[])
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  perform private.check_interests(ids);
-  -- Two who replace at once would end with both sets.
-  perform from public.profiles where id = profile for no key update;
-  delete from public.profile_interests
-  where profile_id = profile and interest_id <> all (ids);
-  insert into public.profile_interests (profile_id, interest_id)
-  select profile, unnest(ids)
-  on conflict do nothing;
-end
-$$;
-comment on function private.replace_interests(bigint, bigint[]) is 'Makes ids the whole set of a profile''s interests, or refuses and changes nothing.';
-grant execute on function private.replace_interests(bigint, bigint[]) to authenticated;
-
-create function private.interests_of(profile bigint)
-returns json
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return (
-    select coalesce(json_agg(json_build_object('id', interests.id, 'name', interests.name) order by interests.name), '[]')
-    from public.profile_interests
-    join public.interests on interests.id = profile_interests.interest_id
-    where profile_interests.profile_id = profile
-  );
-end
-$$;
-comment on function private.interests_of(bigint) is 'A profile''s interests as [{id, name}], by name.';
-grant execute on function private.interests_of(bigint) to authenticated;
-
-create function private.handle_new_user()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  -- Log-in providers have their own idea of what `profile` is, so only an object is ours.
-  wishes jsonb := case jsonb_typeof(new.raw_user_meta_data -> 'profile')
-    when 'object' then new.raw_user_meta_data -> 'profile'
-    else '{}'
-  end;
-  its_ticket constant uuid := case
-    when new.raw_user_meta_data ->> 'ticket' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then (new.raw_user_meta_data ->> 'ticket')::uuid
-  end;
-  confirmed_at constant timestamptz := coalesce(new.email_confirmed_at, new.phone_confirmed_at);
-  drawn private.sign_ups;
-  newcomer public.users;
-  profile public.profiles;
-begin
-  delete from private.sign_ups
-  where ticket = its_ticket
-  returning * into drawn;
-
-  insert into public.users (id, auth_id, name, email, bio, location, is_active, created_at, confirmed_at)
-  overriding system value
-  values (
-    coalesce(drawn.user_id, nextval('public.users_id_seq')),
-    new.id,
-    coalesce(nullif(left(new.raw_user_meta_data ->> 'name', 100), ''), 'New user'),
-    coalesce(new.email, ''),
-    wishes ->> 'bio',
-    wishes ->> 'location',
-    confirmed_at is not null,
-    coalesce(new.created_at, now()),
-    confirmed_at
-  )
-  returning * into newcomer;
-
-  insert into public.profiles (
-    id, user_id, first_name, last_name, age, biography, country, city, image_url, is_searchable
-  )
-  overriding system value
-  select
-    coalesce(drawn.profile_id, nextval('public.profiles_id_seq')), newcomer.id,
-    first_name, last_name, age, biography, country, city, image_url, coalesce(is_searchable, false)
-  from jsonb_populate_record(null::public.profiles, wishes)
-  returning * into profile;
-
-  if jsonb_typeof(wishes -> 'interest_ids') = 'array' then
-    perform private.replace_interests(profile.id, private.as_ids(wishes -> 'interest_ids'));
-  end if;
-
-  -- Metadata travels in every access token; what now stands in the profile has no business there.
-  if new.raw_user_meta_data ?| array['profile', 'ticket'] then
-    update auth.users set raw_user_meta_data = raw_user_meta_data - array['profile', 'ticket'] where id = new.id;
-  end if;
-  return null;
-end
-$$;
-comment on function private.handle_new_user() is
-  'A user and a profile come into being with the Auth account, in its transaction. The account''s metadata may hold {name, profile:
-{any field of PATCH /users/profile}, ticket: of a sign-up under way}. Until an address is confirmed the user is nobody. Definer, because Auth''s
-own role inserts there.';
-
-create trigger handle_new_user
-  after insert on auth.users
-  for each row
-  execute function private.handle_new_user();
 
 create function private.me_with_profile()
 returns json
@@ -691,25 +417,13 @@ as $$
 begin
   return (
     select json_build_object(
-      'id', users.id,
-      'name', users.name,
-      'email', users.email,
-      'bio', users.bio,
-      'location', users.location,
-      'role', users.role,
-      'is_active', users.is_active,
+      'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
+      'role', users.role, 'is_active', users.is_active,
       'Profile', json_build_object(
-        'id', profiles.id,
-        'user_id', profiles.user_id,
-        'first_name', profiles.first_name,
-        'last_name', profiles.last_name,
-        'age', profiles.age,
-        'biography', profiles.biography,
-        'country', profiles.country,
-        'city', profiles.city,
-        'image_url', profiles.image_url,
-        'is_searchable', profiles.is_searchable,
-        'Interests', private.interests_of(profiles.id)
+        'id', profiles.id, 'user_id', profiles.user_id, 'first_name', profiles.first_name,
+        'last_name', profiles.last_name, 'age', profiles.age, 'biography', profiles.biography,
+        'country', profiles.country, 'city', profiles.city, 'image_url', profiles.image_url,
+        'is_searchable', profiles.is_searchable, 'Interests', private.interests_of(profiles.id)
       )
     )
     from public.users
@@ -718,8 +432,7 @@ begin
   );
 end
 $$;
-comment on function private.me_with_profile() is
-  'The caller with profile and interests.';
+comment on function private.me_with_profile() is 'The caller with profile and interests, as GET /users/me returns it.';
 grant execute on function private.me_with_profile() to authenticated;
 
 create function api.get_me()
@@ -740,7 +453,8 @@ as $$
 declare
   me bigint := private.my_id();
 begin
-  -- First what every change of a profile holds, so that two changes of one person's queue up and never cross.
+  -- Lock the profile first, as every change of a profile does, so that concurrent changes of one user queue and never
+  -- deadlock.
   perform from public.profiles where user_id = me for no key update;
   if changes ?| array['name', 'bio', 'location'] then
     update public.users
@@ -751,7 +465,9 @@ begin
     where id = me;
   end if;
 
-  if changes ?| array['first_name', 'last_name', 'age', 'biography', 'country', 'city', 'image_url', 'is_searchable'] then
+  if changes ?| array[
+    'first_name', 'last_name', 'age', 'biography', 'country', 'city', 'image_url', 'is_searchable'
+  ] then
     update public.profiles
     set (first_name, last_name, age, biography, country, city, image_url, is_searchable) = (
       select
@@ -762,29 +478,16 @@ begin
   end if;
 
   if changes ? 'interest_ids' then
-    perform private.replace_interests(private.my_profile_id(), private.as_ids(changes -> 'interest_ids'));
+    perform private.replace_interests(private.my_profile_id(), private.parse_ids(changes -> 'interest_ids'));
   end if;
 
   return private.me_with_profile();
 end
 $$;
 comment on function api.update_profile(jsonb) is
-  'Changes the fields that are there, in one transaction or not at all: absent is unchanged, null clears. Other keys are never written.';
+  'Changes the given fields in one transaction or not at all: an absent key leaves its field unchanged, null clears it,
+other keys are ignored.';
 grant execute on function api.update_profile(jsonb) to edge_functions;
-
-create function api.set_interests(wanted jsonb)
-returns json
-language plpgsql volatile security invoker set search_path = ''
-as $$
-declare
-  profile bigint := private.my_profile_id();
-begin
-  perform private.replace_interests(profile, private.as_ids(wanted -> 'ids'));
-  return json_build_object('id', profile, 'user_id', private.my_id(), 'Interests', private.interests_of(profile));
-end
-$$;
-comment on function api.set_interests(jsonb) is 'Makes {ids} the whole set of the caller''s interests.';
-grant execute on function api.set_interests(jsonb) to edge_functions;
 
 create function api.set_searchable(searchable boolean)
 returns json
@@ -795,7 +498,7 @@ as $$
   where user_id = (select private.my_id())
   returning json_build_object('is_searchable', is_searchable)
 $$;
-comment on function api.set_searchable(boolean) is 'Shows or hides the caller''s profile.';
+comment on function api.set_searchable(boolean) is 'Shows or hides the caller''s profile in the search.';
 grant execute on function api.set_searchable(boolean) to edge_functions;
 
 create function api.get_public_profile(profile bigint)
@@ -820,15 +523,9 @@ begin
       'id', users.id,
       'name', users.name,
       'profile', json_build_object(
-        'id', profiles.id,
-        'first_name', profiles.first_name,
-        'last_name', profiles.last_name,
-        'age', profiles.age,
-        'biography', profiles.biography,
-        'country', profiles.country,
-        'city', profiles.city,
-        'image_url', profiles.image_url,
-        'interests', private.interests_of(profiles.id)
+        'id', profiles.id, 'first_name', profiles.first_name, 'last_name', profiles.last_name, 'age', profiles.age,
+        'biography', profiles.biography, 'country', profiles.country, 'city', profiles.city,
+        'image_url', profiles.image_url, 'interests', private.interests_of(profiles.id)
       )
     )
     from public.profiles
@@ -838,11 +535,334 @@ begin
 end
 $$;
 comment on function api.get_public_profile(bigint) is
-  'What anybody may see of a profile. Definer, because neither users nor profiles let anybody read another''s row: this view, with
-its columns, is the only way to see one.';
+  'The public view of a profile. Definer, because row level security hides the rows of other users: this function, with
+these columns, is the only way to see another user''s profile.';
 grant execute on function api.get_public_profile(bigint) to edge_functions;
 
--- Blocks: who wants to hear nothing more from whom. It holds both ways, and nobody is told that they were blocked.
+-- The interests of each profile.
+create table public.profile_interests (
+  profile_id bigint not null references public.profiles (id) on delete cascade,
+  interest_id bigint not null references public.interests (id) on delete cascade,
+  primary key (profile_id, interest_id)
+);
+comment on table public.profile_interests is 'Which profile has which interests; at most 50 for each profile.';
+
+create index profile_interests_interest_id_idx on public.profile_interests (interest_id);
+
+alter table public.profile_interests enable row level security;
+
+create policy "users read their own interests" on public.profile_interests
+  for select to authenticated
+  using (profile_id = (select private.my_profile_id()));
+
+create policy "users add their own interests" on public.profile_interests
+  for insert to authenticated
+  with check (profile_id = (select private.my_profile_id()));
+
+create policy "users remove their own interests" on public.profile_interests
+  for delete to authenticated
+  using (profile_id = (select private.my_profile_id()));
+
+grant select, delete on public.profile_interests to authenticated;
+grant insert (profile_id, interest_id) on public.profile_interests to authenticated;
+grant all on public.profile_interests to service_role;
+
+create function private.cap_interests()
+returns trigger
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  if exists (
+    select from public.profile_interests
+    where profile_id in (select profile_id from added)
+    group by profile_id
+    having count(*) > 50
+  ) then
+    raise sqlstate 'PT400' using message = 'interest_ids: a profile has at most 50 interests';
+  end if;
+  return null;
+end
+$$;
+comment on function private.cap_interests() is
+  'Enforces the limit of 50 interests a profile, whoever inserts; a constraint cannot count rows.';
+
+create trigger cap_interests
+  after insert on public.profile_interests
+  referencing new table as added
+  for each statement
+  execute function private.cap_interests();
+
+create function private.interests_of(profile bigint)
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return (
+    select coalesce(
+      json_agg(json_build_object('id', interests.id, 'name', interests.name) order by interests.name),
+      '[]'
+    )
+    from public.profile_interests
+    join public.interests on interests.id = profile_interests.interest_id
+    where profile_interests.profile_id = profile
+  );
+end
+$$;
+comment on function private.interests_of(bigint) is 'A profile''s interests as [{id, name}], ordered by name.';
+grant execute on function private.interests_of(bigint) to authenticated;
+
+create function private.replace_interests(profile bigint, ids bigint[])
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  perform private.check_interests(ids);
+  -- Serialize concurrent replacements, which would otherwise end with the union of both sets.
+  perform from public.profiles where id = profile for no key update;
+  delete from public.profile_interests
+  where profile_id = profile and interest_id <> all (ids);
+  insert into public.profile_interests (profile_id, interest_id)
+  select profile, unnest(ids)
+  on conflict do nothing;
+end
+$$;
+comment on function private.replace_interests(bigint, bigint[]) is
+  'Replaces a profile''s interests by ids, or raises 400 and changes nothing.';
+grant execute on function private.replace_interests(bigint, bigint[]) to authenticated;
+
+create function api.set_interests(wanted jsonb)
+returns json
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  profile bigint := private.my_profile_id();
+begin
+  perform private.replace_interests(profile, private.parse_ids(wanted -> 'ids'));
+  return json_build_object('id', profile, 'user_id', private.my_id(), 'Interests', private.interests_of(profile));
+end
+$$;
+comment on function api.set_interests(jsonb) is 'Replaces the caller''s interests by {ids}.';
+grant execute on function api.set_interests(jsonb) to edge_functions;
+
+-- Sign-up: how an Auth account becomes a user with a profile, and what happens until its address is confirmed. Auth
+-- keeps the first sign-up of an unconfirmed address, including its password. The Edge Function therefore removes that
+-- account before it asks Auth for another one.
+create table private.sign_ups (
+  ticket uuid primary key default gen_random_uuid(),
+  user_id bigint not null,
+  profile_id bigint not null,
+  address_hash bytea not null,
+  begun_at timestamptz not null default now()
+);
+comment on table private.sign_ups is
+  'Sign-ups in progress, with the ids that the new account will get. The ids are drawn before Auth is called, so that
+every sign-up returns one and uses up as many, whether or not the address is taken; otherwise the ids would reveal which
+addresses have accounts. A row is deleted when its account is created, or after an hour.';
+comment on column private.sign_ups.address_hash is
+  'SHA-256 of the address in lower case. It shows which of several sign-ups with the same address began last.';
+create index sign_ups_begun_at_idx on private.sign_ups (begun_at);
+create index sign_ups_address_hash_idx on private.sign_ups (address_hash);
+alter table private.sign_ups enable row level security;
+
+create function private.handle_new_user()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  -- OAuth providers put other values under `profile`; only an object is ours.
+  fields jsonb := case jsonb_typeof(new.raw_user_meta_data -> 'profile')
+    when 'object' then new.raw_user_meta_data -> 'profile'
+    else '{}'
+  end;
+  metadata_ticket constant uuid := case
+    when new.raw_user_meta_data ->> 'ticket' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+      then (new.raw_user_meta_data ->> 'ticket')::uuid
+  end;
+  confirmed_at constant timestamptz := coalesce(new.email_confirmed_at, new.phone_confirmed_at);
+  sign_up private.sign_ups;
+  created_user public.users;
+  profile public.profiles;
+begin
+  delete from private.sign_ups
+  where ticket = metadata_ticket
+  returning * into sign_up;
+
+  insert into public.users (id, auth_id, name, email, bio, location, is_active, created_at, confirmed_at)
+  overriding system value
+  values (
+    coalesce(sign_up.user_id, nextval('public.users_id_seq')),
+    new.id,
+    coalesce(nullif(left(new.raw_user_meta_data ->> 'name', 100), ''), 'New user'),
+    coalesce(new.email, ''),
+    fields ->> 'bio',
+    fields ->> 'location',
+    confirmed_at is not null,
+    coalesce(new.created_at, now()),
+    confirmed_at
+  )
+  returning * into created_user;
+
+  insert into public.profiles (
+    id, user_id, first_name, last_name, age, biography, country, city, image_url, is_searchable
+  )
+  overriding system value
+  select
+    coalesce(sign_up.profile_id, nextval('public.profiles_id_seq')), created_user.id,
+    first_name, last_name, age, biography, country, city, image_url, coalesce(is_searchable, false)
+  from jsonb_populate_record(null::public.profiles, fields)
+  returning * into profile;
+
+  if jsonb_typeof(fields -> 'interest_ids') = 'array' then
+    perform private.replace_interests(profile.id, private.parse_ids(fields -> 'interest_ids'));
+  end if;
+
+  -- Every access token carries the metadata, so keep the profile out of it.
+  if new.raw_user_meta_data ?| array['profile', 'ticket'] then
+    update auth.users set raw_user_meta_data = raw_user_meta_data - array['profile', 'ticket'] where id = new.id;
+  end if;
+  return null;
+end
+$$;
+comment on function private.handle_new_user() is
+  'Creates a user and a profile in the transaction that creates the Auth account. The account''s metadata may hold
+{name, profile: {any field of PATCH /users/profile}, ticket: of a sign-up in progress}. The user is inactive until the
+address is confirmed. Definer, because Auth inserts the account as its own role.';
+
+create trigger handle_new_user
+  after insert on auth.users
+  for each row
+  execute function private.handle_new_user();
+
+create function private.confirm_user()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  update public.users
+  set is_active = true, confirmed_at = now()
+  where auth_id = new.id and confirmed_at is null;
+  return null;
+end
+$$;
+comment on function private.confirm_user() is
+  'Activates a pending account in the transaction that confirms its address. Only once: a user who was deactivated since
+is not activated again by confirming another address. Definer, because Auth updates the account as its own role.';
+
+create trigger confirm_user
+  after update of email_confirmed_at, phone_confirmed_at on auth.users
+  for each row
+  when (
+    coalesce(old.email_confirmed_at, old.phone_confirmed_at) is null
+    and coalesce(new.email_confirmed_at, new.phone_confirmed_at) is not null
+  )
+  execute function private.confirm_user();
+
+create function private.forget_pending_password()
+returns trigger
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  new.encrypted_password := null;
+  return new;
+end
+$$;
+comment on function private.forget_pending_password() is
+  'Removes the password of a pending account when a recovery link is requested. Following the link confirms the address,
+and its owner need not be the person who signed up: until they choose a new password, the first one would be valid. A
+trigger and not a statement before the request: a sign-up that commits in between would keep its password.';
+
+create trigger forget_pending_password
+  before update of recovery_token on auth.users
+  for each row
+  when (
+    new.recovery_token <> '' and new.recovery_token is distinct from old.recovery_token
+    and new.email_confirmed_at is null and new.phone_confirmed_at is null
+  )
+  execute function private.forget_pending_password();
+
+create function private.remove_pending_account(address text)
+returns boolean
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  account constant uuid := (
+    select auth_id from public.users where lower(email) = lower(address) and email <> '' and confirmed_at is null
+  );
+begin
+  -- If the account is being confirmed concurrently, the delete waits and checks the condition again. If the delete
+  -- comes first, the account can no longer be confirmed.
+  delete from auth.users
+  where id = account and email_confirmed_at is null and phone_confirmed_at is null and invited_at is null;
+  return found;
+exception
+  -- An admin has created a conversation with this user, so the account stays.
+  when foreign_key_violation then
+    return false;
+end
+$$;
+comment on function private.remove_pending_account(text) is
+  'Deletes the unconfirmed account with this address, which also invalidates the links that were mailed for it; returns
+whether there was one. Never deletes a confirmed account, nor an invited one, which an admin created and which has no
+password. Only for definer functions.';
+
+create function private.begin_sign_up(address text)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  begun private.sign_ups;
+begin
+  delete from private.sign_ups
+  where ticket in (
+    select ticket from private.sign_ups where begun_at < now() - interval '1 hour' for update skip locked
+  );
+  perform private.remove_pending_account(address);
+  insert into private.sign_ups (user_id, profile_id, address_hash)
+  values (
+    nextval('public.users_id_seq'), nextval('public.profiles_id_seq'), sha256(convert_to(lower(address), 'UTF8'))
+  )
+  returning * into begun;
+  return json_build_object('ticket', begun.ticket, 'user_id', begun.user_id);
+end
+$$;
+comment on function private.begin_sign_up(text) is
+  'Removes a pending account with this address and returns {ticket, user_id}: the account whose metadata holds the
+ticket gets that id. Definer, because it deletes from auth.users.';
+grant execute on function private.begin_sign_up(text) to edge_functions;
+
+create function private.check_sign_up(address text, begun uuid)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  sign_up private.sign_ups;
+begin
+  select * into sign_up from private.sign_ups where ticket = begun;
+  return to_json(case
+    when sign_up is null then 'made'
+    -- Ids are drawn in order. If every sign-up could remove the others, concurrent ones could remove each other until
+    -- none is left.
+    when exists (
+        select from private.sign_ups where address_hash = sign_up.address_hash and user_id > sign_up.user_id
+      )
+      or exists (
+        select from public.users
+        where lower(email) = lower(address) and email <> '' and confirmed_at is null and id > sign_up.user_id
+      ) then 'superseded'
+    when private.remove_pending_account(address) then 'retry'
+    when exists (select from public.users where lower(email) = lower(address) and email <> '') then 'taken'
+    else 'not made'
+  end);
+end
+$$;
+comment on function private.check_sign_up(text, uuid) is
+  'The outcome of a sign-up after Auth has answered, which does not say it: made; superseded by a later sign-up with the
+same address; retry, because an earlier one came between and has been removed; taken, by a confirmed account; not made,
+for another reason. Only for the Edge Functions, because it reveals whether an address is taken. Definer, as
+begin_sign_up.';
+grant execute on function private.check_sign_up(text, uuid) to edge_functions;
+
+-- Blocks between users. A block works in both directions, and the blocked user is not told.
 create table private.blocks (
   blocker_id bigint not null references public.users (id) on delete cascade,
   blocked_id bigint not null references public.users (id) on delete cascade,
@@ -851,11 +871,12 @@ create table private.blocks (
   constraint "nobody blocks themselves" check (blocker_id <> blocked_id)
 );
 comment on table private.blocks is
-  'Between the two there are no new conversations and no new messages, and no search of one finds the other. What was said before stays.';
+  'While a block exists, the two users can neither start a conversation nor send messages to each other, and neither
+finds the other in a search. Earlier messages stay.';
 create index blocks_blocked_id_idx on private.blocks (blocked_id);
 alter table private.blocks enable row level security;
 
-create function private.are_apart(one bigint, other bigint)
+create function private.is_blocked_between(one bigint, other bigint)
 returns boolean
 language plpgsql stable security invoker set search_path = ''
 as $$
@@ -864,10 +885,11 @@ begin
     or exists (select from private.blocks where blocker_id = other and blocked_id = one);
 end
 $$;
-comment on function private.are_apart(bigint, bigint) is
-  'Whether either of two people blocked the other. For definer verbs alone: callers do not read blocks, half of them are other people''s.';
+comment on function private.is_blocked_between(bigint, bigint) is
+  'Whether either of two users has blocked the other. Only for definer functions: callers cannot read blocks, as half of
+those that concern them are other users''.';
 
-create function private.kept_from(person bigint)
+create function private.blocked_users_of(person bigint)
 returns bigint[]
 language plpgsql stable security invoker set search_path = ''
 as $$
@@ -882,8 +904,9 @@ begin
   );
 end
 $$;
-comment on function private.kept_from(bigint) is
-  'Everybody a person blocked or was blocked by; null where there is nobody, which is nearly always. For definers alone, as are_apart.';
+comment on function private.blocked_users_of(bigint) is
+  'All users whom this user has blocked or was blocked by; null if there are none, which is the usual case. Only for
+definer functions, as is_blocked_between.';
 
 create function private.my_blocks()
 returns json
@@ -901,7 +924,8 @@ as $$
   where blocks.blocker_id = (select private.my_id())
 $$;
 comment on function private.my_blocks() is
-  'Whom the caller blocked as [{user_id, name, createdAt}], latest first. Definer, because callers read neither blocks nor other people''s names.';
+  'The users whom the caller has blocked, as [{user_id, name, createdAt}], latest first. Definer, because callers can
+read neither blocks nor the names of other users.';
 grant execute on function private.my_blocks() to authenticated;
 
 create function api.list_blocks()
@@ -910,7 +934,7 @@ language sql stable security invoker set search_path = ''
 as $$
   select private.my_blocks()
 $$;
-comment on function api.list_blocks() is 'Whom the caller blocked, latest first.';
+comment on function api.list_blocks() is 'The users whom the caller has blocked, latest first.';
 grant execute on function api.list_blocks() to edge_functions;
 
 create function api.block_person(other_user bigint)
@@ -926,7 +950,7 @@ begin
   if not exists (select from public.users where id = other_user and is_active) then
     raise sqlstate 'PT404' using message = 'User not found';
   end if;
-  -- One at a time, so that the limit holds.
+  -- Serialize concurrent blocks by one user, so that the limit of 1,000 holds.
   perform from public.users where id = me and is_active for no key update;
   if not found then
     raise sqlstate 'PT401' using message = 'This account no longer exists';
@@ -941,7 +965,8 @@ begin
 end
 $$;
 comment on function api.block_person(bigint) is
-  'Blocks somebody for the caller; a repeat changes nothing. Definer, because nobody holds a grant on blocks: they are written here alone.';
+  'Blocks a user for the caller; a repeat changes nothing. Definer, because no caller has a grant on blocks: only API
+functions write them.';
 grant execute on function api.block_person(bigint) to edge_functions;
 
 create function api.unblock_person(other_user bigint)
@@ -962,10 +987,10 @@ begin
 end
 $$;
 comment on function api.unblock_person(bigint) is
-  'Takes the caller''s block of somebody back; a repeat changes nothing. Definer, as block_person.';
+  'Removes the caller''s block of a user; a repeat changes nothing. Definer, as block_person.';
 grant execute on function api.unblock_person(bigint) to edge_functions;
 
--- Conversations: exactly two people, and at most one conversation for each pair of them.
+-- Conversations: exactly two participants, and at most one conversation for each pair of users.
 create table public.conversations (
   id bigint generated always as identity primary key,
   voyager_id bigint not null references public.users (id) on delete restrict,
@@ -974,18 +999,27 @@ create table public.conversations (
   constraint "nobody converses with themselves" check (voyager_id <> local_id)
 );
 comment on table public.conversations is
-  'Between the voyager, who opened it, and the local. People are never deleted from under it: an erased account keeps its row.';
+  'One row for each pair of users: the voyager, who opened the conversation, and the local. The users cannot be deleted
+while it exists; erasing a user keeps the row.';
 
 create unique index conversations_one_per_pair
   on public.conversations (least(voyager_id, local_id), greatest(voyager_id, local_id));
-comment on index public.conversations_one_per_pair is 'One conversation for a pair, whoever opened it.';
+comment on index public.conversations_one_per_pair is 'One conversation for each pair, whoever opened it.';
 create index conversations_voyager_id_id_idx on public.conversations (voyager_id, id);
 comment on index public.conversations_voyager_id_id_idx is
-  'With the id, so that private.my_conversations() need not visit the table: for an inbox of 600, 10 pages instead of 600.';
+  'Includes the id so that private.my_conversations() can use an index-only scan: for an inbox of 600 conversations 10
+pages instead of 600.';
 create index conversations_local_id_id_idx on public.conversations (local_id, id);
-comment on index public.conversations_local_id_id_idx is 'As the one before.';
+comment on index public.conversations_local_id_id_idx is 'As conversations_voyager_id_id_idx.';
 
 alter table public.conversations enable row level security;
+
+create policy "participants read conversations" on public.conversations
+  for select to authenticated
+  using (voyager_id = (select private.my_id()) or local_id = (select private.my_id()));
+
+grant select on public.conversations to authenticated;
+grant all on public.conversations to service_role;
 
 create function private.my_conversations()
 returns setof bigint
@@ -993,13 +1027,13 @@ language plpgsql stable security definer rows 10 set search_path = ''
 as $$
 declare
   me bigint := private.my_id();
-  looked_at bigint := nullif(current_setting('api.conversation', true), '')::bigint;
+  scoped_to bigint := nullif(current_setting('api.conversation', true), '')::bigint;
 begin
-  if looked_at is not null then
+  if scoped_to is not null then
     return query
       select id
       from public.conversations
-      where id = looked_at and me in (voyager_id, local_id);
+      where id = scoped_to and me in (voyager_id, local_id);
     return;
   end if;
   return query
@@ -1013,9 +1047,9 @@ begin
 end
 $$;
 comment on function private.my_conversations() is
-  'Conversations the caller takes part in; of them only the one that the transaction looks at, if it does. Definer, so that the policies
-of messages and reservations ask one set once, not a policy for each row: on a 5,000-message scan the set costs what no policy costs, a
-function of the row''s column ten times as much.';
+  'Ids of the caller''s conversations; after scope_to_conversation, only that one. Definer, so that the policies of
+messages and reservations compute one set instead of running a policy for each row: on a scan of 5,000 messages the set
+costs nothing measurable, a function of the row''s column costs ten times as much as no policy.';
 grant execute on function private.my_conversations() to authenticated;
 
 create function private.scope_to_conversation(conversation bigint)
@@ -1027,38 +1061,37 @@ begin
 end
 $$;
 comment on function private.scope_to_conversation(bigint) is
-  'Narrows my_conversations to one, until it is null again or the transaction ends. It gives nobody anything: who has no part in that one
-finds none. For verbs about one conversation, whose policies would else gather the whole inbox: 100 µs for one of 246, where a page takes 300.';
+  'Narrows my_conversations to one conversation, until it is set to null again or the transaction ends. It grants
+nothing: a non-participant gets an empty set. For API functions about one conversation, whose policies would otherwise
+gather the whole inbox: 100 µs for an inbox of 246, where a page takes 300.';
 grant execute on function private.scope_to_conversation(bigint) to authenticated;
 
-create function private.my_open_conversations()
+create function private.my_writable_conversations()
 returns setof bigint
 language sql stable security definer set search_path = ''
 as $$
   select id
   from public.conversations
   where (voyager_id = (select private.my_id()) or local_id = (select private.my_id()))
-    and voyager_id <> all (coalesce((select private.kept_from((select private.my_id()))), '{}'))
-    and local_id <> all (coalesce((select private.kept_from((select private.my_id()))), '{}'))
+    and voyager_id <> all (coalesce((select private.blocked_users_of((select private.my_id()))), '{}'))
+    and local_id <> all (coalesce((select private.blocked_users_of((select private.my_id()))), '{}'))
     and not exists (select from public.users where users.id in (voyager_id, local_id) and erased_at is not null)
 $$;
-comment on function private.my_open_conversations() is
-  'Those of my_conversations in which neither has blocked the other and both are still there, for policies on speaking. Definer, as
-my_conversations.';
-grant execute on function private.my_open_conversations() to authenticated;
+comment on function private.my_writable_conversations() is
+  'Those of my_conversations that the caller can write to: neither participant has blocked the other, and neither is
+erased. Definer, as my_conversations.';
+grant execute on function private.my_writable_conversations() to authenticated;
 
-create policy "participants read conversations" on public.conversations
-  for select to authenticated
-  using (voyager_id = (select private.my_id()) or local_id = (select private.my_id()));
-
-grant select on public.conversations to authenticated;
-grant all on public.conversations to service_role;
-
-create function private.people_in(conversations bigint[])
-returns table (id bigint, voyager_id bigint, voyager_name text, voyager_email text, local_id bigint, local_name text, local_email text)
+create function private.participants_of(conversations bigint[])
+returns table (
+  id bigint,
+  voyager_id bigint, voyager_name text, voyager_email text,
+  local_id bigint, local_name text, local_email text
+)
 language plpgsql stable security definer rows 10
 set search_path = ''
--- Else it is planned anew for each array, 170 µs, because the general plan expects ten where there mostly is one.
+-- Otherwise it is planned again for each array, 170 µs, because the generic plan expects ten elements where there
+-- usually is one.
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
@@ -1072,12 +1105,12 @@ begin
     where mine.id = any (conversations) and me in (mine.voyager_id, mine.local_id);
 end
 $$;
-comment on function private.people_in(bigint[]) is
-  'What the contract shows of the two people in each of these conversations, where the caller is one of them. Definer, because people
-read only their own row of users; this is all they see of a partner''s.';
-grant execute on function private.people_in(bigint[]) to authenticated;
+comment on function private.participants_of(bigint[]) is
+  'What the interface shows of the two participants of each of these conversations, if the caller is one of them.
+Definer, because users can read only their own row of users; this is all that they see of a partner''s.';
+grant execute on function private.participants_of(bigint[]) to authenticated;
 
-create function private.require_participation(conversation bigint)
+create function private.require_participant(conversation bigint)
 returns void
 language plpgsql stable security definer set search_path = ''
 as $$
@@ -1090,10 +1123,54 @@ begin
   end if;
 end
 $$;
-comment on function private.require_participation(bigint) is
-  'Refuses a conversation the caller has no part in, in the same words whether or not it exists. Definer, so that definer verbs,
-which row level security does not bind, refuse alike.';
-grant execute on function private.require_participation(bigint) to authenticated;
+comment on function private.require_participant(bigint) is
+  'Raises 404 if the caller does not take part in the conversation, with the same message whether or not it exists.
+Definer, so that definer functions, to which row level security does not apply, refuse in the same way.';
+grant execute on function private.require_participant(bigint) to authenticated;
+
+create function api.open_conversation(other_user bigint)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  me bigint := private.my_id();
+  opened public.conversations;
+begin
+  if me is null then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  elsif other_user = me then
+    raise sqlstate 'PT400' using message = 'other_user_id: nobody can open a conversation with themselves';
+  end if;
+  if not exists (select from public.users where id = other_user and is_active) then
+    raise sqlstate 'PT404' using message = 'User not found';
+  end if;
+  insert into public.conversations (voyager_id, local_id)
+  select me, other_user
+  where not private.is_blocked_between(me, other_user)
+  on conflict (least(voyager_id, local_id), greatest(voyager_id, local_id)) do nothing
+  returning * into opened;
+  if opened.id is null then
+    -- The conflict waited for the concurrent insert to commit, so this statement's snapshot sees the row.
+    select *
+    into opened
+    from public.conversations
+    where least(voyager_id, local_id) = least(me, other_user)
+      and greatest(voyager_id, local_id) = greatest(me, other_user);
+    if opened.id is null then
+      raise sqlstate 'PT403' using message = 'You cannot write to this person';
+    end if;
+    raise sqlstate 'PT409' using
+      message = 'A conversation with this user already exists',
+      detail = json_build_object('conversation_id', opened.id);
+  end if;
+  return json_build_object('id', opened.id, 'voyager_id', opened.voyager_id, 'local_id', opened.local_id);
+end
+$$;
+comment on function api.open_conversation(bigint) is
+  'Opens a conversation with the caller as the voyager. Raises 409 with the id of an existing one, and 403 if one of the
+two has blocked the other, without saying who. Definer, because no caller has a grant to insert conversations: only this
+function does.';
+grant execute on function api.open_conversation(bigint) to edge_functions;
 
 create function api.list_conversations(page_limit integer, page_offset bigint)
 returns json
@@ -1101,7 +1178,7 @@ language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   return (
-    -- First the page, then what it shows: an inbox of 600 would else read 1,200 people to show 50.
+    -- Select the page before joining: an inbox of 600 would otherwise read 1,200 users to show 50.
     with page as materialized (
       select
         conversations.*,
@@ -1126,18 +1203,17 @@ begin
     select coalesce(
       json_agg(
         json_build_object(
-          'id', page.id,
-          'voyager_id', page.voyager_id,
-          'local_id', page.local_id,
-          'Voyager', json_build_object('id', page.voyager_id, 'name', people.voyager_name, 'email', people.voyager_email),
-          'Local', json_build_object('id', page.local_id, 'name', people.local_name, 'email', people.local_email),
+          'id', page.id, 'voyager_id', page.voyager_id, 'local_id', page.local_id,
+          'Voyager', json_build_object(
+            'id', page.voyager_id, 'name', participants.voyager_name, 'email', participants.voyager_email
+          ),
+          'Local', json_build_object(
+            'id', page.local_id, 'name', participants.local_name, 'email', participants.local_email
+          ),
           'Messages', case
             when page.latest_id is null then '[]'
             else json_build_array(json_build_object(
-              'id', page.latest_id,
-              'content', page.content,
-              'user_id', page.user_id,
-              'read', page.read,
+              'id', page.latest_id, 'content', page.content, 'user_id', page.user_id, 'read', page.read,
               'createdAt', private.iso(page.latest_at)
             ))
           end,
@@ -1148,61 +1224,46 @@ begin
       '[]'
     )
     from page
-    join private.people_in((select array_agg(id) from page)) as people on people.id = page.id
+    join private.participants_of((select array_agg(id) from page)) as participants on participants.id = page.id
   );
 end
 $$;
 comment on function api.list_conversations(integer, bigint) is
-  'The caller''s conversations with their latest message, latest activity first; all of them where the limit is null.';
+  'The caller''s conversations with their latest message, latest activity first; all of them if the limit is null.';
 grant execute on function api.list_conversations(integer, bigint) to edge_functions;
 
-create function api.open_conversation(other_user bigint)
+create function api.get_conversation(conversation bigint)
 returns json
-language plpgsql volatile security definer set search_path = ''
+language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  me bigint := private.my_id();
-  opened public.conversations;
+  participants record;
+  reservations json;
 begin
-  if me is null then
-    raise sqlstate 'PT401' using message = 'This account no longer exists';
-  elsif other_user = me then
-    raise sqlstate 'PT400' using message = 'other_user_id: nobody can open a conversation with themselves';
+  -- Empty for non-participants, as in list_messages.
+  select * into participants from private.participants_of(array[conversation]);
+  if not found then
+    perform private.require_participant(conversation);
   end if;
-  if not exists (select from public.users where id = other_user and is_active) then
-    raise sqlstate 'PT404' using message = 'User not found';
-  end if;
-  insert into public.conversations (voyager_id, local_id)
-  select me, other_user
-  where not private.are_apart(me, other_user)
-  on conflict (least(voyager_id, local_id), greatest(voyager_id, local_id)) do nothing
-  returning * into opened;
-  if opened.id is null then
-    -- The conflict waited for the other opener to commit, so this statement's snapshot has the row.
-    select *
-    into opened
-    from public.conversations
-    where least(voyager_id, local_id) = least(me, other_user)
-      and greatest(voyager_id, local_id) = greatest(me, other_user);
-    if opened.id is null then
-      raise sqlstate 'PT403' using message = 'You cannot write to this person';
-    end if;
-    raise sqlstate 'PT409' using
-      message = 'A conversation with this user already exists',
-      detail = json_build_object('conversation_id', opened.id);
-  end if;
-  return json_build_object('id', opened.id, 'voyager_id', opened.voyager_id, 'local_id', opened.local_id);
+  perform private.scope_to_conversation(conversation);
+  reservations := private.reservations_of(conversation);
+  perform private.scope_to_conversation(null);
+  return json_build_object(
+    'id', participants.id,
+    'Voyager', json_build_object('id', participants.voyager_id, 'name', participants.voyager_name),
+    'Local', json_build_object('id', participants.local_id, 'name', participants.local_name),
+    'Reservations', reservations
+  );
 end
 $$;
-comment on function api.open_conversation(bigint) is
-  'Opens the pair''s conversation: the caller is the voyager. 409 carries the id of the one that is there, 403 says that one of the two
-blocked the other, and not who. Definer, because nobody holds a grant to insert conversations: they come into being here alone.';
-grant execute on function api.open_conversation(bigint) to edge_functions;
+comment on function api.get_conversation(bigint) is
+  'A conversation with its two participants and its reservations, ordered by date.';
+grant execute on function api.get_conversation(bigint) to edge_functions;
 
--- Messages: written by send_message alone, marked read by their recipient, never changed otherwise.
+-- Messages: inserted by send_message and marked as read by their recipient; nothing else changes them.
 create function private.is_attachment(value jsonb)
 returns boolean
--- Strict, so that a message without one does not pay the 95 µs of its plan.
+-- Strict, so that a message without an attachment does not pay the 95 µs of planning.
 language sql immutable strict security invoker set search_path = ''
 as $$
   select jsonb_typeof(value) = 'object'
@@ -1213,7 +1274,8 @@ as $$
     and jsonb_typeof(value -> 'mime_type') = 'string' and char_length(value ->> 'mime_type') between 1 and 255
     and jsonb_typeof(value -> 'size') = 'number' and (value ->> 'size')::numeric >= 0
 $$;
-comment on function private.is_attachment(jsonb) is 'Whether this is {url, name, mime_type, size} and nothing else; null of null.';
+comment on function private.is_attachment(jsonb) is
+  'Whether the value is {url, name, mime_type, size} and nothing else; null for null.';
 grant execute on function private.is_attachment(jsonb) to service_role;
 
 create table public.messages (
@@ -1229,19 +1291,21 @@ create table public.messages (
   read boolean not null default false,
   client_id uuid,
   created_at timestamptz not null default clock_timestamp(),
-  constraint "a message says something or carries an attachment" check (content ~ '[^[:space:][:cntrl:]]' or attachment is not null)
+  constraint "a message says something or carries an attachment"
+    check (content ~ '[^[:space:][:cntrl:]]' or attachment is not null)
 );
 comment on table public.messages is
-  'Ids of one conversation are in commit order, so a reader who has seen an id has seen all before it.';
-comment on column public.messages.client_id is 'The sender''s name for the message: sending it again is answered, not done, again.';
+  'Within a conversation, ids are in commit order: a reader who has seen an id has seen all before it.';
+comment on column public.messages.client_id is
+  'The sender''s idempotency key: sending it again returns the first answer and inserts nothing.';
 
 create index messages_conversation_id_id_idx on public.messages (conversation_id, id desc);
 comment on index public.messages_conversation_id_id_idx is 'Pages of a conversation, from either end.';
 create index messages_unread_idx on public.messages (conversation_id, user_id) where not read;
-comment on index public.messages_unread_idx is 'What is unread; small, because most messages are read.';
+comment on index public.messages_unread_idx is 'Unread messages; small, because most messages are read.';
 create index messages_user_id_idx on public.messages (user_id);
 create unique index messages_one_per_client_id on public.messages (user_id, client_id) where client_id is not null;
-comment on index public.messages_one_per_client_id is 'A sender''s key names one message, for ever.';
+comment on index public.messages_one_per_client_id is 'A client_id of a sender identifies one message, for ever.';
 
 alter table public.messages enable row level security;
 
@@ -1257,7 +1321,8 @@ create table private.idempotent_replies (
   sender_name text not null
 );
 comment on table private.idempotent_replies is
-  'What the first answer to a keyed send said that may change since: the sender''s name. With it a repeat answers byte for byte.';
+  'The part of the first answer to a send with a client_id that may change later: the sender''s name. With it a repeat
+returns the same bytes.';
 alter table private.idempotent_replies enable row level security;
 
 create type private.message_view as (
@@ -1271,9 +1336,10 @@ create type private.message_view as (
   "Sender" json
 );
 comment on type private.message_view is
-  'A message as the listing shows it. A row, because a page of rows becomes JSON in two thirds of the time that as many objects take.';
+  'A message as the listing shows it. A composite type, because turning a page of rows into JSON takes two thirds of the
+time of building as many objects.';
 
-create function private.view_of(message public.messages, sender json)
+create function private.to_message_view(message public.messages, sender json)
 returns private.message_view
 language sql stable security invoker
 as $$
@@ -1288,41 +1354,46 @@ as $$
     sender
   )::private.message_view
 $$;
-comment on function private.view_of(public.messages, json) is
-  'A message as the listing shows it, from its sender {id, name}. Without `set search_path`, so that it is inlined as private.iso is.';
-grant execute on function private.view_of(public.messages, json) to authenticated;
+comment on function private.to_message_view(public.messages, json) is
+  'A message as the listing shows it; sender is {id, name}. Without `set search_path`, so that it is inlined, as
+private.iso.';
+grant execute on function private.to_message_view(public.messages, json) to authenticated;
 
 create function api.list_messages(conversation bigint, page jsonb)
 returns json
 language plpgsql stable security invoker
 set search_path = ''
--- Where most conversations are short, the general plan would gather the whole of a long one, and sort it for its last 50.
+-- Where most conversations are short, the generic plan would read all of a long one and sort it for its last 50
+-- messages.
 set enable_bitmapscan = off
 as $$
 declare
   page_limit integer := (page ->> 'limit')::integer;
   page_offset bigint := (page ->> 'offset')::bigint;
-  -- Variables rather than coalesce() in the condition, which under row level security keeps it out of the index.
+  -- Variables instead of coalesce() in the condition, which could not use the index under row level security.
   before_id bigint := coalesce((page ->> 'before_id')::bigint, 9223372036854775807);
   after_id bigint := coalesce((page ->> 'after_id')::bigint, 0);
   oldest_first boolean := after_id > 0 or page ->> 'order' = 'asc';
-  people record;
+  participants record;
   voyager json;
   local json;
   listed private.message_view[];
 begin
-  -- It finds the two for participants alone, so only who is about to be refused is looked at twice.
-  select * into people from private.people_in(array[conversation]);
+  -- Empty for non-participants, so the second query runs only before a refusal.
+  select * into participants from private.participants_of(array[conversation]);
   if not found then
-    perform private.require_participation(conversation);
+    perform private.require_participant(conversation);
   end if;
-  voyager := json_build_object('id', people.voyager_id, 'name', people.voyager_name);
-  local := json_build_object('id', people.local_id, 'name', people.local_name);
+  voyager := json_build_object('id', participants.voyager_id, 'name', participants.voyager_name);
+  local := json_build_object('id', participants.local_id, 'name', participants.local_name);
   perform private.scope_to_conversation(conversation);
 
-  -- One row more than the page tells whether there is a next one.
+  -- Read one row more than the page to know whether another page follows.
   if oldest_first then
-    select array_agg(private.view_of(entry, case user_id when people.voyager_id then voyager else local end) order by entry.id)
+    select array_agg(
+      private.to_message_view(entry, case user_id when participants.voyager_id then voyager else local end)
+      order by entry.id
+    )
     into listed
     from (
       select *
@@ -1333,7 +1404,10 @@ begin
       offset page_offset
     ) as entry;
   else
-    select array_agg(private.view_of(entry, case user_id when people.voyager_id then voyager else local end) order by entry.id desc)
+    select array_agg(
+      private.to_message_view(entry, case user_id when participants.voyager_id then voyager else local end)
+      order by entry.id desc
+    )
     into listed
     from (
       select *
@@ -1353,8 +1427,8 @@ begin
 end
 $$;
 comment on function api.list_messages(bigint, jsonb) is
-  'A page {limit, offset, before_id, after_id, order} of a conversation: newest first, with after_id or order asc oldest first.
-Tells the door the last id of the page where another follows.';
+  'A page {limit, offset, before_id, after_id, order} of a conversation: newest first; oldest first with after_id or
+order asc. The response metadata holds the last id of the page if another page follows.';
 grant execute on function api.list_messages(bigint, jsonb) to edge_functions;
 
 create function api.send_message(conversation bigint, draft jsonb)
@@ -1365,10 +1439,11 @@ declare
   me bigint := private.my_id();
   partner bigint;
   my_name text;
-  key uuid := (draft ->> 'client_id')::uuid;
+  draft_client_id uuid := (draft ->> 'client_id')::uuid;
+  draft_attachment jsonb := nullif(draft -> 'attachment', 'null');
   sent public.messages;
 begin
-  -- The lock gives ids in commit order within the conversation, and lets one of two sends with the same key in at a time.
+  -- The lock makes ids follow commit order within the conversation and serializes sends with the same client_id.
   select case me when voyager_id then local_id else voyager_id end
   into partner
   from public.conversations
@@ -1377,58 +1452,54 @@ begin
   if not found then
     raise sqlstate 'PT404' using message = 'Conversation not found';
   end if;
-  -- Shared, so that who is erased meanwhile leaves no name behind: the one waits for the other.
+  -- The share lock makes a concurrent erasure wait, so that no copy of the name outlives it.
   select name into my_name from public.users where id = me and is_active for share;
   if not found then
     raise sqlstate 'PT401' using message = 'This account no longer exists';
   end if;
 
   insert into public.messages (conversation_id, user_id, content, attachment, client_id)
-  select conversation, me, draft ->> 'content', nullif(draft -> 'attachment', 'null'), key
-  where not private.are_apart(me, partner)
+  select conversation, me, draft ->> 'content', draft_attachment, draft_client_id
+  where not private.is_blocked_between(me, partner)
     and exists (select from public.users where id = partner and erased_at is null)
   on conflict (user_id, client_id) where client_id is not null do nothing
   returning * into sent;
 
   if sent.id is null then
-    select * into sent from public.messages where user_id = me and client_id = key;
+    select * into sent from public.messages where user_id = me and client_id = draft_client_id;
     if sent.id is null then
       raise sqlstate 'PT403' using message = 'You cannot write to this person';
     end if;
     if (sent.conversation_id, sent.content, sent.attachment)
-      is distinct from (conversation, draft ->> 'content', nullif(draft -> 'attachment', 'null')) then
+      is distinct from (conversation, draft ->> 'content', draft_attachment) then
       raise sqlstate 'PT422' using message = 'This idempotency key was used for another message';
     end if;
     perform private.set_response_metadata('{"replayed": true}');
     sent.read := false;
     select coalesce(min(sender_name), my_name) into my_name from private.idempotent_replies where message_id = sent.id;
   else
-    -- Doors of the release before do not look, and do not say so either.
-    if draft ? 'type_is_true' then
-      perform private.require_true_type(sent.attachment, (draft ->> 'type_is_true')::boolean);
+    if sent.attachment is not null then
+      perform private.require_matching_mime_type(sent.attachment, (draft ->> 'matches_mime_type')::boolean);
     end if;
-    if key is not null then
+    if draft_client_id is not null then
       insert into private.idempotent_replies (message_id, sender_name) values (sent.id, my_name);
     end if;
   end if;
 
-  -- As it always was, spaces and all, so that a repeat says what the first answer said, whichever release gave that.
+  -- Keep this format, white space included: a repeat must return the bytes of the first answer, however old it is. The
+  -- JSON of a row, as in list_messages, has no spaces.
   return json_build_object(
-    'id', sent.id,
-    'user_id', sent.user_id,
-    'conversation_id', sent.conversation_id,
-    'content', sent.content,
-    'attachment', sent.attachment,
-    'read', sent.read,
-    'createdAt', private.iso(sent.created_at),
+    'id', sent.id, 'user_id', sent.user_id, 'conversation_id', sent.conversation_id, 'content', sent.content,
+    'attachment', sent.attachment, 'read', sent.read, 'createdAt', private.iso(sent.created_at),
     'Sender', json_build_object('id', me, 'name', my_name)
   );
 end
 $$;
 comment on function api.send_message(bigint, jsonb) is
-  'Sends {content, attachment, client_id, type_is_true} as the caller; a client_id seen before answers the first answer again and tells
-the door so. 403 says that one of the two blocked the other or that the other erased themselves, and not which. Definer, because nobody holds
-a grant to insert messages: they are written here alone.';
+  'Sends {content, attachment, client_id, matches_mime_type} as the caller. A client_id that was used before returns
+the first answer again and sets replayed in the response metadata. Raises 403 if one of the two has blocked the other or
+the partner is erased, without saying which. Definer, because no caller has a grant to insert messages: only this
+function does.';
 grant execute on function api.send_message(bigint, jsonb) to edge_functions;
 
 create function api.mark_read(conversation bigint, message bigint, and_before boolean)
@@ -1438,7 +1509,7 @@ as $$
 declare
   me bigint := private.my_id();
 begin
-  perform private.require_participation(conversation);
+  perform private.require_participant(conversation);
   if not exists (select from public.messages where id = message and conversation_id = conversation) then
     raise sqlstate 'PT404' using message = 'Message not found';
   end if;
@@ -1452,8 +1523,9 @@ begin
 end
 $$;
 comment on function api.mark_read(bigint, bigint, boolean) is
-  'Marks a message that the caller received as read, and with and_before all they received before it; their own, or what is read
-already, stays as it is. Definer, because nobody holds a grant to update messages, and read may only ever become true.';
+  'Marks a message that the caller has received as read; with and_before, all received before it as well. The caller''s
+own messages, and messages that are read already, stay unchanged. Definer, because no caller has a grant to update
+messages: read may only become true.';
 grant execute on function api.mark_read(bigint, bigint, boolean) to edge_functions;
 
 create function api.count_unread()
@@ -1480,10 +1552,11 @@ begin
   );
 end
 $$;
-comment on function api.count_unread() is 'How many messages the caller has not read, in all and in each conversation that has some.';
+comment on function api.count_unread() is
+  'The number of unread messages, in total and for each conversation that has some.';
 grant execute on function api.count_unread() to edge_functions;
 
--- Reservations: shown inside a conversation. Admins write them in the dashboard; nobody else does.
+-- Reservations, shown inside a conversation. Only admins write them, in the dashboard.
 create table public.reservations (
   id bigint generated always as identity primary key,
   conversation_id bigint not null references public.conversations (id) on delete cascade,
@@ -1496,7 +1569,7 @@ create table public.reservations (
     constraint "status is pending, accepted, declined, cancelled or completed"
     check (status in ('pending', 'accepted', 'declined', 'cancelled', 'completed'))
 );
-comment on table public.reservations is 'What the two people of a conversation arranged.';
+comment on table public.reservations is 'What the two participants of a conversation have arranged.';
 
 create index reservations_conversation_id_idx on public.reservations (conversation_id);
 
@@ -1518,11 +1591,8 @@ begin
     select coalesce(
       json_agg(
         json_build_object(
-          'id', reservations.id,
-          'title', reservations.title,
-          'price', reservations.price,
-          'date', private.iso(reservations.date),
-          'status', reservations.status
+          'id', reservations.id, 'title', reservations.title, 'price', reservations.price,
+          'date', private.iso(reservations.date), 'status', reservations.status
         )
         order by reservations.date, reservations.id
       ),
@@ -1533,35 +1603,8 @@ begin
   );
 end
 $$;
-comment on function private.reservations_of(bigint) is 'A conversation''s reservations, by date.';
+comment on function private.reservations_of(bigint) is 'A conversation''s reservations, ordered by date.';
 grant execute on function private.reservations_of(bigint) to authenticated;
-
-create function api.get_conversation(conversation bigint)
-returns json
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  people record;
-  reservations json;
-begin
-  -- As in list_messages.
-  select * into people from private.people_in(array[conversation]);
-  if not found then
-    perform private.require_participation(conversation);
-  end if;
-  perform private.scope_to_conversation(conversation);
-  reservations := private.reservations_of(conversation);
-  perform private.scope_to_conversation(null);
-  return json_build_object(
-    'id', people.id,
-    'Voyager', json_build_object('id', people.voyager_id, 'name', people.voyager_name),
-    'Local', json_build_object('id', people.local_id, 'name', people.local_name),
-    'Reservations', reservations
-  );
-end
-$$;
-comment on function api.get_conversation(bigint) is 'A conversation with its two people and its reservations, by date.';
-grant execute on function api.get_conversation(bigint) to edge_functions;
 
 -- The search index has one row for each profile that is searchable and whose owner is active. The files from 70 to 77
 -- build it:
@@ -3179,7 +3222,7 @@ declare
   );
   -- Without words, every profile is a hit, however distant.
   max_distance double precision := 2;
-  hidden_users constant bigint[] := caller || private.kept_from(caller);
+  hidden_users constant bigint[] := caller || private.blocked_users_of(caller);
   terms private.search_term[];
   selective private.search_term[];
   rarest private.search_term;
@@ -3921,13 +3964,15 @@ comment on function private.report_search(double precision) is
 can exceed the timeout. Definer, as describe_search.';
 grant execute on function private.report_search(double precision) to edge_functions;
 
--- Events: what the two people of a conversation hear as it happens, over the platform's Realtime. An event is a hint that something is
--- there; the tables are the truth, and whoever missed an event finds what it was about by paging with after_id.
-create function private.broadcast_to_participants(event text, conversation bigint, id bigint, previous_id bigint, person bigint)
+-- Realtime events for the participants of a conversation. An event is only a hint that something is new: the tables are
+-- the truth, and a client that missed an event catches up by paging with after_id.
+create function private.broadcast_to_participants(
+  event text, conversation bigint, id bigint, previous_id bigint, user_id bigint
+)
 returns void
 language plpgsql volatile security invoker
 set search_path = ''
--- Realtime makes and drops partitions of its table now and then; a message is not to wait for that.
+-- Realtime creates and drops partitions of its table from time to time; a message must not wait for that.
 set lock_timeout = '100ms'
 as $$
 declare
@@ -3938,30 +3983,36 @@ begin
   from public.conversations
   join public.users on users.id in (conversations.voyager_id, conversations.local_id)
   where conversations.id = conversation and users.is_active;
-  -- Realtime asks for a person's rights when they join, not for each event. So who is deactivated is simply not sent to any more.
+  -- Realtime checks its policies when a client joins, not for each event, so events must not be sent to deactivated
+  -- users.
   if cardinality(topics) = 2 then
     topics := topics || ('conversation:' || conversation);
   end if;
   perform realtime.send(
-    jsonb_build_object('conversation_id', conversation, 'id', id, 'previous_id', previous_id, 'user_id', person), event, topic, true
+    jsonb_build_object('conversation_id', conversation, 'id', id, 'previous_id', previous_id, 'user_id', user_id),
+    event, topic, true
   )
   from unnest(topics) as topic;
 exception
-  -- Whatever ails Realtime, even that it is not there, the write that this is about stands.
+  -- The write must succeed even if Realtime fails or does not exist.
   when others then
-    raise warning 'An event % could not be sent: %', event, sqlstate;
+    raise warning 'Could not broadcast %: %', event, sqlstate;
 end
 $$;
 comment on function private.broadcast_to_participants(text, bigint, bigint, bigint, bigint) is
-  'Sends one event {conversation_id, id, previous_id, user_id} to both participants who are active, and to the conversation''s topic
-while both are. Never fails. For definer triggers alone: nobody may send on these topics, and one that sent as the writer would send nothing.';
+  'Broadcasts an event {conversation_id, id, previous_id, user_id} to the active participants, and to the
+conversation''s topic while both are active. Never raises. Only for definer triggers: callers may not send on these
+topics, and a trigger with the writer''s rights would send nothing.';
 
 create function private.broadcast_conversation()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.broadcast_to_participants('conversation.created', new.id, new.id, null, new.voyager_id);
+  perform private.broadcast_to_participants(
+    event => 'conversation.created', conversation => new.id, id => new.id, previous_id => null,
+    user_id => new.voyager_id
+  );
   return null;
 end
 $$;
@@ -3980,16 +4031,20 @@ as $$
 declare
   previous_id bigint;
 begin
-  -- Here rather than in a function of its own, which would be planned anew each time: 40 µs of the 250 that a message takes.
+  -- Inline instead of in a function, which would be planned again at each call: 40 µs of the 250 that a message takes.
   select max(id)
   into previous_id
   from public.messages
   where conversation_id = new.conversation_id and id < new.id;
-  perform private.broadcast_to_participants('message.created', new.conversation_id, new.id, previous_id, new.user_id);
+  perform private.broadcast_to_participants(
+    event => 'message.created', conversation => new.conversation_id, id => new.id, previous_id => previous_id,
+    user_id => new.user_id
+  );
   return null;
 end
 $$;
-comment on function private.broadcast_message() is 'message.created: user_id is the sender. Definer, because callers may not send events.';
+comment on function private.broadcast_message() is
+  'message.created: user_id is the sender. Definer, because callers may not send events.';
 
 create trigger broadcast_message
   after insert on public.messages
@@ -4002,17 +4057,22 @@ language plpgsql volatile security definer set search_path = ''
 as $$
 begin
   perform private.broadcast_to_participants(
-    'message.read',
-    marked.conversation_id,
-    marked.id,
-    (select max(id) from public.messages where conversation_id = marked.conversation_id and id < marked.id),
-    marked.reader
+    event => 'message.read',
+    conversation => marked.conversation_id,
+    id => marked.id,
+    previous_id => (
+      select max(id) from public.messages where conversation_id = marked.conversation_id and id < marked.id
+    ),
+    user_id => marked.reader
   )
   from (
     select
       now_read.conversation_id,
       max(now_read.id) as id,
-      case now_read.user_id when conversations.voyager_id then conversations.local_id else conversations.voyager_id end as reader
+      case now_read.user_id
+        when conversations.voyager_id then conversations.local_id
+        else conversations.voyager_id
+      end as reader
     from now_read
     join was_read using (id)
     join public.conversations on conversations.id = now_read.conversation_id
@@ -4023,8 +4083,8 @@ begin
 end
 $$;
 comment on function private.broadcast_read() is
-  'message.read: id is the newest message that one statement marked in a conversation, user_id who read it. One event however many
-were marked. Definer, because callers may not send events.';
+  'message.read: id is the newest message of a conversation that the statement marked, user_id the reader. One event,
+however many messages were marked. Definer, because callers may not send events.';
 
 create trigger broadcast_read
   after update on public.messages
@@ -4037,21 +4097,25 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.broadcast_to_participants('reservation.changed', touched.conversation, coalesce(new.id, old.id), null, null)
-  from (select old.conversation_id union select new.conversation_id) as touched (conversation)
-  where touched.conversation is not null;
+  perform private.broadcast_to_participants(
+    event => 'reservation.changed', conversation => affected.conversation, id => coalesce(new.id, old.id),
+    previous_id => null, user_id => null
+  )
+  from (select old.conversation_id union select new.conversation_id) as affected (conversation)
+  where affected.conversation is not null;
   return null;
 end
 $$;
 comment on function private.broadcast_reservation() is
-  'reservation.changed: made, changed, moved from one conversation to another or removed. Definer, because callers may not send events.';
+  'reservation.changed: a reservation was created, changed, moved to another conversation or removed. Definer, because
+callers may not send events.';
 
 create trigger broadcast_reservation
   after insert or update or delete on public.reservations
   for each row
   execute function private.broadcast_reservation();
 
-create function private.tell_of_block()
+create function private.broadcast_block()
 returns trigger
 language plpgsql volatile security definer
 set search_path = ''
@@ -4059,52 +4123,51 @@ set search_path = ''
 set lock_timeout = '100ms'
 as $$
 declare
-  touched constant private.blocks := coalesce(new, old);
+  block constant private.blocks := coalesce(new, old);
 begin
   perform realtime.send(
     jsonb_build_object(
       'conversation_id', (
         select id
         from public.conversations
-        where least(voyager_id, local_id) = least(touched.blocker_id, touched.blocked_id)
-          and greatest(voyager_id, local_id) = greatest(touched.blocker_id, touched.blocked_id)
+        where least(voyager_id, local_id) = least(block.blocker_id, block.blocked_id)
+          and greatest(voyager_id, local_id) = greatest(block.blocker_id, block.blocked_id)
       ),
-      'id', null,
-      'previous_id', null,
-      'user_id', touched.blocked_id
+      'id', null, 'previous_id', null, 'user_id', block.blocked_id
     ),
-    'block.changed', 'user:' || touched.blocker_id, true
+    'block.changed', 'user:' || block.blocker_id, true
   );
   return null;
 exception
   when others then
-    raise warning 'An event % could not be sent: %', 'block.changed', sqlstate;
+    raise warning 'Could not broadcast %: %', 'block.changed', sqlstate;
     return null;
 end
 $$;
-comment on function private.tell_of_block() is
-  'block.changed: user_id is whom somebody blocked, or does not block any more. To the devices of the one who did it, which then leave the topic
-typing: of the two, and to nobody else: nobody is told that they were blocked. Definer, because callers may not send events.';
+comment on function private.broadcast_block() is
+  'block.changed: user_id is the user who was blocked or unblocked. Sent only to the devices of the user who did it,
+which then leave the pair''s typing: topic; the other user is not told. Definer, because callers may not send events.';
 
-create trigger tell_of_block
+create trigger broadcast_block
   after insert or delete on private.blocks
   for each row
-  execute function private.tell_of_block();
+  execute function private.broadcast_block();
 
--- Rows of messages as they change, for clients that ask for postgres_changes. Realtime shows each to whom row level security shows it;
--- of the row before an update it shows the primary key, which is all that the default replica identity keeps.
+-- For clients that subscribe to postgres_changes. Realtime applies row level security to each row; of the old row it
+-- sends only the primary key, which is all that the default replica identity logs.
 alter publication supabase_realtime add table public.messages;
 
--- Files: who may put what into the platform's Storage, and that a message carries a file which is there.
---   attachments/<conversation id>/<uuid>/<name>   private, for the two people of the conversation
---   avatars/<Auth account>/<name>                 public to read, its owner's to write
--- Statements about storage.objects have no comments: the table is the platform's, which allows policies alone.
+-- Storage: buckets, who can read and write which file, and the check that an attachment is an uploaded file.
+--   attachments/<conversation id>/<uuid>/<name>   private, for the two participants
+--   avatars/<Auth account id>/<name>              public to read, writable by their owner
+-- Statements on storage.objects have no comments: the table belongs to the platform, which allows only policies on it.
 insert into storage.buckets (id, name, public, file_size_limit, allowed_mime_types)
 values
   (
     'attachments', 'attachments', false, 10485760,
     array[
-      'image/jpeg', 'image/png', 'image/webp', 'image/gif', 'application/pdf', 'text/plain', 'audio/mpeg', 'audio/mp4', 'video/mp4'
+      'image/jpeg', 'image/png', 'image/webp', 'image/gif', 'application/pdf', 'text/plain', 'audio/mpeg', 'audio/mp4',
+      'video/mp4'
     ]
   ),
   ('avatars', 'avatars', true, 2097152, array['image/jpeg', 'image/png', 'image/webp'])
@@ -4119,7 +4182,7 @@ language sql stable security invoker set search_path = ''
 as $$
   select id::text from private.my_conversations() as id
 $$;
-comment on function private.attachment_folders() is 'The folders of the bucket attachments that the caller may look into.';
+comment on function private.attachment_folders() is 'The folders of the bucket attachments that the caller can read.';
 grant execute on function private.attachment_folders() to authenticated;
 
 create policy "participants read the files of their conversations" on storage.objects
@@ -4129,51 +4192,53 @@ create policy "participants read the files of their conversations" on storage.ob
     and (storage.foldername(name))[1] in (select private.attachment_folders())
   );
 
-create function private.may_attach(path text)
+create function private.can_upload_attachment(path text)
 returns boolean
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
   folder constant text := (storage.foldername(path))[1];
 begin
-  if not exists (select from private.my_open_conversations() as id where id::text = folder) then
+  if not exists (select from private.my_writable_conversations() as id where id::text = folder) then
     return false;
   end if;
   return (
     select count(*) < 200 and coalesce(sum((metadata ->> 'size')::bigint), 0) < 500 * 1048576
     from storage.objects
     where bucket_id = 'attachments'
-      -- All that begins with the folder, in words that the index of names understands: after the slash comes the zero.
+      -- Everything below the folder, as a range that the index on name supports: "0" is the character after "/".
       and name collate "C" >= folder || '/'
       and name collate "C" < folder || '0'
       and owner_id = (select auth.uid())::text
   );
 end
 $$;
-comment on function private.may_attach(text) is
-  'Whether the caller may put one more file into the conversation that the path begins with: one of theirs in which both can write, and where they
-have put fewer than 200 files and 500 MiB. Definer, because a policy cannot ask its own table. Of the row''s column, which only inserting asks.
-Uploads that are under way are not counted: Storage lists a file once it has all of it.';
-grant execute on function private.may_attach(text) to authenticated;
+comment on function private.can_upload_attachment(text) is
+  'Whether the caller may upload one more file to the conversation that the path begins with: it is one of
+my_writable_conversations, and the caller has fewer than 200 files and 500 MiB there. Definer, because a policy cannot
+query its own table. It takes the row''s column, which is cheap as only inserts evaluate it. Uploads in progress are not
+counted: Storage lists a file once it is complete.';
+grant execute on function private.can_upload_attachment(text) to authenticated;
 
--- A name that nobody else draws, so that no file is put in the place of another. Nobody changes or removes one: it is part of a message.
-create policy "participants add files to their conversations" on storage.objects
+-- The path holds a UUID, so that no upload replaces a file. There is no update or delete policy: files are part of
+-- messages.
+create policy "participants upload files to their conversations" on storage.objects
   for insert to authenticated
   with check (
     bucket_id = 'attachments'
     and name ~ '^[1-9][0-9]*/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/[^/]+$'
     and owner_id = (select auth.uid())::text
-    and private.may_attach(name)
+    and private.can_upload_attachment(name)
   );
 
-create policy "people list their own avatars" on storage.objects
+create policy "users list their own avatars" on storage.objects
   for select to authenticated
   using (
     bucket_id = 'avatars'
     and (storage.foldername(name))[1] = (select auth.uid())::text
   );
 
-create policy "people add avatars of their own" on storage.objects
+create policy "users add their own avatars" on storage.objects
   for insert to authenticated
   with check (
     bucket_id = 'avatars'
@@ -4182,7 +4247,7 @@ create policy "people add avatars of their own" on storage.objects
     and (select private.my_id()) is not null
   );
 
-create policy "people remove their own avatars" on storage.objects
+create policy "users remove their own avatars" on storage.objects
   for delete to authenticated
   using (
     bucket_id = 'avatars'
@@ -4198,33 +4263,33 @@ as $$
     select name
     from storage.objects
     where bucket_id = 'avatars'
-      -- As the policy says, in words that the index of names understands: after the slash comes the zero.
+      -- The condition of the policy, as a range that the index on name supports: "0" is the character after "/".
       and name collate "C" >= (select auth.uid())::text || '/'
       and name collate "C" < (select auth.uid())::text || '0'
     limit 1000
   ) as mine
 $$;
 comment on function api.list_avatars() is
-  'The caller''s avatars, as many as Storage removes at a time: whoever erases themselves takes them along, which Storage lets nobody do in
-SQL.';
+  'The caller''s avatars, up to the number that Storage removes in one request. Erasing an account removes them through
+Storage, which does not let files be deleted in SQL.';
 grant execute on function api.list_avatars() to edge_functions;
 
-create function private.is_stored(attachment jsonb)
+create function private.is_storage_path(attachment jsonb)
 returns boolean
 language sql stable security invoker set search_path = ''
 as $$
   select attachment ->> 'url' !~* '^https://' and to_regclass('storage.migrations') is not null
 $$;
-comment on function private.is_stored(jsonb) is
-  'Whether an attachment has to be a file in Storage: an address on the web is what it is, and where Storage never ran, as on one machine,
-nothing can have been put there.';
+comment on function private.is_storage_path(jsonb) is
+  'Whether an attachment must be a file in Storage. An https address is taken as it is. Where Storage has never run, as
+on one machine, no file can have been uploaded.';
 
 create function private.check_attachment()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  if not private.is_stored(new.attachment) then
+  if not private.is_storage_path(new.attachment) then
     return null;
   end if;
   if not exists (
@@ -4235,7 +4300,7 @@ begin
       and objects.name = regexp_replace(new.attachment ->> 'url', '^attachments/', '')
       and (storage.foldername(objects.name))[1] = new.conversation_id::text
       and users.id = new.user_id
-      -- The upload may have named a charset as well.
+      -- The upload may have declared a charset as well.
       and split_part(objects.metadata ->> 'mimetype', ';', 1) = new.attachment ->> 'mime_type'
       and (objects.metadata ->> 'size')::numeric = (new.attachment ->> 'size')::numeric
   ) then
@@ -4246,72 +4311,74 @@ begin
 end
 $$;
 comment on function private.check_attachment() is
-  'A message carries only a file that its sender uploaded to this conversation, as the type and size that Storage knows it by. Definer,
-because the verb that sends may not read Storage as somebody else.';
+  'Requires that an attachment is a file that the sender uploaded to this conversation, with the type and size that
+Storage has recorded. Definer, because the sender may not read all of storage.objects.';
 
--- After, not before: what is not inserted, because its key was used, is answered from what there is.
+-- After, not before: a repeat inserts nothing, and its answer must not depend on the file.
 create trigger check_attachment
   after insert on public.messages
   for each row
   when (new.attachment is not null)
   execute function private.check_attachment();
 
-create function private.require_true_type(attachment jsonb, is_true boolean)
+create function private.require_matching_mime_type(attachment jsonb, matches boolean)
 returns void
 language plpgsql stable security invoker set search_path = ''
 as $$
 begin
-  if attachment is null or is_true or not private.is_stored(attachment) then
+  if matches or not private.is_storage_path(attachment) then
     return;
   end if;
-  if is_true is null then
+  if matches is null then
     raise sqlstate 'PT503' using message = 'attachment: could not be looked at, please try again';
   end if;
   raise sqlstate 'PT400' using message = 'attachment: its content is not of the type that it is said to be';
 end
 $$;
-comment on function private.require_true_type(jsonb, boolean) is
-  'Refuses a stored file whose first bytes are not what its type promises, as the door says who looked at them, or that it could not look at
-(null). Files are never changed in their place, so what it saw is what is sent.';
+comment on function private.require_matching_mime_type(jsonb, boolean) is
+  'Raises 400 if the first bytes of a stored file do not match its type, and 503 if the Edge Function could not read
+them (null). Files are never overwritten, so what the Edge Function read is what is sent.';
 
--- Limits: how often somebody may do a thing. A row for each person or address and thing, and in it one moment: when all their turns will be
--- back (the generic cell rate algorithm). Unlogged, because a count is worth no write to disk and is to be in no backup: after a crash
--- everybody starts anew.
+-- Rate limits by the generic cell rate algorithm (GCRA): one row for each user or address and kind of request, holding
+-- its theoretical arrival time (tat). Unlogged, because a count is worth neither a write to the WAL nor a place in a
+-- backup; after a crash everybody starts again with a full burst.
 create unlogged table private.rate_limits (
   key bytea primary key,
   tat timestamptz not null
 ) with (fillfactor = 50);
 comment on table private.rate_limits is
-  'Who took turns lately, under a hash that nobody can undo once the salt is gone. A row whose moment has passed says nothing any more.';
+  'The theoretical arrival time of each rate-limited key. The key is a hash that cannot be reversed once the day''s salt
+is deleted. A row whose tat has passed means nothing.';
 alter table private.rate_limits enable row level security;
 
-create unlogged table private.turn_salts (
+create unlogged table private.rate_limit_salts (
   salt text not null,
-  made_on date primary key default current_date
+  valid_on date primary key default current_date
 );
-comment on table private.turn_salts is
-  'What addresses are hashed with, made anew every day: without it, all addresses there are could be tried. Then every count starts anew.';
-alter table private.turn_salts enable row level security;
+comment on table private.rate_limit_salts is
+  'The salt of the hashes, renewed every day, which also resets every limit. Without a salt the hashes of all addresses
+could be computed.';
+alter table private.rate_limit_salts enable row level security;
 
 create function private.rate_limit_key(kind text, who text)
 returns bytea
 language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
-  todays text := (select salt from private.turn_salts where made_on = current_date);
+  todays text := (select salt from private.rate_limit_salts where valid_on = current_date);
 begin
   if todays is null then
-    delete from private.turn_salts where made_on < current_date;
-    insert into private.turn_salts (salt)
+    delete from private.rate_limit_salts where valid_on < current_date;
+    insert into private.rate_limit_salts (salt)
     values (gen_random_uuid()::text || gen_random_uuid()::text)
     on conflict do nothing;
-    select salt into strict todays from private.turn_salts where made_on = current_date;
+    select salt into strict todays from private.rate_limit_salts where valid_on = current_date;
   end if;
   return sha256(convert_to(concat_ws(' ', todays, kind, who), 'utf8'));
 end
 $$;
 comment on function private.rate_limit_key(text, text) is
-  'Under what a person''s or an address''s turns are kept today.';
+  'Today''s key in rate_limits of a user or address for one kind of request.';
 
 create function private.purge_rate_limits()
 returns void
@@ -4320,79 +4387,86 @@ as $$
   delete from private.rate_limits
   where key in (select key from private.rate_limits where tat < clock_timestamp() for update skip locked)
 $$;
-comment on function private.purge_rate_limits() is
-  'Drops the rows that say nothing any more, and waits for nobody.';
+comment on function private.purge_rate_limits() is 'Deletes rows whose tat has passed, skipping locked ones.';
 
 create function private.consume_rate_limit(kind text, who text, seconds_each double precision, burst integer)
 returns json
 language plpgsql volatile security definer
 set search_path = ''
--- Who waits longer than this for a count is let through without.
+-- A caller who waits longer than this for the row is let through without being counted.
 set lock_timeout = '250ms'
 as $$
 declare
-  gap constant interval := make_interval(secs => seconds_each);
-  mine constant bytea := private.rate_limit_key(kind, who);
-  free_at timestamptz;
+  token_interval constant interval := make_interval(secs => seconds_each);
+  own_key constant bytea := private.rate_limit_key(kind, who);
+  allowed_at timestamptz;
 begin
-  -- Every hundredth tidies up, which keeps the table a hundred rows from what it must hold.
+  -- One call in a hundred purges, which leaves about a hundred expired rows at most.
   if random() < 0.01 then
     perform private.purge_rate_limits();
   end if;
-  insert into private.rate_limits as turn (key, tat)
-  values (mine, clock_timestamp() + gap)
-  -- By the clock once the row is held, so that of many at once neither one too many nor one too few gets in.
-  on conflict (key) do update set tat = greatest(turn.tat, clock_timestamp()) + gap
-  where turn.tat <= clock_timestamp() + gap * (burst - 1);
+  insert into private.rate_limits as existing (key, tat)
+  values (own_key, clock_timestamp() + token_interval)
+  -- clock_timestamp() is read while the row is locked, so that concurrent calls get exactly the allowed number of
+  -- tokens.
+  on conflict (key) do update set tat = greatest(existing.tat, clock_timestamp()) + token_interval
+  where existing.tat <= clock_timestamp() + token_interval * (burst - 1);
   if found then
     return to_json(0);
   end if;
-  select tat - gap * (burst - 1) into free_at from private.rate_limits where key = mine;
-  return to_json(greatest(1, ceil(extract(epoch from free_at - clock_timestamp()))));
+  select tat - token_interval * (burst - 1) into allowed_at from private.rate_limits where key = own_key;
+  return to_json(greatest(1, ceil(extract(epoch from allowed_at - clock_timestamp()))));
 end
 $$;
 comment on function private.consume_rate_limit(text, text, double precision, integer) is
-  'Takes one of the turns somebody has for a thing: a burst at once, and one more for every so many seconds. 0, or how many seconds to wait
-for the next; a refusal takes nothing. Definer, because the doors hold no right on the counts.';
+  'Consumes a token: a burst at once, then one token every seconds_each. Returns 0, or the number of seconds until
+the next token; a refusal consumes nothing. Definer, because the Edge Functions have no grant on rate_limits.';
 grant execute on function private.consume_rate_limit(text, text, double precision, integer) to edge_functions;
 
-create function private.consume_send_limit(account uuid, key uuid, seconds_each double precision, burst integer)
+create function private.consume_send_limit(
+  account uuid, client_id uuid, seconds_each double precision, burst integer
+)
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  if key is not null and exists (
+  if client_id is not null and exists (
     select
     from public.messages
     join public.users on users.id = messages.user_id
-    where users.auth_id = account and messages.client_id = key
+    where users.auth_id = account and messages.client_id = consume_send_limit.client_id
   ) then
     return to_json(0);
   end if;
-  return private.consume_rate_limit('send', account::text, seconds_each, burst);
+  return private.consume_rate_limit(
+    kind => 'send', who => account::text, seconds_each => seconds_each, burst => burst
+  );
 end
 $$;
 comment on function private.consume_send_limit(uuid, uuid, double precision, integer) is
-  'As consume_rate_limit, for messages: one that was sent before under the same key is no new one, and takes no turn. Definer, as consume_rate_limit.';
+  'As consume_rate_limit, for messages: sending again with the same client_id consumes nothing. Definer, as
+consume_rate_limit.';
 grant execute on function private.consume_send_limit(uuid, uuid, double precision, integer) to edge_functions;
 
 create table private.rate_settings (
   name text primary key
     constraint "name is RATE_LIMIT_PROFILE" check (name = 'RATE_LIMIT_PROFILE'),
   rate text not null
-    constraint "rate is count/seconds, count/seconds/burst or off" check (rate ~ '^([1-9]\d{0,5}/[1-9]\d{0,5}(/[1-9]\d{0,5})?|off)$')
+    constraint "rate is count/seconds, count/seconds/burst or off"
+    check (rate ~ '^([1-9]\d{0,5}/[1-9]\d{0,5}(/[1-9]\d{0,5})?|off)$')
 );
 comment on table private.rate_settings is
-  'What the database counts by itself, because the functions'' environment is not to be seen from here. Operators change it in the SQL editor.';
+  'The limits that the database enforces itself, because it cannot see the environment of the Edge Functions. Operators
+change them in the SQL editor.';
 alter table private.rate_settings enable row level security;
 insert into private.rate_settings (name, rate) values ('RATE_LIMIT_PROFILE', '120/3600/30');
 
-create function private.count_profile_change()
+create function private.limit_profile_changes()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  -- The local stack says it for its own connections, of which several can share a database.
+  -- The local stack sets it for its own connections, because several stacks can share a database.
   setting constant text := coalesce(
     nullif(current_setting('api.rate_limit_profile', true), ''),
     (select rate_settings.rate from private.rate_settings where name = 'RATE_LIMIT_PROFILE'),
@@ -4406,11 +4480,14 @@ begin
   end if;
   begin
     wait := private.consume_rate_limit(
-      'RATE_LIMIT_PROFILE', (select auth.uid())::text, rate[2]::double precision / rate[1]::integer, coalesce(rate[3], rate[1])::integer
+      kind => 'RATE_LIMIT_PROFILE',
+      who => (select auth.uid())::text,
+      seconds_each => rate[2]::double precision / rate[1]::integer,
+      burst => coalesce(rate[3], rate[1])::integer
     )::text::integer;
   exception
     when lock_not_available then
-      raise warning 'A limit was not counted: RATE_LIMIT_PROFILE';
+      raise warning 'RATE_LIMIT_PROFILE could not be counted; the change was allowed';
       return null;
   end;
   if wait > 0 then
@@ -4421,16 +4498,17 @@ begin
   return null;
 end
 $$;
-comment on function private.count_profile_change() is
-  'Takes a turn of RATE_LIMIT_PROFILE for a change that comes through the Data API; the functions take theirs before they ask. What is refused or
-fails takes none. Definer, as consume_rate_limit.';
+comment on function private.limit_profile_changes() is
+  'Consumes a token of RATE_LIMIT_PROFILE for a change through the Data API; the Edge Functions consume theirs before
+they call the database. A refused or failed change consumes none. Definer, as consume_rate_limit.';
 
--- Whose caller is known, a function asked for. Hiding is free, as it is there, and nothing else is: each change is a vector to make.
+-- api.caller is set for calls of Edge Functions. Hiding a profile is free, there as here; any other change costs an
+-- embedding.
 create trigger count_changes_of_users
   after update on public.users
   for each row
   when (current_user = 'authenticated' and coalesce(current_setting('api.caller', true), '') = '')
-  execute function private.count_profile_change();
+  execute function private.limit_profile_changes();
 
 create trigger count_changes_of_profiles
   after update on public.profiles
@@ -4443,33 +4521,34 @@ create trigger count_changes_of_profiles
         is distinct from (new.first_name, new.last_name, new.age, new.biography, new.country, new.city, new.image_url)
     )
   )
-  execute function private.count_profile_change();
+  execute function private.limit_profile_changes();
 
 create trigger count_changes_of_interests
   after insert or delete on public.profile_interests
   for each statement
   when (current_user = 'authenticated' and coalesce(current_setting('api.caller', true), '') = '')
-  execute function private.count_profile_change();
+  execute function private.limit_profile_changes();
 
--- Privacy: what a person gets of all they have here, and what is left when they go.
-create function private.messages_after(conversation bigint, seen bigint, most integer)
+-- Privacy: exporting all data of a user, and erasing a user.
+create function private.messages_after(conversation bigint, after_id bigint, max_rows integer)
 returns setof public.messages
 language plpgsql stable security invoker
 set search_path = ''
--- As in list_messages.
+-- As in api.list_messages.
 set enable_bitmapscan = off
 as $$
 begin
   return query
     select *
     from public.messages
-    where conversation_id = conversation and id > seen
+    where conversation_id = conversation and id > after_id
     order by id
-    limit most;
+    limit max_rows;
 end
 $$;
 comment on function private.messages_after(bigint, bigint, integer) is
-  'The next messages of a conversation, oldest first. By itself, because what else export_me reads needs the scan that this must do without.';
+  'The next messages of a conversation, oldest first. A function of its own, because the rest of export_me needs the
+bitmap scans that are off here.';
 grant execute on function private.messages_after(bigint, bigint, integer) to authenticated;
 
 create function api.export_me(place jsonb)
@@ -4477,11 +4556,11 @@ returns text
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  -- A piece is at most this many messages, 2 MB of the longest there can be. A client that stops reading holds two or three pieces in memory:
-  -- with 500 messages in each, ten stalled exports of one person took 400 MB.
-  room integer := 100;
+  -- The most messages in a piece: 2 MB of the longest possible ones. For a client that stops reading, the server holds
+  -- two or three pieces in memory: with 500 messages in each, ten stalled exports of one user took 400 MB.
+  remaining integer := 100;
   at_conversation constant bigint := coalesce((place ->> 'conversation')::bigint, 0);
-  seen bigint := (place ->> 'message')::bigint;
+  after_id bigint := (place ->> 'message')::bigint;
   separator text := case when place is null then '' else ',' end;
   pieces text[] := array[]::text[];
   entry record;
@@ -4492,25 +4571,13 @@ begin
       json_build_object(
         'exported_at', private.iso(now()),
         'user', json_build_object(
-          'id', users.id,
-          'name', users.name,
-          'email', users.email,
-          'bio', users.bio,
-          'location', users.location,
-          'role', users.role,
-          'is_active', users.is_active,
-          'createdAt', private.iso(users.created_at)
+          'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
+          'role', users.role, 'is_active', users.is_active, 'createdAt', private.iso(users.created_at)
         ),
         'profile', json_build_object(
-          'id', profiles.id,
-          'user_id', profiles.user_id,
-          'first_name', profiles.first_name,
-          'last_name', profiles.last_name,
-          'age', profiles.age,
-          'biography', profiles.biography,
-          'country', profiles.country,
-          'city', profiles.city,
-          'image_url', profiles.image_url,
+          'id', profiles.id, 'user_id', profiles.user_id, 'first_name', profiles.first_name,
+          'last_name', profiles.last_name, 'age', profiles.age, 'biography', profiles.biography,
+          'country', profiles.country, 'city', profiles.city, 'image_url', profiles.image_url,
           'is_searchable', profiles.is_searchable
         ),
         'interests', private.interests_of(profiles.id),
@@ -4527,61 +4594,68 @@ begin
   for entry in
     select
       conversations.id,
-      people.voyager_id,
-      json_build_object('id', people.voyager_id, 'name', people.voyager_name) as voyager,
-      json_build_object('id', people.local_id, 'name', people.local_name) as local,
+      participants.voyager_id,
+      json_build_object('id', participants.voyager_id, 'name', participants.voyager_name) as voyager,
+      json_build_object('id', participants.local_id, 'name', participants.local_name) as local,
       json_build_object(
-        'id', conversations.id,
-        'voyager_id', conversations.voyager_id,
-        'local_id', conversations.local_id,
-        'Voyager', json_build_object('id', people.voyager_id, 'name', people.voyager_name, 'email', people.voyager_email),
-        'Local', json_build_object('id', people.local_id, 'name', people.local_name, 'email', people.local_email),
+        'id', conversations.id, 'voyager_id', conversations.voyager_id, 'local_id', conversations.local_id,
+        'Voyager', json_build_object(
+          'id', participants.voyager_id, 'name', participants.voyager_name, 'email', participants.voyager_email
+        ),
+        'Local', json_build_object(
+          'id', participants.local_id, 'name', participants.local_name, 'email', participants.local_email
+        ),
         'Reservations', private.reservations_of(conversations.id),
         'createdAt', private.iso(conversations.created_at)
       )::text as body
     from public.conversations
-    -- No more than there is room for, each taking at least one.
-    join private.people_in(
-      array(select id from public.conversations where id >= at_conversation order by id limit room + 1)
-    ) as people on people.id = conversations.id
+    -- Each conversation counts as one message, so no more than these fit into a piece.
+    join private.participants_of(
+      array(select id from public.conversations where id >= at_conversation order by id limit remaining + 1)
+    ) as participants on participants.id = conversations.id
     order by conversations.id
   loop
-    if entry.id > at_conversation or seen is null then
-      if room <= 0 then
-        perform private.set_response_metadata(jsonb_build_object('place', jsonb_build_object('conversation', entry.id)));
+    if entry.id > at_conversation or after_id is null then
+      if remaining <= 0 then
+        perform private.set_response_metadata(
+          jsonb_build_object('place', jsonb_build_object('conversation', entry.id))
+        );
         return array_to_string(pieces, '');
       end if;
       pieces := pieces || (separator || left(entry.body, -1) || ',"messages":[');
-      seen := 0;
-      room := room - 1;
+      after_id := 0;
+      remaining := remaining - 1;
     end if;
     separator := ',';
     select
       string_agg(
-        to_json(private.view_of(message, case user_id when entry.voyager_id then entry.voyager else entry.local end))::text,
+        to_json(
+          private.to_message_view(message, case user_id when entry.voyager_id then entry.voyager else entry.local end)
+        )::text,
         ','
         order by message.id
       ) as bodies,
       count(*) as length,
       max(message.id) as last_id
     into page
-    from private.messages_after(entry.id, seen, room + 1) as message;
-    pieces := pieces || (case when seen > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
-    if page.length > room then
+    from private.messages_after(conversation => entry.id, after_id => after_id, max_rows => remaining + 1) as message;
+    pieces := pieces || (case when after_id > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
+    if page.length > remaining then
       perform private.set_response_metadata(
         jsonb_build_object('place', jsonb_build_object('conversation', entry.id, 'message', page.last_id))
       );
       return array_to_string(pieces, '');
     end if;
     pieces := pieces || ']}'::text;
-    room := room - page.length;
+    remaining := remaining - page.length;
   end loop;
   return array_to_string(pieces || ']}'::text, '');
 end
 $$;
 comment on function api.export_me(jsonb) is
-  'All that the caller gave and did, and what they were written, as they see it: a piece of one JSON document, the first where the place is
-null. Tells the door the place of the next while there is one. In pieces, so that a long history needs no more memory than a short one.';
+  'Everything that the caller entered, did or received, as they see it, in pieces of one JSON document; place is null
+for the first piece. The response metadata holds the place of the next piece while there is one. In pieces, so that a
+long history needs no more memory than a short one.';
 grant execute on function api.export_me(jsonb) to edge_functions;
 
 create function private.erase_person(person bigint)
@@ -4592,7 +4666,7 @@ declare
   account constant uuid := (select auth_id from public.users where id = person);
   profile bigint;
 begin
-  -- In the order in which others take these locks: Auth its account first, whoever changes a profile then that.
+  -- Take the locks in the same order as other transactions: the Auth account first, then the profile.
   perform from auth.users where id = account for update;
   select id into profile from public.profiles where user_id = person for update;
   update public.users
@@ -4609,28 +4683,30 @@ begin
   if not found then
     return false;
   end if;
-  -- With it go its interests and its entry in the search; the context went as the account became inactive.
+  -- Cascades to its interests and its search entry; the search context was removed when the account became inactive.
   delete from public.profiles where id = profile;
   delete from private.embedding_queue where (kind, id) in (('profile', profile), ('context', person));
   delete from private.blocks where person in (blocker_id, blocked_id);
-  delete from private.idempotent_replies using public.messages where messages.id = message_id and messages.user_id = person;
-  -- With it go its sessions, their refresh tokens and its identities.
+  delete from private.idempotent_replies
+  using public.messages
+  where messages.id = message_id and messages.user_id = person;
+  -- Cascades to its sessions, refresh tokens and identities.
   delete from auth.users where id = account;
   begin
     delete from auth.flow_state where user_id = account;
     delete from auth.audit_log_entries
     where payload ->> 'actor_id' = account::text or payload -> 'traits' ->> 'user_id' = account::text;
   exception
-    -- Auth's log has no index for this and may be somebody else's. Whatever it keeps, the person is gone from here.
+    -- Auth's log has no index for this and may belong to another role. The erasure must not fail because of it.
     when undefined_table or undefined_column or insufficient_privilege or query_canceled then
-      raise warning 'Auth''s log was left as it is: %', sqlstate;
+      raise warning 'Auth''s audit log was not erased: %', sqlstate;
   end;
   return true;
 end
 $$;
 comment on function private.erase_person(bigint) is
-  'Takes out whatever is about a person, their log-in with it, in one transaction or not at all; false where that was done before. What they
-wrote to others stays theirs, from "Deleted user". Definer, because it reaches into Auth. Admins call it in the SQL editor.';
+  'Erases a user and their log-in in one transaction or not at all; false if that was done before. Messages to others
+stay, sent by "Deleted user". Definer, because it deletes from auth.users. Admins call it in the SQL editor.';
 
 create function api.erase_me()
 returns json
@@ -4644,5 +4720,5 @@ begin
 end
 $$;
 comment on function api.erase_me() is
-  'Erases the caller. Of two who ask at once, one is told that there is no such account. Definer, as erase_person.';
+  'Erases the caller. Of two concurrent calls one gets 401. Definer, as erase_person.';
 grant execute on function api.erase_me() to edge_functions;

@@ -10,7 +10,7 @@ interface Mutant {
 interface Report {
   mutants: number
   kinds: Record<string, number>
-  noticedBy: Record<string, number>
+  detectedBy: Record<string, number>
   survivors: Mutant[]
   impossible: Mutant[]
 }
@@ -37,5 +37,5 @@ test('every mutant can be made', () => expect(report.impossible).toEqual([]))
 
 test('no mutant goes unnoticed by the pgTAP files', () => {
   expect(report.survivors).toEqual([])
-  expect(Object.values(report.noticedBy).reduce((sum, count) => sum + count, 0)).toBe(report.mutants)
+  expect(Object.values(report.detectedBy).reduce((sum, count) => sum + count, 0)).toBe(report.mutants)
 })

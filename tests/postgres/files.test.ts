@@ -251,7 +251,7 @@ describe('a file in a message', () => {
     const { ana, talk } = await pair()
     const attachment = await upload(ana, talk, strangers['a ZIP']!, 'image/png')
     const path = `${conversations.base}/conversations/${talk}/messages`
-    const draft = { content: 'Look', attachment, type_is_true: true }
+    const draft = { content: 'Look', attachment, matches_mime_type: true }
     expect((await call('POST', path, draft, ana)).status).toBe(400)
   })
 

@@ -74,7 +74,7 @@ const tolerated = {
     'function_search_path_mutable private.position_cost': inlined,
     'function_search_path_mutable private.postings_of': inlined,
     'function_search_path_mutable private.typo_budget': inlined,
-    'function_search_path_mutable private.view_of': inlined,
+    'function_search_path_mutable private.to_message_view': inlined,
     'function_search_path_mutable private.attribute_of': inlined,
     'function_search_path_mutable private.element_of': inlined,
     'function_search_path_mutable private.match_attribute': inlined,

@@ -111,7 +111,7 @@ export const conversationCases = async (fixture: Fixture): Promise<Case[]> => {
       name: 'POST /conversations/:id/messages',
       ...inRandomConversations('POST', '/messages', message),
       rpc: `send_message(:conversation, jsonb_build_object('content', 'Hello there, it is me.',
-        'client_id', gen_random_uuid(), 'type_is_true', null))`,
+        'client_id', gen_random_uuid(), 'matches_mime_type', null))`,
       bareSql: bareSql.send_message,
     },
     {
