@@ -18,10 +18,10 @@ const connect = (key: string) =>
     global: { fetch: platformFetch },
   })
 
-/** Supabase Auth, as anybody may call it. */
+/** Supabase Auth with the publishable key. */
 export const authClient = () => connect(settings.publishableKey).auth
 
-/** A new session for a refresh token; null where the token is not valid. Without the client, which would try for half a minute. */
+/** A new session, or null for an invalid refresh token. The client library would retry for half a minute. */
 export const refreshSession = async (refreshToken: string): Promise<Session | null> => {
   const response = await platformFetch(`${settings.platformUrl}/auth/v1/token?grant_type=refresh_token`, {
     method: 'POST',
@@ -43,25 +43,25 @@ export const accountShape = z.strictObject({
 export type Account = z.infer<typeof accountShape>
 
 export const email = text(3, 254).pipe(z.email('must be an e-mail address'))
-  .meta({ standsFor: { type: 'string', format: 'email', maxLength: 254 } })
+  .meta({ jsonSchema: { type: 'string', format: 'email', maxLength: 254 } })
 
-// bcrypt, which Auth hashes with, reads 72 bytes.
+// Auth hashes with bcrypt, which reads 72 bytes.
 const password = text(8, 72)
   .refine((value) => new TextEncoder().encode(value).length <= 72, 'must have at most 72 bytes')
-  .meta({ standsFor: { type: 'string', minLength: 8, maxLength: 72, format: 'password' } })
+  .meta({ jsonSchema: { type: 'string', minLength: 8, maxLength: 72, format: 'password' } })
 
-const person = profileChanges.extend({ email, name: profileChanges.shape.name.unwrap() })
-export const newSignUp = person.extend({ password })
-export const newAccount = person.extend({ password: password.optional(), role: z.unknown().optional() })
+const newUser = profileChanges.extend({ email, name: profileChanges.shape.name.unwrap() })
+export const newSignUp = newUser.extend({ password })
+export const newAccount = newUser.extend({ password: password.optional(), role: z.unknown().optional() })
 export const secretKeyHeader = z.object({ apikey: z.string().optional() })
 
-const takenAddress = 'An account with this e-mail already exists'
+const emailTaken = 'An account with this e-mail already exists'
 
-/** One answer for all that is wrong with a log-in, so that nobody learns which addresses have an account. */
-export const wrongLogin = 'Wrong e-mail or password, or the e-mail is not confirmed yet'
+/** One message for every failed log-in, so that it does not reveal which addresses have an account. */
+export const invalidCredentials = 'Wrong e-mail or password, or the e-mail is not confirmed yet'
 
-/** Answers for what Auth refused; its own words stay inside. */
-export const refusedByAuth = (error: AuthError): never => {
+/** Translates an error of Auth. Its own messages are not passed on. */
+export const throwAuthError = (error: AuthError): never => {
   switch (error.code) {
     case 'weak_password':
       return httpError(400, 'password: is too weak')
@@ -71,9 +71,9 @@ export const refusedByAuth = (error: AuthError): never => {
       return httpError(400, 'email: is not accepted')
     case 'invalid_credentials':
     case 'email_not_confirmed':
-    // Auth says so before it looks at the password.
+    // Auth reports this before it checks the password.
     case 'user_banned':
-      return httpError(401, wrongLogin)
+      return httpError(401, invalidCredentials)
     case 'signup_disabled':
     case 'email_provider_disabled':
       return httpError(403, 'Signing up is switched off')
@@ -83,93 +83,95 @@ export const refusedByAuth = (error: AuthError): never => {
   throw error
 }
 
-/** Who an Auth account is to this service; a deactivated one is refused. */
-export const accountOf = async (authId: string): Promise<Account> => {
+/** The account of an Auth user. Throws 403 for a deactivated one. */
+export const getAccount = async (authId: string): Promise<Account> => {
   const claims: Claims = { sub: authId, role: 'authenticated', exp: 0 }
   return JSON.parse((await actAs(claims, true)`get_account()`).body)
 }
 
 interface AuthSettings {
-  signUpIsOff: boolean
-  mustConfirm: boolean
+  signUpDisabled: boolean
+  confirmationRequired: boolean
 }
 
 let authSettings: AuthSettings | undefined
-let askedAt = -Infinity
-/** How Auth is set, as it said within the last minute: it would say only after the account that waits there is gone. */
+let fetchedAt = -Infinity
+/** The settings of Auth, cached for a minute. A sign-up that Auth refuses would have removed the pending account. */
 const readAuthSettings = async (): Promise<AuthSettings> => {
-  if (authSettings && performance.now() - askedAt <= 60_000) return authSettings
+  if (authSettings && performance.now() - fetchedAt <= 60_000) return authSettings
   const response = await platformFetch(`${settings.platformUrl}/auth/v1/settings`, {
     headers: { apikey: settings.publishableKey },
   }).catch(() => null)
-  const said: { disable_signup?: boolean; external?: { email?: boolean }; mailer_autoconfirm?: boolean } | null =
+  const body: { disable_signup?: boolean; external?: { email?: boolean }; mailer_autoconfirm?: boolean } | null =
     await response?.json().catch(() => null)
-  // Auth that does not answer here does not answer the sign-up either.
-  if (!said) return serviceUnavailable()
-  askedAt = performance.now()
+  // If Auth does not answer here, it will not answer the sign-up either.
+  if (!body) return serviceUnavailable()
+  fetchedAt = performance.now()
   return authSettings = {
-    signUpIsOff: said.disable_signup === true || said.external?.email === false,
-    mustConfirm: said.mailer_autoconfirm === false,
+    signUpDisabled: body.disable_signup === true ||
+      body.external?.email === false,
+    confirmationRequired: body.mailer_autoconfirm === false,
   }
 }
 
-type NewPerson = z.output<typeof person> & { password: string }
+type NewUser = z.output<typeof newUser> & { password: string }
 
 interface SignedUp {
-  /** As the answer shows it. Whether there is one, only `outcome` says: the id is drawn before anybody knows. */
+  /** As in the response. Only `outcome` says whether it exists, because its id is drawn in advance. */
   account: Account
   outcome: 'made' | 'taken' | 'not made'
-  /** Null where the address must be confirmed first. */
+  /** Null until the address is confirmed. */
   session: Session | null
 }
 
-/** Auth mails none but free addresses, so whatever it has against mailing one would tell that it is free. */
-const isAboutMail = ({ code, message }: AuthError): boolean =>
+/** Auth sends e-mail to free addresses only, so reporting an e-mail error would reveal that the address is free. */
+const isEmailError = ({ code, message }: AuthError): boolean =>
   code === 'over_email_send_rate_limit' || code === 'email_address_not_authorized' || /\bsending\b.*mail/i.test(message)
 
-/** A sign-up under way: the account as the answer shows it, whether its address must be confirmed, and what becomes of it. */
+/** A sign-up in progress. */
 interface SignUp {
+  /** As in the response. */
   account: Account
-  mustConfirm: boolean
+  confirmationRequired: boolean
   signedUp: Promise<SignedUp>
 }
 
 /**
- * Makes the Auth account, and with it, in the same transaction, user and profile; first it removes whoever waits to confirm the same address.
- * Where e-mail must be confirmed, Auth pretends that a taken address is free, or hands out the account that waits there, with the password that
- * it has: so whether this sign-up was it, the ticket says, which is used up as the account is made.
+ * Removes the pending account of this address and creates the Auth user, with user and profile in the same transaction.
+ * If e-mail confirmation is on, Auth reports a taken address as free, or returns the pending account with its old
+ * password. The ticket tells these cases apart: creating the account consumes it.
  */
-export const beginSignUp = async (person: NewPerson): Promise<SignUp> => {
-  const { email, name, interest_ids = [] } = person
-  // Auth would only say that something failed.
+export const beginSignUp = async (user: NewUser): Promise<SignUp> => {
+  const { email, name, interest_ids = [] } = user
+  // Auth would only report that something failed.
   await actAs(null, false)`check_interests(${{ ids: interest_ids }})`
-  const { signUpIsOff, mustConfirm } = await readAuthSettings()
-  if (signUpIsOff) httpError(403, 'Signing up is switched off')
+  const { signUpDisabled, confirmationRequired } = await readAuthSettings()
+  if (signUpDisabled) httpError(403, 'Signing up is switched off')
   const { ticket, user_id } = JSON.parse(await asService`begin_sign_up(${email})`)
   const account: Account = { id: user_id, name, email: email.toLowerCase(), role: 'user' }
-  return { account, mustConfirm, signedUp: askAuth(person, ticket, account) }
+  return { account, confirmationRequired, signedUp: createAuthUser(user, ticket, account) }
 }
 
-const askAuth = async (
-  { email, password, name, ...profile }: NewPerson,
+const createAuthUser = async (
+  { email, password, name, ...profile }: NewUser,
   ticket: string,
   account: Account,
 ): Promise<SignedUp> => {
   for (let triesLeft = 2;; triesLeft--) {
     const { data, error } = await authClient().signUp({ email, password, options: { data: { name, profile, ticket } } })
-    if (error?.code === 'user_already_exists' || error?.code === 'email_exists') return httpError(409, takenAddress)
+    if (error?.code === 'user_already_exists' || error?.code === 'email_exists') return httpError(409, emailTaken)
     if (data.session) {
       drainSoon()
-      return { account: await accountOf(data.session.user.id), outcome: 'made', session: data.session }
+      return { account: await getAccount(data.session.user.id), outcome: 'made', session: data.session }
     }
     const outcome: SignedUp['outcome'] | 'overtaken' = JSON.parse(await asService`check_sign_up(${email}, ${ticket})`)
     if (outcome === 'made') return { account, outcome, session: null }
-    // Of several who sign up with one address at once Auth lets one through, or fails all but one: whoever was last is to have it.
+    // Auth lets one of several concurrent sign-ups with one address succeed. The last one must get the address: retry.
     if (triesLeft > 0 && (outcome === 'overtaken' || outcome === 'taken' && error?.status === 500)) continue
     if (outcome === 'overtaken') return serviceUnavailable()
-    if (error && !isAboutMail(error)) return refusedByAuth(error)
+    if (error && !isEmailError(error)) return throwAuthError(error)
     if (error && outcome === 'not made') {
-      log('warn', 'A confirmation was not sent', { code: error.code, status: error.status })
+      log('warn', 'Confirmation mail not sent', { code: error.code, status: error.status })
     }
     return { account, outcome, session: null }
   }
@@ -177,29 +179,26 @@ const askAuth = async (
 
 const role = z.enum(['user', 'admin'])
 
-/** POST /users: as sign-up, but without a session; the secret key may choose a role. */
+/** POST /users: a sign-up without a session, in which the secret key may choose a role. */
 export const createAccount = async (
-  { role: wanted, password, ...newcomer }: z.output<typeof newAccount>,
+  { role: requested, password, ...fields }: z.output<typeof newAccount>,
   apikey: string | undefined,
 ): Promise<Account> => {
   const trusted = await isSecretKey(apikey)
   if (!trusted && !settings.publicUserCreation) httpError(403, 'Users are created with the secret key only')
-  const granted = trusted && wanted !== undefined ? role.safeParse(wanted) : undefined
+  const granted = trusted && requested !== undefined ? role.safeParse(requested) : undefined
   if (granted && !granted.success) httpError(400, 'role: must be user or admin')
 
-  // Without a password the account can only be entered by recovery, so nobody may know this one.
-  const { signedUp } = await beginSignUp({
-    ...newcomer,
-    password: password ?? crypto.randomUUID() + crypto.randomUUID(),
-  })
+  // Without a password the only way in is recovery, so this one must be unguessable.
+  const { signedUp } = await beginSignUp({ ...fields, password: password ?? crypto.randomUUID() + crypto.randomUUID() })
   const { account, outcome, session } = await signedUp
-  if (outcome === 'taken') return httpError(409, takenAddress)
+  if (outcome === 'taken') return httpError(409, emailTaken)
   if (outcome === 'not made') return serviceUnavailable()
   if (session) await authClient().admin.signOut(session.access_token, 'local')
   if (!granted?.data || granted.data === account.role) return account
 
   const { error, status } = await connect(apikey!).from('users').update({ role: granted.data }).eq('id', account.id)
   if (error && status === 0) return httpError(503, 'The account was made, but its role could not be granted')
-  if (error) throw new Error(`The role was not granted: ${error.message}`)
+  if (error) throw new Error(`The role could not be granted: ${error.message}`)
   return { ...account, role: granted.data }
 }

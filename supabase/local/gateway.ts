@@ -4,7 +4,7 @@ import { type Context, Hono } from 'hono'
 import { cors } from 'hono/cors'
 import { serveStatic } from 'hono/deno'
 import { createMiddleware } from 'hono/factory'
-import { door } from '../../functions/_shared/app.ts'
+import { createApp } from '../../functions/_shared/app.ts'
 import { log } from '../../functions/_shared/log.ts'
 import { describeError } from '../../functions/_shared/errors.ts'
 import { BodyRefused, readBody } from './body.ts'
@@ -145,7 +145,7 @@ export const openGateway = (
   realtime: Realtime,
   dashboard: Dashboard,
 ): Gateway => {
-  const stranger = door('unknown')
+  const stranger = createApp('unknown')
 
   const toFunctions = (request: Request, url: URL, peerAddress: string): Response | Promise<Response> => {
     // The platform, too, hands a function the path that begins with its name.

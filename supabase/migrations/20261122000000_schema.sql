@@ -4080,16 +4080,16 @@ comment on function private.consume_rate_limit(text, text, double precision, int
 for the next; a refusal takes nothing. Definer, because the doors hold no right on the counts.';
 grant execute on function private.consume_rate_limit(text, text, double precision, integer) to edge_functions;
 
-create function private.consume_send_limit(account uuid, key uuid, seconds_each double precision, burst integer)
+create function private.consume_send_limit(account uuid, client_id uuid, seconds_each double precision, burst integer)
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  if key is not null and exists (
+  if client_id is not null and exists (
     select
     from public.messages
     join public.users on users.id = messages.user_id
-    where users.auth_id = account and messages.client_id = key
+    where users.auth_id = account and messages.client_id = consume_send_limit.client_id
   ) then
     return to_json(0);
   end if;

@@ -1,6 +1,6 @@
 // How long answers wait that must not tell, by the time they take, how much there was to do.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { openFloor } from '../../functions/_shared/floor.ts'
+import { createTimingFloor } from '../../functions/_shared/floor.ts'
 
 beforeEach(() =>
   void vi.useFakeTimers({
@@ -13,14 +13,14 @@ const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(reso
 
 /** Requests that have so much to do each, all begun now; how long each takes to be answered. */
 const answered = async (
-  floor: ReturnType<typeof openFloor>,
+  floor: ReturnType<typeof createTimingFloor>,
   work: number[],
 ): Promise<number[]> => {
   const took = Promise.all(work.map(async (milliseconds) => {
     const began = performance.now()
-    const clock = floor.begin()
+    const clock = floor.start()
     await pause(milliseconds)
-    await clock.reached()
+    await clock.wait()
     return Math.round(performance.now() - began)
   }))
   await vi.runAllTimersAsync()
@@ -33,7 +33,7 @@ const quiet = () => vi.advanceTimersByTimeAsync(600_000)
 test.each([1, 2, 5, 10, 20])(
   '%i at once take as long where each is hashed as where none is',
   async (count) => {
-    const floor = openFloor(500, 200, 5000)
+    const floor = createTimingFloor(500, 200, 5000)
     const expected = times(count, Math.max(500, 200 * count))
     expect(await answered(floor, times(count, 1))).toEqual(expected)
     await quiet()
@@ -42,13 +42,13 @@ test.each([1, 2, 5, 10, 20])(
 )
 
 test('whoever is answered while others turn out to be slow waits as long as they do', async () => {
-  const took = await answered(openFloor(500, 200, 5000), [1, 300, 620, 900])
+  const took = await answered(createTimingFloor(500, 200, 5000), [1, 300, 620, 900])
   expect(Math.min(...took)).toBeGreaterThan(1340)
   expect(Math.max(...took)).toBeLessThan(1360)
 })
 
 test('where one took long the next takes as long, and forgets it by halves', async () => {
-  const floor = openFloor(500, 200, 5000)
+  const floor = createTimingFloor(500, 200, 5000)
   expect(await answered(floor, [2000])).toEqual([3000])
   const [next] = await answered(floor, [1])
   expect(next).toBeGreaterThan(2500)
@@ -58,7 +58,7 @@ test('where one took long the next takes as long, and forgets it by halves', asy
 })
 
 test('nobody waits longer than the most, nor once their answer was late by itself', async () => {
-  const floor = openFloor(500, 200, 5000)
+  const floor = createTimingFloor(500, 200, 5000)
   expect(await answered(floor, times(100, 1))).toEqual(times(100, 5000))
   expect(await answered(floor, [9000])).toEqual([9000])
 })

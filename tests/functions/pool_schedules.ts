@@ -7,7 +7,7 @@ import postgres from 'postgres'
 import {
   type Connection,
   connectTo,
-  limitUnderWay,
+  limitInFlight,
   openPool,
   type Query,
   retryOnce,
@@ -71,7 +71,7 @@ const runSchedule = async (name: string, random: () => number): Promise<void> =>
   }
   const pool = kind === 'pipelined'
     ? pipelined(server.url)
-    : limitUnderWay(retryOnce(openPool(connect, { ...limits, connections })), 1000)
+    : limitInFlight(retryOnce(openPool(connect, { ...limits, connections })), 1000)
   // A queue of its own for each schedule.
   let underWay = 0
   const room = connections + pick([2, 5, 20])
@@ -143,5 +143,5 @@ const workers = Array.from({ length: 8 }, async () => {
 await Promise.all(workers)
 await pause(1000)
 found.leftOpen = [...everOpened].filter((connection) => connection.isOpen()).length
-console.log(JSON.stringify({ ...found, underWay: statements.underWay }))
+console.log(JSON.stringify({ ...found, underWay: statements.inFlight }))
 Deno.exit(0)

@@ -49,7 +49,7 @@ test.concurrent.each([['is away', 503], ['is silent', 202], ['stops in its answe
 
 test.concurrent('where Auth fails after recovery was answered, the log says so', async () => {
   const { recover, warnings } = await told('is away, and takes a while to say so')
-  expect({ recover, warnings }).toEqual({ recover: 202, warnings: expect.arrayContaining(['A link was not sent']) })
+  expect({ recover, warnings }).toEqual({ recover: 202, warnings: expect.arrayContaining(['Recovery mail not sent']) })
 })
 
 test.concurrent.each(['over_request_rate_limit', 'email_address_not_authorized', 'unexpected_failure'])(

@@ -44,7 +44,7 @@ test('each answer leaves one line of JSON with its request id, pattern, status a
   await ask('/users/4711', 'somebody')
   expect(await lineOf('somebody')).toEqual({
     level: 'info',
-    message: 'answered',
+    message: 'Request completed',
     request: 'somebody',
     method: 'GET',
     route: '/users/:id',

@@ -1,4 +1,4 @@
-import { afterwards } from '../afterwards.ts'
+import { waitUntil } from '../wait_until.ts'
 import { asService } from '../rpc.ts'
 import { provider } from './chosen.ts'
 import { embedInTime } from './provider.ts'
@@ -70,5 +70,5 @@ export const drain = (): Promise<number> => {
 
 /** Drains once the answer is out, so that a change is found by meaning within seconds; what fails is made later. */
 export const drainSoon = (): void => {
-  afterwards(drain().catch(({ name }) => log('warn', 'The queue was not drained', { name })))
+  waitUntil(drain().catch(({ name }) => log('warn', 'The queue was not drained', { name })))
 }
