@@ -13,13 +13,13 @@ beforeAll(async () => {
 
 type Active = 'voyager' | 'local' | 'outsider'
 interface Table {
-  /** What finds the rows of somebody. */
+  /** A filter for the rows of this user. */
   filter: (role: Active) => string
   row: (role: Active) => object
   change: () => object
-  /** Whether the owner may change the rows; nobody else ever may. */
+  /** Whether the owner may change the rows. Others never may. */
   isOwners?: boolean
-  /** Whether both participants see the rows of either. */
+  /** Whether both participants may read the rows. */
   isShared?: boolean
 }
 const byConversation = (column: string): Pick<Table, 'filter' | 'isShared'> => ({
@@ -27,7 +27,7 @@ const byConversation = (column: string): Pick<Table, 'filter' | 'isShared'> => (
   isShared: true,
 })
 
-/** Every table that the Data API shows but the list of interests, which is anybody's to read. */
+/** Every table of the Data API except interests, which is public. */
 const matrix: Record<string, Table> = {
   users: {
     filter: (role) => `id=eq.${cast.people[role].id}`,
@@ -63,7 +63,7 @@ const matrix: Record<string, Table> = {
   },
 }
 
-test('every table that the Data API shows has its row', () => {
+test('every table of the Data API is in the matrix', () => {
   expect(tables.length).toBeGreaterThan(5)
   expect(tables.filter((name) => !(name in matrix) && name !== 'interests')).toEqual([])
 })
@@ -72,11 +72,11 @@ describe.each(Object.keys(matrix))('/rest/v1/%s', (name) => {
   const { filter, row, change, isOwners, isShared } = matrix[name]!
   const owners: Active[] = ['voyager', 'local', 'outsider']
 
-  test.each(roles)('shows and lets %s change what is theirs', async (role) => {
+  test.each(roles)('%s can read and change only permitted rows', async (role) => {
     const token = role === 'anonymous' ? undefined : cast.people[role].token
     const ask = async (method: string, path: string, body?: unknown) => {
       const answer = await dataApi(token, method, path, body)
-      // PostgREST speaks of tables and policies in its own words.
+      // PostgREST's own error messages may name tables and policies.
       expect({ role, method, path, told: leaks(role, answer, cast) }).toEqual({ role, method, path, told: [] })
       return { count: answer.status < 300 ? answer.body?.length ?? 0 : 0, status: answer.status }
     }
@@ -97,7 +97,7 @@ describe.each(Object.keys(matrix))('/rest/v1/%s', (name) => {
     }
     expect(await rowsOf(cast)).toEqual(before)
 
-    // By no filter at all one reaches what is one's own, and without rights nothing.
+    // An unfiltered request reaches only own rows, and none without rights.
     const most = role === 'anonymous' || role === 'deactivated' || role === 'erased' ? 0 : 9
     expect((await ask('GET', `${name}?select=*&limit=1000`)).count).toBeLessThanOrEqual(most)
     const column = name === 'profile_interests' ? 'interest_id' : 'id'

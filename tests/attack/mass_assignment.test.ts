@@ -4,7 +4,7 @@ import { operations } from '../tools/openapi.ts'
 import { asAdmin, call, freshEmail } from '../tools/people.ts'
 import { assemble, type Cast, rowsOf } from './cast.ts'
 
-// Every column of every table that the Data API shows.
+// Every column of every table of the Data API.
 const columns = [
   ...new Set(
     [...readFileSync('functions/_shared/database.types.ts', 'utf8').matchAll(/^ {10}'(\w+)'\??: /gm)].map(([, name]) =>
@@ -18,7 +18,7 @@ beforeAll(async () => {
   cast = await assemble()
 })
 
-/** A body with everything in it that nobody may set: the columns of all tables, by themselves and in objects named after tables. */
+/** A body with every column of all tables, at the top level and in objects named after tables. */
 const forged = (): Record<string, unknown> => {
   const { stranger, people } = cast
   const values: Record<string, unknown> = {
@@ -42,7 +42,7 @@ const forged = (): Record<string, unknown> => {
     interest_id: cast.interest,
   }
   const all = { ...Object.fromEntries(columns.map((name) => [name, 'Forged'])), ...values }
-  // What a route takes is given as it should be, by its row in the table below.
+  // Permitted fields get valid values from the table below.
   const nested = [
     'Profile',
     'profile',
@@ -58,7 +58,7 @@ const forged = (): Record<string, unknown> => {
   return { ...all, ...Object.fromEntries(nested.map((name) => [name, values])) }
 }
 
-/** What each route that takes a body may change, and what it is asked for beside everything else. */
+/** What each route with a body may change, and the valid fields of its request. */
 const takes: Record<
   string,
   { fields: () => object; changes: string[]; makes?: (row: Record<string, unknown>) => object }
@@ -102,16 +102,16 @@ const takes: Record<
     changes: ['messages.read'],
   },
 }
-// Who makes an account has none; these are asked below.
+// Routes that create accounts are tested below.
 const ofAuth = ['POST /auth/signup', 'POST /auth/login', 'POST /auth/refresh', 'POST /auth/recover', 'POST /users']
 
-test('every route with a body is here', () => {
+test('every route with a body is listed', () => {
   const bodied = operations.filter(({ body }) => body).map(({ name }) => name)
   expect(bodied.filter((name) => !(name in takes) && !ofAuth.includes(name))).toEqual([])
   expect(columns).toEqual(expect.arrayContaining(['auth_id', 'role', 'is_active', 'voyager_id', 'read', 'created_at']))
 })
 
-test.each(Object.keys(takes))('%s writes what is its own, whatever else it is given', async (name) => {
+test.each(Object.keys(takes))('%s writes only its own fields', async (name) => {
   const { fields, changes, makes } = takes[name]!
   const [method, path] = name.split(' ') as [string, string]
   const me = cast.people.voyager
@@ -144,12 +144,12 @@ test.each(Object.keys(takes))('%s writes what is its own, whatever else it is gi
   }
   expect(Object.keys(before).filter((key) => !(key in after))).toEqual([])
   expect([...changed].filter((column) => !changes.includes(column))).toEqual([])
-  // Else nothing would have been tried.
+  // The request must have had an effect.
   expect(changes.length === 0 || changed.size > 0).toBe(true)
 })
 
 test.each(['POST /auth/signup', 'POST /users'])(
-  '%s makes a user like any other, whatever else it is given',
+  '%s creates an ordinary user, whatever other fields the request has',
   async (name) => {
     const before = await rowsOf(cast)
     const email = freshEmail()

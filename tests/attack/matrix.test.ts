@@ -3,23 +3,23 @@ import { faults, type Operation, operations } from '../tools/openapi.ts'
 import { type Answer, freshEmail, type Person, signUp } from '../tools/people.ts'
 import { assemble, callAs, type Cast, indiscretions, type Role, roles, rowsOf } from './cast.ts'
 
-// Whose thing a request is about: the caller's own, somebody else's, or nobody's.
+// Whose object a request is about: the caller's own, another user's, or an unknown one.
 const whoses = ['own', "another's", 'unknown'] as const
 type Whose = typeof whoses[number]
 type Parameters = Record<string, number>
 
-/** How a route is asked for a thing, and what an active person is answered. */
+/** How a route is called, and the status for an active user. */
 interface Row {
   path?: (role: Role, whose: Whose) => Parameters
   body?: (role: Role, whose: Whose) => unknown
   own: number
   "another's": number
   unknown: number
-  /** Leaves its caller without a session or an account, so that somebody new does it. */
+  /** Ends the caller's session or account, so a new user calls it. */
   ends?: boolean
-  /** Makes an account of nobody's, at a tenth of a second each, so once for each role is enough. */
+  /** Creates an account, which takes a tenth of a second, so it is called once for each role. */
   isSlow?: boolean
-  /** Where who asks matters otherwise than by their token. */
+  /** Exceptions that depend on more than the token. */
   but?: Partial<Record<Role, Partial<Record<Whose, number>>>>
 }
 
@@ -41,7 +41,7 @@ const partnerOf = (
   role: Role,
 ): Person => ({ voyager: cast.people.local, outsider: cast.friend }[role as string] ?? cast.people.voyager)
 
-// About nobody but the caller: whatever is asked for, it is theirs.
+// About the caller alone: other ids in the request are ignored.
 const personal = (status: number, body?: Row['body']): Row => ({
   body,
   own: status,
@@ -56,10 +56,10 @@ const ofConversation = (status: number, body?: Row['body']): Row => ({
   "another's": 404,
   unknown: 404,
 })
-/** The secret key's alone: whose token somebody has makes no difference. */
+/** For the secret key only: user tokens make no difference. */
 const forTheSecretKey = { ...open(401), but: { deactivated: { own: 401, "another's": 401, unknown: 401 } } }
 
-/** What every route promises. One that the document names and this does not fails the first test. */
+/** The expected statuses of every route. The first test fails if a documented route is missing. */
 const matrix: Record<string, Row> = {
   'POST /auth/signup': {
     ...open(201, () => ({ email: freshEmail(), password: 'correct horse', name: 'New' })),
@@ -130,7 +130,7 @@ const matrix: Record<string, Row> = {
         : cast.people.outsider.profileId,
     }),
     own: 200,
-    // Hidden, also from its owner: this is what the public sees.
+    // Hidden even from its owner: this is the public view.
     "another's": 403,
     unknown: 404,
     but: { outsider: { own: 403 }, deactivated: { own: 403 }, erased: { own: 404 } },
@@ -189,7 +189,7 @@ const ask = async ({ name, method, path, token }: Operation, role: Role, whose: 
   return await callAs(cast, role, method, address, body?.(role, whose))
 }
 
-test('every route of the document has its row', () => {
+test('every documented route is in the matrix', () => {
   expect(operations.map(({ name }) => name).filter((name) => !(name in matrix))).toEqual([])
 })
 
@@ -200,7 +200,7 @@ describe.each(operations.filter(({ name }) => name in matrix))('$name', (operati
   )
   const check = async ({ role, whose, status }: typeof cells[number]): Promise<Answer> => {
     const answer = await ask(operation, role, whose)
-    // Who logs in is who they log in as.
+    // A log-in returns the data of the account that logs in.
     const seer = operation.name === 'POST /auth/login' ? somebody(role) : role
     expect({ role, whose, status: answer.status, told: indiscretions(seer, answer, cast) })
       .toEqual({ role, whose, status, told: [] })
@@ -209,14 +209,14 @@ describe.each(operations.filter(({ name }) => name in matrix))('$name', (operati
     return answer
   }
 
-  test('refuses whom it must, and then nothing has changed', async () => {
+  test('refuses unauthorised callers and changes nothing', async () => {
     const before = await rowsOf(cast)
     const refusals: Record<string, Answer> = {}
     for (const cell of cells.filter(({ status }) => status >= 400)) {
       refusals[`${cell.role} ${cell.whose}`] = await check(cell)
     }
     expect(await rowsOf(cast)).toEqual(before)
-    // Whether there is such a thing is not told to whom it is not shown; a public profile says that it is hidden.
+    // A 404 must not reveal whether the object exists. A public profile may say that it is hidden.
     if (operation.token !== 'needed') return
     for (const role of ['voyager', 'local', 'outsider'] as const) {
       const other = refusals[`${role} another's`]
@@ -224,14 +224,14 @@ describe.each(operations.filter(({ name }) => name in matrix))('$name', (operati
     }
   })
 
-  // Some refuse all, as the schedule of embeddings does.
+  // Some routes refuse every user token.
   const answered = cells.filter(({ status }) => status < 400)
-  test.skipIf(answered.length === 0)('answers the others with what is theirs', async () => {
+  test.skipIf(answered.length === 0)('shows the other callers only permitted data', async () => {
     for (const cell of answered) await check(cell)
   })
 })
 
-test('the deactivated and the erased are refused in words that say no more than that', async () => {
+test('deactivated and erased accounts get 403 and 401 without further details', async () => {
   const answers = await Promise.all(
     (['deactivated', 'erased'] as const).map((role) => callAs(cast, role, 'GET', '/users/me')),
   )

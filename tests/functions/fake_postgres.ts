@@ -2,18 +2,18 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 
 /**
- * What the server does with a statement `select $1`, whose parameter is `<who asks> <what> <milliseconds>`: answers with who asked, and does
- * it, after so many milliseconds, in the way of
+ * What the server does with a statement `select $1`, whose parameter is `<caller> <behaviour> <milliseconds>`. It waits
+ * this long and then sends
  *   row      the row
  *   slowly   the row, a few bytes at a time
- *   error    a refusal, as by a constraint
- *   timeout  a refusal, as by statement_timeout
- *   deadlock a refusal that passes: the next try gets the row
- *   stale    a refusal of the prepared statement, which postgres.js prepares and sends anew by itself
- *   fatal    the end of the session, with its reason
- *   cut      the end of the connection, without one
- *   half     the end of the connection in the middle of the row
- *   silence  nothing, ever
+ *   error    an error, as by a constraint
+ *   timeout  an error, as by statement_timeout
+ *   deadlock an error, and the row on the next attempt
+ *   stale    an error about the prepared statement, which postgres.js prepares and sends again
+ *   fatal    a fatal error, and closes the connection
+ *   cut      nothing, and closes the connection
+ *   half     half of the row, and closes the connection
+ *   silence  nothing
  */
 export const behaviours = [
   ...['row', 'slowly', 'error', 'timeout', 'deadlock', 'stale', 'fatal', 'cut', 'half', 'silence'],
@@ -48,9 +48,9 @@ const errorOf = (severity: string, code: string, routine = 'exec'): Buffer =>
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
-/** A server that speaks as much of Postgres' protocol as postgres.js needs, and answers in the order it was asked, as Postgres does. */
+/** A server with as much of the Postgres protocol as postgres.js needs. It answers in order, as Postgres does. */
 export const openFakePostgres = async () => {
-  /** How often each statement was begun. */
+  /** How often each statement was executed. */
   const executed = new Map<string, number>()
   const sockets = new Set<Socket>()
 

@@ -1,4 +1,4 @@
-// How long answers wait that must not tell, by the time they take, how much there was to do.
+// The minimum response time of requests that must not reveal their work.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createTimingFloor } from '../../functions/_shared/floor.ts'
 
@@ -11,7 +11,7 @@ afterEach(() => void vi.useRealTimers())
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
-/** Requests that have so much to do each, all begun now; how long each takes to be answered. */
+/** Starts a request for each of these durations at once and returns the response times. */
 const answered = async (
   floor: ReturnType<typeof createTimingFloor>,
   work: number[],
@@ -31,7 +31,7 @@ const times = (count: number, value: number) => Array<number>(count).fill(value)
 const quiet = () => vi.advanceTimersByTimeAsync(600_000)
 
 test.each([1, 2, 5, 10, 20])(
-  '%i at once take as long where each is hashed as where none is',
+  '%i concurrent requests take the same time with and without hashing',
   async (count) => {
     const floor = createTimingFloor(500, 200, 5000)
     const expected = times(count, Math.max(500, 200 * count))
@@ -41,13 +41,13 @@ test.each([1, 2, 5, 10, 20])(
   },
 )
 
-test('whoever is answered while others turn out to be slow waits as long as they do', async () => {
+test('a request that is answered while others turn out to be slow waits as long as they do', async () => {
   const took = await answered(createTimingFloor(500, 200, 5000), [1, 300, 620, 900])
   expect(Math.min(...took)).toBeGreaterThan(1340)
   expect(Math.max(...took)).toBeLessThan(1360)
 })
 
-test('where one took long the next takes as long, and forgets it by halves', async () => {
+test('after a slow request the next one is slow as well, and the effect decays', async () => {
   const floor = createTimingFloor(500, 200, 5000)
   expect(await answered(floor, [2000])).toEqual([3000])
   const [next] = await answered(floor, [1])
@@ -57,7 +57,7 @@ test('where one took long the next takes as long, and forgets it by halves', asy
   expect(await answered(floor, [1])).toEqual([500])
 })
 
-test('nobody waits longer than the most, nor once their answer was late by itself', async () => {
+test('no request waits longer than the maximum, or at all once it is late', async () => {
   const floor = createTimingFloor(500, 200, 5000)
   expect(await answered(floor, times(100, 1))).toEqual(times(100, 5000))
   expect(await answered(floor, [9000])).toEqual([9000])

@@ -1,24 +1,17 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type Answer, asAdmin, call, converse, dataApi, freshEmail, type Person, say, signUp } from '../tools/people.ts'
+import { asAdmin, call, converse, dataApi, freshEmail, type Person, say, signUp } from '../tools/people.ts'
+import { errorOf, idsOf, isoTimestamp, resultOf } from '../tools/responses.ts'
 
-const moment = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-const sentence = expect.stringMatching(/\w/)
 const unknown = 999_999_999
 const beyond = '9007199254740993'
 const statuses = ['pending', 'accepted', 'declined', 'cancelled', 'completed']
 
-const told = ({ status, body }: Answer) => ({ status, body })
-const refused = (status: number, word = '\\w+') => ({
-  status,
-  body: { error: expect.stringMatching(new RegExp(`\\b${word}\\b`)) },
-})
 const open = (opener: Person, other_user_id: unknown) => opener.call('POST', '/conversations', { other_user_id })
 const list = async (reader: Person, query = '') => {
   const { status, body } = await reader.call('GET', `/conversations${query}`)
   expect(status).toBe(200)
   return body
 }
-const idsOf = (rows: { id: number }[]) => rows.map(({ id }) => id)
 const card = ({ id, name }: Person) => ({ id, name })
 const contact = ({ id, name, email }: Person) => ({ id, name, email })
 
@@ -33,10 +26,10 @@ beforeAll(async () => {
 })
 
 describe('opening a conversation', () => {
-  test('whoever opens a conversation is its voyager, the other its local', async () => {
+  test('the caller becomes the voyager, the other user the local', async () => {
     const dan = await signUp('Dan')
     const opened = await open(dan, ana.id)
-    expect(told(opened)).toEqual({
+    expect(resultOf(opened)).toEqual({
       status: 201,
       body: { id: expect.any(Number), voyager_id: dan.id, local_id: ana.id },
     })
@@ -44,7 +37,7 @@ describe('opening a conversation', () => {
     for (const reader of [dan, ana]) expect(idsOf(await list(reader))).toContain(opened.body.id)
   })
 
-  test('nobody chooses their place, the id, or who else is in it', async () => {
+  test('the caller cannot choose roles, id or participants', async () => {
     const [dan, eva] = [await signUp('Dan'), await signUp('Eva')]
     const wishes = { other_user_id: eva.id, voyager_id: outsider.id, local_id: dan.id, id: 424_242_424 }
     const { status, body } = await dan.call('POST', '/conversations', wishes)
@@ -53,26 +46,26 @@ describe('opening a conversation', () => {
     expect(idsOf(await list(outsider))).not.toContain(body.id)
   })
 
-  test('a pair cannot open a second conversation: both sides are told the id of the first', async () => {
-    const existing = { status: 409, body: { error: sentence, conversation_id: conversation } }
-    expect(told(await open(ana, bob.id))).toEqual(existing)
-    expect(told(await open(bob, ana.id))).toEqual(existing)
+  test('a second conversation of the same pair is refused with the id of the first, from both sides', async () => {
+    const existing = { status: 409, body: { error: expect.stringMatching(/\w/), conversation_id: conversation } }
+    expect(resultOf(await open(ana, bob.id))).toEqual(existing)
+    expect(resultOf(await open(bob, ana.id))).toEqual(existing)
     expect((await list(bob)).filter(({ voyager_id }: { voyager_id: number }) => voyager_id === ana.id)).toHaveLength(1)
   })
 
-  test('nobody opens a conversation with themselves', async () => {
-    expect(told(await open(ana, ana.id))).toEqual(refused(400))
+  test('users cannot open a conversation with themselves', async () => {
+    expect(resultOf(await open(ana, ana.id))).toEqual(errorOf(400))
     expect((await asAdmin('GET', `conversations?voyager_id=eq.${ana.id}&local_id=eq.${ana.id}`)).body).toEqual([])
   })
 
-  test.each([unknown, Number.MAX_SAFE_INTEGER])('nobody opens a conversation with the unknown user %d', async (id) => {
-    expect(told(await open(ana, id))).toEqual(refused(404))
+  test.each([unknown, Number.MAX_SAFE_INTEGER])('the unknown user %d is 404', async (id) => {
+    expect(resultOf(await open(ana, id))).toEqual(errorOf(404))
   })
 
-  test('nobody opens a conversation with a deactivated person, until they are active again', async () => {
+  test('a deactivated user is 404 until reactivated', async () => {
     const gone = await signUp('Gone')
     await asAdmin('PATCH', `users?id=eq.${gone.id}`, { is_active: false })
-    expect(told(await open(ana, gone.id))).toEqual(refused(404))
+    expect(resultOf(await open(ana, gone.id))).toEqual(errorOf(404))
     await asAdmin('PATCH', `users?id=eq.${gone.id}`, { is_active: true })
     expect((await open(ana, gone.id)).status).toBe(201)
   })
@@ -90,22 +83,24 @@ describe('opening a conversation', () => {
     `{"other_user_id": ${beyond}}`,
     '{"other_user_id": 1e400}',
     '{"otherUserId": 5}',
-  ])('nobody opens a conversation with %s, and the field is named', async (raw) => {
-    expect(told(await ana.call('POST', '/conversations', undefined, { raw }))).toEqual(refused(400, 'other_user_id'))
+  ])('the body %s is refused, naming the field', async (raw) => {
+    expect(resultOf(await ana.call('POST', '/conversations', undefined, { raw }))).toEqual(
+      errorOf(400, 'other_user_id'),
+    )
   })
 
   test.each(['', 'null', '[]', '5', '"other_user_id"', '{"other_user_id": 5', '{other_user_id: 5}'])(
-    'nobody opens a conversation with the body %j',
-    async (raw) => expect(told(await ana.call('POST', '/conversations', undefined, { raw }))).toEqual(refused(400)),
+    'the body %j is refused',
+    async (raw) => expect(resultOf(await ana.call('POST', '/conversations', undefined, { raw }))).toEqual(errorOf(400)),
   )
 })
 
 describe('the list of conversations', () => {
-  test('somebody new has none', async () => {
+  test('is empty for a new user', async () => {
     expect(await list(await signUp('New'))).toEqual([])
   })
 
-  test('both participants see the conversation alike, without messages while nobody has written', async () => {
+  test('shows both participants the same entry, without messages at first', async () => {
     const [dan, eva] = [await signUp('Dan'), await signUp('Eva')]
     const id = await converse(dan, eva)
     const entry = {
@@ -115,14 +110,14 @@ describe('the list of conversations', () => {
       Voyager: contact(dan),
       Local: contact(eva),
       Messages: [],
-      createdAt: moment,
+      createdAt: isoTimestamp,
     }
     for (const reader of [dan, eva]) expect(await list(reader)).toEqual([entry])
     const [{ createdAt }] = await list(dan)
     expect(Math.abs(Date.parse(createdAt) - Date.now())).toBeLessThan(60_000)
   })
 
-  test('of the messages only the latest is shown, and no more of it than the contract prints', async () => {
+  test('embeds only the latest message, with the documented fields', async () => {
     const first = await say(ana, conversation, 'First')
     await say(bob, conversation, 'Second')
     const last = await say(ana, conversation, 'Third')
@@ -133,7 +128,7 @@ describe('the list of conversations', () => {
     ])
   })
 
-  test('the latest activity comes first, be it a message or the opening', async () => {
+  test('is sorted by latest activity, which is a message or the opening', async () => {
     const host = await signUp('Host')
     const guests = [await signUp('G1'), await signUp('G2'), await signUp('G3')] as const
     const a = await converse(guests[0], host)
@@ -148,7 +143,7 @@ describe('the list of conversations', () => {
     expect(idsOf(await list(host))).toEqual([a, b, c])
   })
 
-  test('all are listed unless pages are asked for; of equal age the highest id comes first', async () => {
+  test('is complete unless pages are requested; equal times are sorted by id, highest first', async () => {
     const host = await signUp('Host')
     const strangers = Array.from({ length: 103 }, (_, index) => ({ name: `Stranger ${index}`, email: freshEmail() }))
     const { body: users } = await asAdmin('POST', 'users', strangers)
@@ -168,19 +163,19 @@ describe('the list of conversations', () => {
   })
 
   test.each([1_000, 2_147_483_648, Number.MAX_SAFE_INTEGER])(
-    'past the last conversation, at offset %d, there is nothing',
+    'is empty at offset %d',
     async (offset) => expect(await list(ana, `?offset=${offset}`)).toEqual([]),
   )
 
   test.each(['limit=0', 'limit=-1', 'limit=1.5', 'limit=abc', 'limit=1e1', 'offset=-1', 'offset=1.5', 'offset=abc'])(
-    'nobody lists their conversations with %s, and the parameter is named',
+    'refuses %s, naming the parameter',
     async (query) => {
       const [name] = query.split('=')
-      expect(told(await ana.call('GET', `/conversations?${query}`))).toEqual(refused(400, name))
+      expect(resultOf(await ana.call('GET', `/conversations?${query}`))).toEqual(errorOf(400, name))
     },
   )
 
-  test('the conversation stays where its other side is deactivated', async () => {
+  test('keeps conversations with a deactivated user', async () => {
     const gone = await signUp('Gone')
     const id = await converse(gone, cleo)
     await asAdmin('PATCH', `users?id=eq.${gone.id}`, { is_active: false })
@@ -190,13 +185,13 @@ describe('the list of conversations', () => {
 })
 
 describe('the details of a conversation', () => {
-  test('both participants see who is in it, and no e-mail', async () => {
+  test('show both participants without e-mail', async () => {
     const id = await converse(ana, cleo)
     const detail = { status: 200, body: { id, Voyager: card(ana), Local: card(cleo), Reservations: [] } }
-    for (const reader of [ana, cleo]) expect(told(await reader.call('GET', `/conversations/${id}`))).toEqual(detail)
+    for (const reader of [ana, cleo]) expect(resultOf(await reader.call('GET', `/conversations/${id}`))).toEqual(detail)
   })
 
-  test('reservations of every status are shown, those of other conversations are not', async () => {
+  test('show reservations of every status, and none of other conversations', async () => {
     const elsewhere = await converse(outsider, bob)
     const details = (id: number) => ({ conversation_id: id, title: 'Tapas & <i>walk</i> 🚶', price: 1234567.89 })
     await asAdmin('POST', 'reservations', { ...details(elsewhere), date: '2031-01-01T00:00:00Z' })
@@ -217,7 +212,7 @@ describe('the details of a conversation', () => {
     expect(Object.keys(body).sort()).toEqual(['Local', 'Reservations', 'Voyager', 'id'])
   })
 
-  test('participants cannot write reservations', async () => {
+  test('participants cannot write reservations through the Data API or the details', async () => {
     const row = { conversation_id: conversation, title: 'Free stay', price: 0, date: '2030-01-01T00:00:00Z' }
     const before = (await ana.call('GET', `/conversations/${conversation}`)).text
     expect((await ana.call('POST', `/conversations/${conversation}/reservations`, row)).status).toBe(404)
@@ -228,7 +223,7 @@ describe('the details of a conversation', () => {
   })
 })
 
-describe('what nobody else gets in to', () => {
+describe('access to a conversation', () => {
   type Route = [method: string, path: string, body?: unknown]
   const routes: Route[] = [
     ['GET', ''],
@@ -249,11 +244,11 @@ describe('what nobody else gets in to', () => {
     message = (await say(ana, conversation, 'For bob alone')).id
   })
 
-  test.each(routes)('%s …%s tells an outsider no more than that the conversation is unknown', async (...route) => {
+  test.each(routes)('%s …%s gives an outsider the same 404 as an unknown conversation', async (...route) => {
     const before = (await bob.call('GET', `/conversations/${conversation}/messages?limit=100`)).text
     const foreign = await ask(outsider, route, conversation)
     const nowhere = await ask(outsider, route, unknown)
-    expect(told(foreign)).toEqual(refused(404))
+    expect(resultOf(foreign)).toEqual(errorOf(404))
     expect({ status: nowhere.status, text: nowhere.text }).toEqual({ status: 404, text: foreign.text })
     expect([...foreign.headers.keys()]).toEqual([...nowhere.headers.keys()])
     expect((await bob.call('GET', `/conversations/${conversation}/messages?limit=100`)).text).toBe(before)
@@ -262,21 +257,21 @@ describe('what nobody else gets in to', () => {
     )
   })
 
-  test.each(routes)('%s …%s takes no id that is not a positive integer', async (...route) => {
+  test.each(routes)('%s …%s refuses an id that is not a positive integer', async (...route) => {
     for (const id of ['0', '-1', '1.5', 'abc', '1e3', '0x1', beyond]) {
-      expect(told(await ask(ana, route, id))).toEqual(refused(400, 'id'))
+      expect(resultOf(await ask(ana, route, id))).toEqual(errorOf(400, 'id'))
     }
   })
 
   test.each(
     [['GET', '/conversations'], ['POST', '/conversations'], ['GET', '/conversations/unread']]
       .concat(routes.map(([method, path]) => [method, `/conversations/1${path.replace('MESSAGE', '1')}`])),
-  )('%s %s answers nobody without a valid token', async (method, path) => {
+  )('%s %s requires a valid token', async (method, path) => {
     const without = await call(method!, path!, method === 'POST' ? {} : undefined)
-    expect(told(without)).toEqual(refused(401))
+    expect(resultOf(without)).toEqual(errorOf(401))
     expect(without.headers.get('WWW-Authenticate')).toBe('Bearer')
     const forged = await call(method!, path!, method === 'POST' ? {} : undefined, { token: `${ana.token}x` })
-    expect(told(forged)).toEqual(refused(401))
+    expect(resultOf(forged)).toEqual(errorOf(401))
     expect(forged.headers.get('WWW-Authenticate')).toMatch(/^Bearer .*error="invalid_token"/)
   })
 })

@@ -20,7 +20,7 @@ const vectors = (answer: ServerResponse, list: unknown[]) =>
     data: list.map((embedding, index) => ({ object: 'embedding', index, embedding })),
     usage: { prompt_tokens: 1, total_tokens: 1 },
   })
-/** Texts that share words have vectors that are alike. */
+/** A bag of words: texts that share words have similar vectors. */
 const vectorOf = (text: string): number[] => {
   const vector = Array.from({ length: 384 }, () => 0.001)
   for (const word of text.toLowerCase().match(/[a-z]+/g) ?? []) {
@@ -28,7 +28,7 @@ const vectorOf = (text: string): number[] => {
   }
   return vector
 }
-/** Words that mean the same to this provider: it reads the second for the first. */
+/** A provider that works, and for which two words mean the same. */
 const wellBehaved: Behaviour = (answer, texts) =>
   vectors(answer, texts.map((text) => vectorOf(text.replaceAll('trekking', 'hiking'))))
 
@@ -96,14 +96,14 @@ afterAll(async () => {
   provider.close()
 })
 
-test('a provider of the OpenAI kind is asked for 384 numbers, and what it makes is searched', async () => {
+test('an OpenAI-compatible provider is asked for 384 dimensions, and its vectors are searched', async () => {
   const { body } = await until(health, nothingWaits)
   expect(body).toEqual({
     status: 'ok',
     database: 'ok',
     embeddings: { provider: 'openai', model: 'text-embedding-3-small', pending: 0 },
   })
-  // Now and then the vector of a query does not come in time.
+  // Occasionally the vector of a query is late.
   const found = await until(() => search({ q: 'trekking', explain: 'true' }), ({ body }) => body.hits.length > 0)
   expect(found.body.hits.map(({ name }: Any) => name)).toEqual(['Hulm'])
   expect(found.body.hits[0]._rankingScoreDetails).toMatchObject({ words: null, ratio: 1 })
@@ -111,7 +111,7 @@ test('a provider of the OpenAI kind is asked for 384 numbers, and what it makes 
   for (const request of asked) {
     expect(request).toMatchObject({ path: '/v1/embeddings', key: 'Bearer sk-test', dimensions: 384 })
     expect(request.model).toBe('text-embedding-3-small')
-    // What a person keeps to themselves (e-mail, name) is nobody's business.
+    // E-mail and name must not be sent to the provider.
     expect(JSON.stringify(request.input)).not.toMatch(/@|Gribwax|Hulm/)
   }
 })
@@ -125,7 +125,7 @@ test('the same query is embedded once', async () => {
 })
 
 const isHeld = async () => {
-  // Fewer than five failures in a row, so that the provider is asked each time.
+  // Fewer than five failures in a row, so that the circuit breaker stays closed.
   for (const [index, options] of [{}, { token }, {}, { token }].entries()) {
     const q = `hulm x${count++}`
     const [{ status, body }, milliseconds] = await timed(() => search({ q, explain: 'true' }, options))
@@ -146,8 +146,8 @@ const isHeld = async () => {
 }
 
 /**
- * A success closes what failures opened, and the queue is not left to wait. On a busy machine the first try may fail, too, and ten more seconds
- * go by.
+ * A success closes the circuit breaker, and the queue is processed. On a busy machine the first attempt may fail as
+ * well, and ten more seconds pass.
  */
 const recovers = async () => {
   behaviour = wellBehaved
@@ -157,13 +157,13 @@ const recovers = async () => {
 }
 
 const cases = Object.entries(bad)
-test.each(cases)('where the provider %s, searches go on by words and profiles are changed', async (_, how) => {
+test.each(cases)('if the provider %s, searches return keyword results and profiles can be changed', async (_, how) => {
   behaviour = how
   await isHeld()
   await recovers()
 })
 
-test('where nobody answers, searches go on by words and profiles are changed', async () => {
+test('if the provider is unreachable, searches return keyword results and profiles can be changed', async () => {
   provider.close()
   provider.closeAllConnections()
   await isHeld()
@@ -172,7 +172,7 @@ test('where nobody answers, searches go on by words and profiles are changed', a
   await recovers()
 })
 
-test('a provider that hangs is left alone after five searches, and asked again ten seconds later', async () => {
+test('a provider that hangs is skipped after five searches and asked again ten seconds later', async () => {
   behaviour = bad.hangs!
   for (let time = 0; time < 5; time++) await search({ q: `hulm hanging ${time}` })
   const took: number[] = []
@@ -181,13 +181,13 @@ test('a provider that hangs is left alone after five searches, and asked again t
     expect(answer.body.hits.length).toBe(1)
     took.push(milliseconds)
   }
-  // Less than the budget for a query's vector, and the quickest, for a busy machine can hold up any one.
+  // Below the time limit of a query's vector. Only the fastest counts, because a busy machine can delay any of them.
   expect(Math.min(...took)).toBeLessThan(300)
   expect(asked.some(({ input }) => input.some((text) => text.startsWith('hulm hanging still')))).toBe(false)
   await recovers()
 })
 
-test('once the provider answers again, everything that waited is made', async () => {
+test('once the provider recovers, the whole queue is processed', async () => {
   behaviour = wellBehaved
   const { body } = await until(health, nothingWaits, 110)
   expect(body.embeddings.pending).toBe(0)
@@ -196,7 +196,7 @@ test('once the provider answers again, everything that waited is made', async ()
   for (const hit of found.body.hits) expect(hit._rankingScoreDetails.cosine).toBeGreaterThan(0.3)
 }, 120_000)
 
-test('the schedule is asked for by the secret key alone', async () => {
+test('only the secret key may call POST /embed', async () => {
   for (const apikey of ['', 'sb_secret_other', testKeys.publishableKey]) {
     const { status, headers } = await call('POST', `${base}/embed`, undefined, { headers: { apikey } })
     expect({ status, challenge: headers.get('WWW-Authenticate') }).toEqual({ status: 401, challenge: 'Bearer' })

@@ -1,4 +1,4 @@
-// Nobody receives another's answer, whatever is given up on the way.
+// No caller receives another's rows after a statement was abandoned.
 import { beforeAll, expect, test } from 'vitest'
 import { connected } from '../tools/postgres.ts'
 import { platform, run } from '../tools/supabase.ts'
@@ -19,9 +19,9 @@ beforeAll(() =>
     `))
 )
 
-// Postgres gives each log-in its own time limit, so each takes its own way out.
+// Each login has a time limit of its own in Postgres, and so a code path of its own.
 test.concurrent.each(['edge_functions', 'postgres'])(
-  'callers who wait behind a statement that is given up get their own answer or an error, logged in as %s',
+  'callers queued behind an abandoned statement get their own row or an error, logged in as %s',
   async (role) => {
     const { code, stdout, stderr } = await run('deno', ['run', '-A', 'tests/postgres/give_up.ts'], {
       DATABASE_POOL: '1',
@@ -32,7 +32,7 @@ test.concurrent.each(['edge_functions', 'postgres'])(
     expect(told['the slow one']).toBe('error')
     expect(told.afterwards).toBe('afterwards')
     for (const [who, answer] of Object.entries(told)) expect(['error', who], who).toContain(answer)
-    // Those who came late enough waited no longer than the limit.
+    // Late callers waited less than the limit.
     expect(Object.values(told).filter((answer) => answer !== 'error').length).toBeGreaterThan(2)
   },
 )

@@ -1,4 +1,4 @@
-// Several stacks that start at once on one server.
+// Several stacks that start on one server at the same time.
 import { expect, onTestFinished, test } from 'vitest'
 import { connected } from '../tools/postgres.ts'
 import { platform, run } from '../tools/supabase.ts'
@@ -16,7 +16,7 @@ const alterings = (how: string, stacks: number) => `
   console.log(ended.map(({ status, reason }) => reason?.message ?? status).toSorted().at(-1))
   Deno.exit()`
 
-test('a role that others change, too, is changed all the same', async () => {
+test('altering a role succeeds while other stacks alter it', async () => {
   await connected(url, (sql) => sql.unsafe('create role altered'))
   onTestFinished(() => connected(url, async (sql) => void await sql.unsafe('drop role altered')))
   const alter = async (how: string, stacks: number) => {

@@ -1,10 +1,10 @@
-// What happens to the queue of vectors between the moment a worker looks at it and the moment it takes a row, on connections of their own.
+// Changes of the embedding queue while a worker has its snapshot but not yet its row lock.
 import postgres from 'postgres'
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { platform } from '../tools/supabase.ts'
 import { pause } from '../tools/wait.ts'
 
-// A trigger for each statement runs when the statement has its snapshot and no row yet: there it waits until it is let go.
+// A statement trigger runs after the snapshot was taken and before any row is locked. There it waits for the lock.
 const halting = `
   create or replace function private.halt() returns trigger language plpgsql set search_path = '' as $$
     begin
@@ -43,7 +43,7 @@ const claim = async (): Promise<{ id: number; text: string }[]> => {
   return row!.jobs
 }
 
-/** A claim that has looked and not yet taken, while something happens. */
+/** Runs something while a claim has its snapshot and no row yet. */
 const claimDuring = async (happens: () => Promise<void>) => {
   const [{ pid }] = await worker`select pg_backend_pid() as pid` as unknown as [{ pid: number }]
   await worker`set test.halts = 'yes'`
@@ -61,15 +61,15 @@ const claimDuring = async (happens: () => Promise<void>) => {
   return jobs
 }
 
-test('a profile that was hidden since it was queued goes from the queue when its turn comes', async () => {
+test('claiming removes a profile that was hidden after it was queued', async () => {
   await show(owner, false)
   expect(await claim()).toEqual([])
   expect(await waiting()).toEqual([])
 })
 
-test('one that is shown again as a worker looks is made, or waits', async () => {
+test('a profile that is shown again during the claim is embedded or stays queued', async () => {
   await show(owner, false)
-  // It began before the worker, so that what it queues is due to it.
+  // This transaction starts before the worker's, so that its job is due for the worker.
   const showing = await person.reserve()
   await showing`begin`
   await showing`select now()`
@@ -82,7 +82,7 @@ test('one that is shown again as a worker looks is made, or waits', async () => 
   expect(await waiting()).toEqual([{ kind: 'profile', id: profile, attempts: 1 }])
 })
 
-test('and one that is hidden as a worker looks is not', async () => {
+test('a profile that is hidden during the claim is not embedded', async () => {
   const jobs = await claimDuring(async () => void await show(person, false))
   expect(jobs).toEqual([])
   expect(await waiting()).toEqual([])

@@ -1,4 +1,4 @@
-// As on the platform: the owner of our functions is no superuser, and Auth's tables are another's.
+// As on Supabase: the owner of our functions is not a superuser and does not own the tables of Auth.
 import { randomUUID } from 'node:crypto'
 import postgres from 'postgres'
 import { afterAll, expect, test } from 'vitest'
@@ -35,14 +35,14 @@ const left = async (id: string): Promise<string[]> => {
   return rows.map(({ what }) => what)
 }
 
-test('a person, their log-in, their sessions and their describeError in the log go together', async () => {
+test('erasing removes the user, the Auth account, its sessions and its audit log entries', async () => {
   const id = await newcomer()
   expect((await left(id)).toSorted()).toEqual(['log', 'log-in', 'session', 'user'])
   await erase(id)
   expect(await left(id)).toEqual([])
 })
 
-test('where the log is not ours to touch, everything else goes', async () => {
+test('if the audit log cannot be changed, everything else is erased', async () => {
   const id = await newcomer()
   await superuser`revoke all on auth.audit_log_entries from postgres`
   try {
@@ -53,7 +53,7 @@ test('where the log is not ours to touch, everything else goes', async () => {
   expect(await left(id)).toEqual(['log'])
 })
 
-test('where the log takes too long, everything else goes', async () => {
+test('if the audit log is locked, everything else is erased', async () => {
   const id = await newcomer()
   await superuser.begin(async (holding) => {
     await holding`lock table auth.audit_log_entries in access exclusive mode`
@@ -62,7 +62,7 @@ test('where the log takes too long, everything else goes', async () => {
   expect(await left(id)).toEqual(['log'])
 })
 
-test('a statement of doors that log in as somebody else has a time limit, too', async () => {
+test('with another login, statements still have a time limit', async () => {
   const script = `import { asService } from './functions/_shared/rpc.ts'
     console.log(await asService\`count_pending_embeddings()\`.catch(({ code }) => code)); Deno.exit()`
   const ask = async () => {
@@ -77,7 +77,7 @@ test('a statement of doors that log in as somebody else has a time limit, too', 
   expect(await held).toBe('57014')
 })
 
-test('the doors have a time limit of their own', async () => {
+test('role edge_functions has a time limit', async () => {
   const [role] = await sql`select rolconfig from pg_roles where rolname = 'edge_functions'`
   expect(role!.rolconfig).toEqual(['statement_timeout=5s'])
 })

@@ -1,6 +1,6 @@
 /**
- * Run by answers.test.ts: one connection, one statement that takes too long, and callers who come while it runs. Prints what each was told:
- * {"<who asked>": "<who is answered>" or "error"}.
+ * Run by answers.test.ts: one connection, one statement that takes too long, and callers that arrive meanwhile. Prints
+ * which answer each caller got: {"<caller>": "<caller of the answer>" or "error"}.
  *   DATABASE_POOL=1 EDGE_DATABASE_URL=… deno run -A tests/postgres/give_up.ts
  */
 import { actAs } from '../../functions/_shared/rpc.ts'
@@ -14,7 +14,7 @@ const ask = async (who: string, seconds: number): Promise<void> => {
 }
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
-// Only a statement that is prepared already goes into a pipeline.
+// Only prepared statements are pipelined.
 await ask('beforehand', 0)
 const asked = [ask('the slow one', 9)]
 for (const who of ['first', 'second', 'third', 'fourth', 'fifth', 'sixth']) {

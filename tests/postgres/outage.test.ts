@@ -1,4 +1,4 @@
-// The doors as the platform runs them, with nothing around them, while the network to their database does what networks do.
+// Edge Functions while the network to their database fails in various ways.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
@@ -9,7 +9,7 @@ import { testKeys } from '../tools/stack.ts'
 import { platform } from '../tools/supabase.ts'
 import { pause } from '../tools/wait.ts'
 
-/** Stands before the database. */
+/** A proxy before the database. */
 const openWire = async () => {
   const target = new URL(process.env.PLATFORM_URL!)
   const sockets = new Set<Socket>()
@@ -32,12 +32,12 @@ const openWire = async () => {
   const { port } = server.address() as AddressInfo
   return {
     port,
-    /** Bytes go nowhere, and nobody is told. */
+    /** Drops all bytes silently. */
     swallow: () => void (swallows = true),
     cut: () => sockets.forEach((socket) => socket.destroy()),
-    /** Nobody is there any more for whoever comes. */
+    /** Refuses new connections. */
     close: () => void server.close(),
-    /** As before. What the swallowing left of connections is gone. */
+    /** Works again; all earlier connections are closed. */
     mend: async () => {
       sockets.forEach((socket) => socket.destroy())
       swallows = false
@@ -59,7 +59,7 @@ const serveFunctions = async (role: string, port: number, env: Record<string, st
       ...process.env,
       EDGE_DATABASE_URL: url.href,
       SUPABASE_SECRET_KEY: testKeys.secretKey,
-      // Counted, and never too many.
+      // Rate limits are checked and never reached.
       RATE_LIMIT_SEARCH_ANONYMOUS: '100000/60',
       ACCESS_LOG: 'off',
       ...env,
@@ -91,10 +91,10 @@ describe.each(logIns)('logged in as %s', (role) => {
   test.concurrent.each([
     ['is silent', false],
     ['is silent and takes no more connections', true],
-  ])('where the database %s, callers are told within ten seconds, and served once it is back', async (_, closes) => {
+  ])('if the database %s, requests fail within ten seconds, and succeed once it is back', async (_, closes) => {
     const wire = await openWire()
     const { ask, ended } = await serveFunctions(role, wire.port)
-    // Every connection is open.
+    // Opens every connection.
     for (const { status } of await Promise.all(Array.from({ length: 30 }, () => ask(interests)))) {
       expect(status).toBe(200)
     }
@@ -117,7 +117,7 @@ describe.each(logIns)('logged in as %s', (role) => {
     await pause(1000)
     expect((await ask(interests)).status).toBe(200)
     let metrics = await ask('/health/metrics', { apikey: testKeys.secretKey })
-    // One more connection may only now be found to be gone.
+    // Another lost connection may be detected only now.
     for (let tries = 0; tries < 10 && !metrics.text?.includes('\ndatabase_up 1\n'); tries++) {
       await pause(500)
       metrics = await ask('/health/metrics', { apikey: testKeys.secretKey })
@@ -127,8 +127,8 @@ describe.each(logIns)('logged in as %s', (role) => {
     expect(ended()).toBe(null)
   })
 
-  // By itself, because it locks what the metrics of the others read.
-  test('where a statement waits for ever, its caller is told within ten seconds, and it waits no longer', async () => {
+  // Not concurrent, because it locks a table that the metrics read.
+  test('a statement that waits for a lock fails within ten seconds and stops waiting', async () => {
     const owner = postgres(platform('scripted'), { max: 1, onnotice: () => {} })
     onTestFinished(() => owner.end())
     const { ask, ended } = await serveFunctions(role, Number(new URL(process.env.PLATFORM_URL!).port))
@@ -153,14 +153,14 @@ describe.each(logIns)('logged in as %s', (role) => {
   })
 })
 
-test.concurrent('connections that are cut again and again, with statements on their way, end no process', async () => {
+test.concurrent('a process survives repeated connection losses under load', async () => {
   const wire = await openWire()
   const { ask, ended } = await serveFunctions('edge_functions', wire.port)
   const until = performance.now() + 8000
   const told = new Map<number | undefined, number>()
   const work = async (worker: number) => {
     while (performance.now() < until) {
-      // A long one is written at once, a short one in the next turn of the event loop.
+      // A long query is written at once, a short one in the next turn of the event loop.
       const { status } = await ask(worker % 2 ? interests : `/users/search?q=${'hiking '.repeat(70)}${worker}`)
       told.set(status, (told.get(status) ?? 0) + 1)
     }

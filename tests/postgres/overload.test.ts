@@ -1,4 +1,5 @@
-// Under overload answers may fail, and never go to somebody else: dear searches by anonymous clients, beside four people at work.
+// Under overload requests may fail, but no caller receives another's response: expensive anonymous searches beside four
+// active users.
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
 import { call, converse, type Person, signUp } from '../tools/people.ts'
@@ -7,7 +8,7 @@ import { startStack, stopStack } from '../tools/stack.ts'
 
 const seconds = Number(process.env.OVERLOAD_SECONDS ?? 15)
 
-// However quick the search is: one that takes longer than any time limit.
+// A search that takes longer than any time limit.
 const dearSearch = `
   create or replace function api.search_profiles(request jsonb)
   returns json
@@ -26,7 +27,7 @@ test(
     const database = await makeDatabase('overload')
     const { base, process } = await startStack({
       DATABASE_URL: database,
-      // Never reached by who sends; reached at once by who searches.
+      // Never reached by senders, reached at once by searches.
       RATE_LIMIT_SEND: '100000/60',
       RATE_LIMIT_SEARCH_ANONYMOUS: '300/60',
     })
@@ -46,7 +47,7 @@ test(
     const count = (what: string, status: number) =>
       outcomes.set(`${what} ${status}`, (outcomes.get(`${what} ${status}`) ?? 0) + 1)
     const until = performance.now() + seconds * 1000
-    // A row that was meant for another statement may not even be JSON.
+    // The row of another statement may not even be JSON.
     const keep = async (work: () => Promise<void>): Promise<void> => {
       while (performance.now() < until) {
         await work().catch((error: Error) => told.push(`an answer of no use: ${error.message}`))
@@ -75,7 +76,7 @@ test(
       count('search', status)
       const isTheirs = status === 200 ? body.query === q : status === 503 || status === 429
       if (!isTheirs) told.push(`client ${client} was told ${status} ${text}`)
-      // Who is refused at once comes back a little later, and does nothing but that.
+      // A refused client waits a little and retries.
       if (status === 429) await new Promise((resolve) => setTimeout(resolve, 100))
     }
     await Promise.all([
@@ -85,7 +86,7 @@ test(
 
     expect(told).toEqual([])
     const seen = JSON.stringify([...outcomes])
-    // There was an overload, and somebody was served all the same.
+    // The service was overloaded and still answered some requests.
     expect(outcomes.get('search 503') ?? 0, seen).toBeGreaterThan(3)
     for (const what of ['me 200', 'send 201']) expect(outcomes.get(what) ?? 0, seen).toBeGreaterThan(3)
     const kept = await connected(

@@ -1,4 +1,4 @@
-// A pooler that gives each transaction whatever connection is free must not mix callers up.
+// A pooler in transaction mode must not mix up callers.
 import { spawn } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ const ids: Record<string, number> = {}
 const stops: (() => void)[] = []
 afterAll(() => stops.forEach((stop) => stop()))
 
-// What a statement sees of whom it runs as; one verb for callers, one helper for the doors.
+// Functions that return the identity of the caller: one API function, one for edge_functions.
 const telling = `
   create function private.tell_who_i_am() returns json language plpgsql set search_path = '' as $$
     declare
@@ -40,11 +40,11 @@ const telling = `
   grant execute on function private.my_id(), api.tell_who_i_am(jsonb) to edge_functions;
 `
 
-/** PgBouncer in front of a database, with so many connections to it and no memory for prepared statements; answers with its port. */
+/** Starts PgBouncer with this many connections and without prepared statements; returns its port. */
 const pool = async (database: string, size: number): Promise<number> => {
   const port = await freePort()
   const folder = mkdtempSync(join(tmpdir(), 'pooler-'))
-  // It does not run as root, and whoever it runs as reads these.
+  // PgBouncer does not run as root, and its user reads these files.
   chmodSync(folder, 0o755)
   const server = new URL(platform(database))
   writeFileSync(join(folder, 'users'), '"edge_functions" ""\n"postgres" ""\n')
@@ -84,7 +84,7 @@ ignore_startup_parameters = role, statement_timeout
 
 type Told = Record<string, Record<string, number>>
 
-/** Waits until the pooler has opened that many connections, which it does one by one as they are needed. */
+/** Waits until the pooler has opened all connections, which it does one by one on demand. */
 const fill = async (url: string, size: number): Promise<void> => {
   const sql = postgres(url, { max: size, prepare: false })
   const servers = new Set<number>()
@@ -95,7 +95,7 @@ const fill = async (url: string, size: number): Promise<void> => {
   await sql.end()
 }
 
-/** Lets everybody take turns through a pooler; what each was told, and what the doors logged. */
+/** Runs alternating callers through a pooler; returns their answers and the log. */
 const alternate = async (
   { database = 'pooled', login = 'edge_functions', query = '?prepare=false', size = 1, rounds = 50 },
 ) => {
@@ -109,7 +109,7 @@ const alternate = async (
   return { told: JSON.parse(stdout) as Told, stderr }
 }
 
-/** Each answer without the connection that gave it, and the connections of all. */
+/** The answers without the connection that served them, and the number of connections. */
 const apart = (told: Told) => {
   const servers = new Set<number>()
   const answers: Told = {}
@@ -133,7 +133,7 @@ const expected = (rounds: number, doors = 'edge_functions'): Told => {
   return { [ana]: known(ana), [ben]: known(ben), anonymous: unknown('anon'), doors: unknown(doors) }
 }
 
-// The same ids in both, since both are new.
+// Both databases are new, so the ids are the same.
 const settle = (database: string): Promise<void> =>
   connected(platform(database), async (sql) => {
     await sql.unsafe(telling)
@@ -152,37 +152,37 @@ beforeAll(async () => {
 })
 
 describe('behind a pooler in transaction mode', () => {
-  test('two callers, somebody anonymous and the doors take 1,000 turns on one connection and stay who they are', async () => {
+  test('two users, an anonymous caller and edge_functions keep their identities over 1,000 rounds on one connection', async () => {
     const { told, stderr } = await alternate({ rounds: 1000 })
     expect(apart(told)).toEqual({ answers: expected(1000), servers: 1 })
     expect(stderr).toBe('')
   })
 
-  test('they do on two connections', async () => {
+  test('and on two connections', async () => {
     const { told, stderr } = await alternate({ rounds: 200, size: 2 })
     expect(apart(told)).toEqual({ answers: expected(200), servers: 2 })
     expect(stderr).toBe('')
   })
 
-  test('and where the doors log in as postgres and their role is dropped on the way, which they complain of', async () => {
+  test('and if edge_functions is dropped for the login postgres, which is logged', async () => {
     const { told, stderr } = await alternate({ login: 'postgres' })
     expect(apart(told)).toEqual({ answers: expected(50, 'postgres'), servers: 1 })
     expect(stderr).toContain('Not connected as edge_functions')
   })
 
-  test('prepared statements would get lost between two connections, so the address has to turn them off', async () => {
+  test('prepared statements fail on two connections, so the URL must turn them off', async () => {
     const { told } = await alternate({ query: '', size: 2 })
     expect(JSON.stringify(told)).toMatch(/prepared statement .* does not exist/)
   })
 
-  test('an identity that outlived its statement would be seen', async () => {
+  test('an identity that outlives its statement would be noticed', async () => {
     const { told } = await alternate({ database: 'leaking' })
     expect(apart(told).answers.doors).not.toEqual(expected(50).doors)
   })
 })
 
 test.concurrent.each(['a server', 'a pooler'])(
-  'a statement of somebody anonymous ends after 3 s, an account has 5 s, and neither ends another, through %s',
+  'anonymous statements end after 3 s and those of users after 5 s, independently, through %s',
   async (way) => {
     const url = new URL(platform('pooled', 'edge_functions'))
     if (way === 'a pooler') {

@@ -1,5 +1,5 @@
-// A migration is applied while people are at it, served by functions that have not seen it. Until a migration follows the baseline, a planted one
-// changes what every request touches: a column and an index more, functions and a policy made anew.
+// A migration is applied while functions of the previous release serve requests. Until there is a migration after the
+// baseline, a test migration adds a column and an index and recreates functions and a policy.
 import { randomUUID } from 'node:crypto'
 import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -33,7 +33,7 @@ const planted = `
   $$;
 `
 
-/** These sources in a folder of their own, ready to be started. */
+/** A copy of the sources, ready to start. */
 const copySources = (change: (migrations: string) => void): string => {
   const folder = mkdtempSync(join(tmpdir(), 'release-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
@@ -45,7 +45,7 @@ const copySources = (change: (migrations: string) => void): string => {
   return folder
 }
 
-/** The sources without their newest migration and with it. */
+/** The sources without and with the newest migration. */
 const releases = (): { before: string; after: string; version: string } => {
   if (!newest) {
     const version = '99990101000000'
@@ -62,7 +62,7 @@ const releases = (): { before: string; after: string; version: string } => {
 
 type Request = [method: string, path: string, body?: () => unknown]
 
-test('no request fails while a migration is applied under functions that have not seen it', async () => {
+test('no request fails while a migration is applied under functions of the previous release', async () => {
   const { before: earlier, after: later, version } = releases()
   const address = await makeDatabase('release')
   const before = await startStack({ DATABASE_URL: address }, earlier)
@@ -99,11 +99,11 @@ test('no request fails while a migration is applied under functions that have no
       else if (request[0] === 'POST') sent.add(body.id)
     }
   }
-  // The two who take part in the conversation, at every request in turn, twice.
+  // Both participants send every request in turn, twice.
   const visitors = [0, 1, 2, 3].map((start) => keepAsking(before.base, [ana, ben][start % 2]!, start * 2))
 
   const atFirst = answered
-  // A new server applies what the database has not seen, as `supabase db push` does.
+  // A new server applies pending migrations, as `supabase db push` does.
   const after = await startStack({ DATABASE_URL: address }, later)
   onTestFinished(() => stopStack(after.process))
   const applied = answered

@@ -1,4 +1,4 @@
-// The backup of docs/runbook.md, taken and restored with the commands that stand there.
+// The backup in docs/runbook.md, with the commands printed there.
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { call } from '../tools/people.ts'
 import { connected, makeDatabase } from '../tools/postgres.ts'
 import { startStack, stopStack, testKeys } from '../tools/stack.ts'
 
-/** How many rows each table has, and what each sequence gives next. */
+/** The row count of each table and the last value of each sequence. */
 const contents = (url: string): Promise<Record<string, string>> =>
   connected(url, async (sql) => {
     const tables = await sql`
@@ -55,7 +55,7 @@ const answers = async (base: string, token: string): Promise<Record<string, [num
   return told
 }
 
-test('a dump that is restored into an empty database has and answers what the first one did', async () => {
+test('a restored dump has the same rows and returns the same responses', async () => {
   const [, backup, restore] = /## Backup and restore[^]*?```sh\n(pg_dump [^]*?)```[^]*?```sh\n(pg_restore [^]*?)```/
     .exec(readFileSync('docs/runbook.md', 'utf8'))!
   const folder = mkdtempSync(join(tmpdir(), 'backup-'))
@@ -89,10 +89,10 @@ test('a dump that is restored into an empty database has and answers what the fi
 
   const after = await startStack({ DATABASE_URL: second, SEED: 'demo' })
   onTestFinished(() => stopStack(after.process))
-  // The token from before is still one, and whoever has an account logs in with their password.
+  // The old token is still valid, and log-in works.
   expect(await answers(after.base, token)).toEqual(told)
   expect((await ask(after.base, '/auth/login', undefined, ines))[0]).toBe(200)
-  // What was acknowledged before the backup is not sent once more; what is new comes after it.
+  // A retry from before the backup creates no second message; new messages get higher ids.
   expect(await ask(after.base, '/conversations/1/messages', token, message)).toEqual(sent)
   const next = await ask(after.base, '/conversations/1/messages', token, { content: 'After it' })
   expect(JSON.parse(next[1]).id).toBeGreaterThan(JSON.parse(sent[1]).id)

@@ -1,4 +1,4 @@
-// The schedule of docs/deploy.md, which is SQL for people to paste, on pg_cron and stand-ins for what Debian has not.
+// The schedule in docs/deploy.md, on pg_cron and stand-ins for pg_net and Vault, which Debian does not package.
 import { readFileSync } from 'node:fs'
 import postgres from 'postgres'
 import { expect, test } from 'vitest'
@@ -19,7 +19,7 @@ const standIns = `
   grant all on all tables in schema vault, net, private to postgres;
 `
 
-test('the schedule asks the embedding function when something is due, and else nobody', async () => {
+test('the schedule calls the function embed only when the queue is not empty', async () => {
   const [, script] = /## 6\.[^]*?```sql\n([^]*?)```/.exec(readFileSync('docs/deploy.md', 'utf8'))!
   const owner = postgres(platform('postgres', 'supabase_admin'), { max: 1, onnotice: () => {} })
   const sql = postgres(platform('postgres'), { max: 1, onnotice: () => {} })

@@ -1,6 +1,6 @@
 /**
- * Run by pooler.test.ts: what becomes of statements that take long, of an account and of somebody anonymous. Prints for each what ended it,
- * or null, and after how many milliseconds.
+ * Run by pooler.test.ts: slow statements of a user and of an anonymous caller. Prints the error code that ended each,
+ * or null, and its duration in milliseconds.
  *   EDGE_DATABASE_URL=… deno run -A tests/postgres/take_long.ts ACCOUNT
  */
 import { actAs } from '../../functions/_shared/rpc.ts'
@@ -17,7 +17,7 @@ const outcomes = {
   known,
   anonymous,
   afterwards: await sleep(null, 0),
-  // The limit of somebody anonymous must not stay with a connection.
+  // The time limit of an anonymous caller must not stay with the connection.
   next: await sleep(account, 4),
   longest: await sleep(account, 30),
 }
