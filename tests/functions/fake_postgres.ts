@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { pause } from '../tools/wait.ts'
 
 /**
  * What the server does with a statement `select $1`, whose parameter is `<caller> <behaviour> <milliseconds>`. It waits
@@ -41,12 +42,10 @@ const described = Buffer.concat([
   message('t', int16(1), int32(text)),
   message('T', int16(1), 'body\0', int32(0), int16(0), int32(text), int16(-1), int32(-1), int16(0)),
 ])
-const rowOf = (who: string): Buffer =>
-  Buffer.concat([message('D', int16(1), int32(Buffer.byteLength(who)), who), message('C', 'SELECT 1\0')])
+const rowOf = (caller: string): Buffer =>
+  Buffer.concat([message('D', int16(1), int32(Buffer.byteLength(caller)), caller), message('C', 'SELECT 1\0')])
 const errorOf = (severity: string, code: string, routine = 'exec'): Buffer =>
-  message('E', `S${severity}\0V${severity}\0C${code}\0Mplanted\0R${routine}\0\0`)
-
-const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
+  message('E', `S${severity}\0V${severity}\0C${code}\0Minjected\0R${routine}\0\0`)
 
 /** A server with as much of the Postgres protocol as postgres.js needs. It answers in order, as Postgres does. */
 export const openFakePostgres = async () => {
@@ -55,13 +54,13 @@ export const openFakePostgres = async () => {
   const sockets = new Set<Socket>()
 
   const execute = async (socket: Socket, parameter: string): Promise<Buffer | null> => {
-    const [who = '', what = '', milliseconds = '0'] = parameter.split(' ')
-    const before = executed.get(who) ?? 0
-    executed.set(who, before + 1)
+    const [caller = '', behaviour = '', milliseconds = '0'] = parameter.split(' ')
+    const before = executed.get(caller) ?? 0
+    executed.set(caller, before + 1)
     await pause(Number(milliseconds))
-    switch (what) {
+    switch (behaviour) {
       case 'slowly':
-        for (const byte of rowOf(who)) {
+        for (const byte of rowOf(caller)) {
           if (socket.destroyed) return null
           socket.write(Buffer.of(byte))
           if (byte % 4 === 0) await pause(0)
@@ -72,14 +71,14 @@ export const openFakePostgres = async () => {
       case 'timeout':
         return errorOf('ERROR', '57014')
       case 'deadlock':
-        return before > 0 ? rowOf(who) : errorOf('ERROR', '40P01')
+        return before > 0 ? rowOf(caller) : errorOf('ERROR', '40P01')
       case 'stale':
-        return before > 0 ? rowOf(who) : errorOf('ERROR', '0A000', 'RevalidateCachedQuery')
+        return before > 0 ? rowOf(caller) : errorOf('ERROR', '0A000', 'RevalidateCachedQuery')
       case 'fatal':
         socket.end(errorOf('FATAL', '57P01'))
         return null
       case 'half': {
-        const row = rowOf(who)
+        const row = rowOf(caller)
         socket.write(row.subarray(0, row.length / 2), () => socket.destroy())
         return null
       }
@@ -89,7 +88,7 @@ export const openFakePostgres = async () => {
       case 'silence':
         return await new Promise(() => {})
       default:
-        return rowOf(who)
+        return rowOf(caller)
     }
   }
 

@@ -22,7 +22,7 @@ test(
       unusable: 0,
       tooManyOpen: 0,
       leftOpen: 0,
-      underWay: 0,
+      inFlight: 0,
     })
     // Each outcome must be frequent, or the test shows nothing.
     for (const outcome of ['answers', 'errors', 'busy']) expect(found[outcome], outcome).toBeGreaterThan(1000)

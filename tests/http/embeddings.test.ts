@@ -29,10 +29,10 @@ const vectorOf = (text: string): number[] => {
   return vector
 }
 /** A provider that works, and for which two words mean the same. */
-const wellBehaved: Behaviour = (answer, texts) =>
+const working: Behaviour = (answer, texts) =>
   vectors(answer, texts.map((text) => vectorOf(text.replaceAll('trekking', 'hiking'))))
 
-const bad: Record<string, Behaviour> = {
+const failing: Record<string, Behaviour> = {
   'answers 429': (answer) => json(answer, 429, { error: { message: 'Slow down', type: 'rate_limit' } }),
   'answers 500': (answer) => json(answer, 500, { error: { message: 'Oops' } }),
   'answers no JSON': (answer) => answer.writeHead(200, { 'Content-Type': 'text/html' }).end('<h1>Hello</h1>'),
@@ -46,13 +46,13 @@ const bad: Record<string, Behaviour> = {
   'hangs': (answer) => void setTimeout(() => answer.end(), 30_000).unref(),
 }
 
-let behaviour = wellBehaved
-const asked: { path?: string; key?: string; model: string; dimensions: number; input: string[] }[] = []
+let behaviour = working
+const requests: { path?: string; key?: string; model: string; dimensions: number; input: string[] }[] = []
 const provider = createServer(async (request, answer) => {
   const chunks: Uint8Array[] = []
   for await (const chunk of request) chunks.push(chunk)
   const body = JSON.parse(Buffer.concat(chunks).toString())
-  asked.push({ path: request.url, key: request.headers.authorization, ...body })
+  requests.push({ path: request.url, key: request.headers.authorization, ...body })
   behaviour(answer, [body.input].flat())
 })
 
@@ -66,7 +66,7 @@ const search = (parameters: Record<string, string>, options = {}) =>
   call('GET', `${base}/users/search?${new URLSearchParams(parameters)}`, undefined, options)
 const health = () => call('GET', `${base}/health`)
 const write = (fields: object) => call('PATCH', `${base}/users/profile`, fields, { token })
-const nothingWaits = ({ body }: Answer) => body.embeddings.pending === 0
+const queueIsEmpty = ({ body }: Answer) => body.embeddings.pending === 0
 const timed = async (ask: () => Promise<Answer>): Promise<[Answer, number]> => {
   const start = performance.now()
   return [await ask(), performance.now() - start]
@@ -97,7 +97,7 @@ afterAll(async () => {
 })
 
 test('an OpenAI-compatible provider is asked for 384 dimensions, and its vectors are searched', async () => {
-  const { body } = await until(health, nothingWaits)
+  const { body } = await until(health, queueIsEmpty)
   expect(body).toEqual({
     status: 'ok',
     database: 'ok',
@@ -107,8 +107,8 @@ test('an OpenAI-compatible provider is asked for 384 dimensions, and its vectors
   const found = await until(() => search({ q: 'trekking', explain: 'true' }), ({ body }) => body.hits.length > 0)
   expect(found.body.hits.map(({ name }: Any) => name)).toEqual(['Hulm'])
   expect(found.body.hits[0]._rankingScoreDetails).toMatchObject({ words: null, ratio: 1 })
-  expect(asked.length).toBeGreaterThan(1)
-  for (const request of asked) {
+  expect(requests.length).toBeGreaterThan(1)
+  for (const request of requests) {
     expect(request).toMatchObject({ path: '/v1/embeddings', key: 'Bearer sk-test', dimensions: 384 })
     expect(request.model).toBe('text-embedding-3-small')
     // E-mail and name must not be sent to the provider.
@@ -117,14 +117,14 @@ test('an OpenAI-compatible provider is asked for 384 dimensions, and its vectors
 })
 
 test('the same query is embedded once', async () => {
-  const times = () => asked.filter(({ input }) => input.includes('trekking')).length
+  const times = () => requests.filter(({ input }) => input.includes('trekking')).length
   const before = times()
   await search({ q: 'trekking' })
   await search({ q: ' trekking  ' }, { token })
   expect(times()).toBe(before)
 })
 
-const isHeld = async () => {
+const expectKeywordResults = async () => {
   // Fewer than five failures in a row, so that the circuit breaker stays closed.
   for (const [index, options] of [{}, { token }, {}, { token }].entries()) {
     const q = `hulm x${count++}`
@@ -149,47 +149,47 @@ const isHeld = async () => {
  * A success closes the circuit breaker, and the queue is processed. On a busy machine the first attempt may fail as
  * well, and ten more seconds pass.
  */
-const recovers = async () => {
-  behaviour = wellBehaved
+const expectRecovery = async () => {
+  behaviour = working
   const q = () => search({ q: `hiking ${count++}`, explain: 'true' })
   const found = await until(q, ({ body }) => body.hits[0]?._rankingScoreDetails.cosine > 0, 40)
   expect(found.body.hits[0]._rankingScoreDetails.cosine).toBeGreaterThan(0)
 }
 
-const cases = Object.entries(bad)
+const cases = Object.entries(failing)
 test.each(cases)('if the provider %s, searches return keyword results and profiles can be changed', async (_, how) => {
   behaviour = how
-  await isHeld()
-  await recovers()
+  await expectKeywordResults()
+  await expectRecovery()
 })
 
 test('if the provider is unreachable, searches return keyword results and profiles can be changed', async () => {
   provider.close()
   provider.closeAllConnections()
-  await isHeld()
+  await expectKeywordResults()
   provider.listen(port, '127.0.0.1')
   await once(provider, 'listening')
-  await recovers()
+  await expectRecovery()
 })
 
 test('a provider that hangs is skipped after five searches and asked again ten seconds later', async () => {
-  behaviour = bad.hangs!
+  behaviour = failing.hangs!
   for (let time = 0; time < 5; time++) await search({ q: `hulm hanging ${time}` })
-  const took: number[] = []
+  const durations: number[] = []
   for (let time = 0; time < 5; time++) {
     const [answer, milliseconds] = await timed(() => search({ q: `hulm hanging still ${time}` }))
     expect(answer.body.hits.length).toBe(1)
-    took.push(milliseconds)
+    durations.push(milliseconds)
   }
   // Below the time limit of a query's vector. Only the fastest counts, because a busy machine can delay any of them.
-  expect(Math.min(...took)).toBeLessThan(300)
-  expect(asked.some(({ input }) => input.some((text) => text.startsWith('hulm hanging still')))).toBe(false)
-  await recovers()
+  expect(Math.min(...durations)).toBeLessThan(300)
+  expect(requests.some(({ input }) => input.some((text) => text.startsWith('hulm hanging still')))).toBe(false)
+  await expectRecovery()
 })
 
 test('once the provider recovers, the whole queue is processed', async () => {
-  behaviour = wellBehaved
-  const { body } = await until(health, nothingWaits, 110)
+  behaviour = working
+  const { body } = await until(health, queueIsEmpty, 110)
   expect(body.embeddings.pending).toBe(0)
   const found = await search({ q: 'trekking', explain: 'true' })
   expect(found.body.hits.map(({ name }: Any) => name).toSorted()).toEqual(['Gribwax', 'Hulm'])

@@ -137,7 +137,7 @@ test('anonymous and deactivated callers cannot erase', async () => {
   expect((await ana.call('GET', '/users/me')).body.name).toBe('Ana')
 })
 
-test('sending to an erased user fails like sending after a block; a retry of an earlier message is replayed', async () => {
+test('sending to an erased user fails as after a block; retries of earlier messages are replayed', async () => {
   const path = `/conversations/${conversation}/messages`
   const draft = { content: 'Bye', client_id: crypto.randomUUID() }
   const sent = await ben.call('POST', path, draft)
@@ -220,7 +220,7 @@ describe('the data of an erased user', () => {
       const kept = canary('written')
       const account = { email: mail('first-address'), password: canary('password') }
       let token = ''
-      let talk = 0
+      let conversationId = 0
       await within(async (base) => {
         const origin = new URL(base).origin
         const ask = async (method: string, path: string, body?: unknown, headers = {}) => {
@@ -240,7 +240,7 @@ describe('the data of an erased user', () => {
           name: 'Partner',
         })
         const { id } = await ask('POST', '/conversations', { other_user_id: partner.user.id })
-        talk = id
+        conversationId = id
         // Sent under a name that changes later; the stored first response contains the old one.
         await ask('POST', `/conversations/${id}/messages`, { content: kept, client_id: crypto.randomUUID() })
         await ask('PATCH', '/users/profile', { ...given, is_searchable: true, interest_ids: [1, 2] })
@@ -250,18 +250,18 @@ describe('the data of an erased user', () => {
         await ask('PUT', '/auth/v1/user', { data: { motto: canary('motto') } })
         await ask('PUT', '/auth/v1/user', { email: mail('second-address') })
         await ask('POST', '/auth/recover', { email: account.email })
-        await ask('GET', `/users/search?q=${canary('sought')}`, undefined, { 'X-Forwarded-For': canary('from') })
+        await ask('GET', `/users/search?q=${canary('searched')}`, undefined, { 'X-Forwarded-For': canary('from') })
       })
 
       const words = [
         ...['name', 'old-name', 'bio', 'old-bio', 'location', 'first', 'last', 'biography', 'more', 'quoted', 'city'],
         ...['country', 'host', 'path', 'query', 'first-address', 'second-address', 'nickname', 'motto', 'password'],
-        ...['browser', 'sought', 'from'],
+        ...['browser', 'searched', 'from'],
       ].map(canary)
       const before = await scan([...words, kept])
       const found = new Set(before.map(({ word }) => word))
       // Some are never stored; finding the others proves that the scan works, and where.
-      const nowhere = ['password', 'browser', 'sought', 'from'].map(canary)
+      const nowhere = ['password', 'browser', 'searched', 'from'].map(canary)
       expect(words.filter((word) => !found.has(word)).toSorted()).toEqual(nowhere.toSorted())
       const tables = new Set(before.map(({ table }) => table))
       for (
@@ -282,7 +282,10 @@ describe('the data of an erased user', () => {
         const sends = Array.from(
           { length: 10 },
           () =>
-            call('POST', `${base}/conversations/${talk}/messages`, { content: 'Bye', client_id: crypto.randomUUID() }, {
+            call('POST', `${base}/conversations/${conversationId}/messages`, {
+              content: 'Bye',
+              client_id: crypto.randomUUID(),
+            }, {
               token,
             }),
         )

@@ -187,11 +187,11 @@ describe('attachments', () => {
 })
 
 describe('pages', () => {
-  let talk: Awaited<ReturnType<typeof conversationOf>>
+  let history: Awaited<ReturnType<typeof conversationOf>>
   let newestFirst: number[]
   beforeAll(async () => {
-    talk = await conversationOf(10)
-    newestFirst = talk.ids.toReversed()
+    history = await conversationOf(10)
+    newestFirst = history.ids.toReversed()
   })
 
   const nextOf = ({ headers }: Answer): string | undefined => {
@@ -220,9 +220,9 @@ describe('pages', () => {
     Array.from({ length: Math.ceil(ids.length / size) }, (_, index) => ids.slice(index * size, (index + 1) * size))
 
   test('the newest message comes first, with order=asc the oldest', async () => {
-    expect(idsOf((await list(talk.local, talk.id)).body)).toEqual(newestFirst)
-    expect(idsOf((await list(talk.local, talk.id, 'order=desc')).body)).toEqual(newestFirst)
-    expect(idsOf((await list(talk.local, talk.id, 'order=asc')).body)).toEqual(talk.ids)
+    expect(idsOf((await list(history.local, history.id)).body)).toEqual(newestFirst)
+    expect(idsOf((await list(history.local, history.id, 'order=desc')).body)).toEqual(newestFirst)
+    expect(idsOf((await list(history.local, history.id, 'order=asc')).body)).toEqual(history.ids)
   })
 
   test('an empty conversation is one empty page', async () => {
@@ -234,10 +234,10 @@ describe('pages', () => {
   test.each([1, 3, 5, 9, 10, 11])(
     'Link headers with limit %d page without duplicates or gaps',
     async (limit) => {
-      const [middle, rest] = [talk.ids[4]!, talk.ids.slice(5)]
-      const pages = (query: string) => follow(talk.voyager, talk.id, `limit=${limit}${query}`)
+      const [middle, rest] = [history.ids[4]!, history.ids.slice(5)]
+      const pages = (query: string) => follow(history.voyager, history.id, `limit=${limit}${query}`)
       expect(await pages('')).toEqual(chunks(newestFirst, limit))
-      expect(await pages('&order=asc')).toEqual(chunks(talk.ids, limit))
+      expect(await pages('&order=asc')).toEqual(chunks(history.ids, limit))
       expect(await pages('&offset=2')).toEqual(chunks(newestFirst.slice(2), limit))
       expect(await pages(`&before_id=${middle}`)).toEqual(chunks(newestFirst.slice(6), limit))
       expect(await pages(`&before_id=${Number.MAX_SAFE_INTEGER}`)).toEqual(chunks(newestFirst, limit))
@@ -248,12 +248,16 @@ describe('pages', () => {
   test('new messages cause no duplicates or gaps while paging', async () => {
     const busy = await conversationOf(12)
     const pages = async (query: string) => {
-      let said = 0
-      const talkOn = async () => {
-        if (said++ < 3) { for (const sender of [busy.local, busy.voyager]) await say(sender, busy.id, `More ${said}`) }
+      let rounds = 0
+      const sendMore = async () => {
+        if (rounds++ < 3) {
+          for (const sender of [busy.local, busy.voyager]) {
+            await say(sender, busy.id, `More ${rounds}`)
+          }
+        }
       }
-      const seen = (await follow(busy.voyager, busy.id, query, talkOn)).flat()
-      expect(said).toBeGreaterThan(2)
+      const seen = (await follow(busy.voyager, busy.id, query, sendMore)).flat()
+      expect(rounds).toBeGreaterThan(2)
       return seen
     }
     const [first, tenth] = [busy.ids[0]!, busy.ids[9]!]
@@ -278,12 +282,12 @@ describe('pages', () => {
   })
 
   test('offset skips the newest messages, with order=asc the oldest', async () => {
-    const at = async (query: string) => idsOf((await list(talk.local, talk.id, query)).body)
+    const at = async (query: string) => idsOf((await list(history.local, history.id, query)).body)
     expect(await at('offset=0&limit=1')).toEqual(newestFirst.slice(0, 1))
     expect(await at('offset=4&limit=3')).toEqual(newestFirst.slice(4, 7))
-    expect(await at('offset=4&limit=3&order=asc')).toEqual(talk.ids.slice(4, 7))
+    expect(await at('offset=4&limit=3&order=asc')).toEqual(history.ids.slice(4, 7))
     for (const offset of [10, 2_147_483_648, Number.MAX_SAFE_INTEGER]) {
-      const answer = await list(talk.local, talk.id, `offset=${offset}`)
+      const answer = await list(history.local, history.id, `offset=${offset}`)
       expect({ ...resultOf(answer), next: nextOf(answer) }).toEqual({ status: 200, body: [], next: undefined })
     }
   })
@@ -294,11 +298,13 @@ describe('pages', () => {
       .concat([['offset', beyond], ['order', 'up'], ['order', 'ASC;']]),
   )('%s=%s is refused, naming the parameter', async (name, value) => {
     const query = `${name}=${encodeURIComponent(value!)}`
-    expect(resultOf(await list(talk.local, talk.id, query))).toEqual(errorOf(400, name))
+    expect(resultOf(await list(history.local, history.id, query))).toEqual(errorOf(400, name))
   })
 
   test('before_id and after_id exclude each other', async () => {
-    const answer = resultOf(await list(talk.local, talk.id, `before_id=${talk.ids[8]}&after_id=${talk.ids[1]}`))
+    const answer = resultOf(
+      await list(history.local, history.id, `before_id=${history.ids[8]}&after_id=${history.ids[1]}`),
+    )
     expect(answer).toEqual(errorOf(400, 'before_id'))
     expect(answer).toEqual(errorOf(400, 'after_id'))
   })

@@ -25,9 +25,9 @@ test.each([
   ['with a beginning of the secret key', { Authorization: `Bearer ${secretKey.slice(0, -1)}` }],
   ['with more than the secret key', { apikey: `${secretKey}x` }],
 ])('metrics are refused %s', async (_, headers) => {
-  const { status, headers: told, body } = await call('GET', '/health/metrics', undefined, { headers })
+  const { status, headers: received, body } = await call('GET', '/health/metrics', undefined, { headers })
   expect(status).toBe(401)
-  expect(told.get('WWW-Authenticate')).toBe('Bearer')
+  expect(received.get('WWW-Authenticate')).toBe('Bearer')
   expect(body).toEqual({ error: 'The secret key is needed' })
 })
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type Answer, call, converse, freshEmail, type Person, signUp } from '../tools/people.ts'
 
-const verbs = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+const allMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 /** Every documented path with its methods; * marks those that need no token. */
 const addresses: [path: string, ...methods: string[]][] = [
@@ -62,13 +62,13 @@ describe('unknown routes', () => {
       const [path, ...allowed] = at.map((part) => part.replace('*', ''))
       // GET matches GET /users/:id there.
       const alsoById = ['/users/profile', '/users/searchable'].includes(path!) ? ['GET'] : []
-      for (const method of verbs.filter((verb) => ![...allowed, ...alsoById].includes(verb))) {
+      for (const method of allMethods.filter((method) => ![...allowed, ...alsoById].includes(method))) {
         for (const token of [undefined, 'garbage', ana.token]) {
           const answer = await call(method, withIds(path!), undefined, { token })
           expectRefusal(answer, 405)
-          const told = answer.headers.get('Allow')?.split(/, */) ?? []
-          expect(told).toEqual(expect.arrayContaining(allowed))
-          expect(told).not.toContain(method)
+          const allow = answer.headers.get('Allow')?.split(/, */) ?? []
+          expect(allow).toEqual(expect.arrayContaining(allowed))
+          expect(allow).not.toContain(method)
         }
       }
     },
@@ -216,18 +216,18 @@ describe('Cache-Control', () => {
   })
 })
 
-describe.each(['auth', 'users', 'conversations'])('/%s/openapi.json', (door) => {
+describe.each(['auth', 'users', 'conversations'])('/%s/openapi.json', (name) => {
   // deno-lint-ignore no-explicit-any
   let document: any
-  const ownRoutes = routes.filter(([, path]) => path.split('/')[1] === door)
-  const nameless = (path: string): string => path.replace(/\{\w+\}/g, '{}')
+  const ownRoutes = routes.filter(([, path]) => path.split('/')[1] === name)
+  const withoutNames = (path: string): string => path.replace(/\{\w+\}/g, '{}')
   const operation = (method: string, path: string) => {
-    const found = Object.keys(document.paths).find((other) => nameless(other) === nameless(path))
+    const found = Object.keys(document.paths).find((other) => withoutNames(other) === withoutNames(path))
     return found && document.paths[found][method.toLowerCase()]
   }
 
   beforeAll(async () => {
-    const { status, body } = await call('GET', `/${door}/openapi.json`)
+    const { status, body } = await call('GET', `/${name}/openapi.json`)
     expect(status).toBe(200)
     document = body
   })

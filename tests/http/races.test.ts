@@ -6,8 +6,8 @@ import { errorOf, idsOf, resultOf } from '../tools/responses.ts'
 const times = <Result>(count: number, each: (index: number) => Promise<Result>): Promise<Result[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => each(index)))
 
-type Keyed = { header?: string; client_id?: unknown }
-const send = (sender: Person, id: number, draft: object, { header, client_id }: Keyed = {}) =>
+type Identified = { header?: string; client_id?: unknown }
+const send = (sender: Person, id: number, draft: object, { header, client_id }: Identified = {}) =>
   sender.call('POST', `/conversations/${id}/messages`, { ...draft, ...(client_id !== undefined && { client_id }) }, {
     headers: { ...(header !== undefined && { 'Idempotency-Key': header }) },
   })
@@ -28,31 +28,31 @@ describe('a client_id', () => {
     conversation = await converse(ana, bob)
   })
 
-  const header = (key: string): Keyed => ({ header: key })
-  const body = (key: string): Keyed => ({ client_id: key })
-  const capitals = (key: string): Keyed => ({ header: key.toUpperCase() })
-  const both = (key: string): Keyed => ({ ...capitals(key), client_id: key })
+  const inHeader = (clientId: string): Identified => ({ header: clientId })
+  const inBody = (clientId: string): Identified => ({ client_id: clientId })
+  const inCapitals = (clientId: string): Identified => ({ header: clientId.toUpperCase() })
+  const inBoth = (clientId: string): Identified => ({ ...inCapitals(clientId), client_id: clientId })
 
   test.each([
-    ['the header', 'the header', header, header],
-    ['client_id', 'client_id', body, body],
-    ['the header', 'client_id', header, body],
-    ['client_id', 'both', body, both],
-    ['the header', 'capitals', header, capitals],
+    ['the header', 'the header', inHeader, inHeader],
+    ['client_id', 'client_id', inBody, inBody],
+    ['the header', 'client_id', inHeader, inBody],
+    ['client_id', 'both', inBody, inBoth],
+    ['the header', 'capitals', inHeader, inCapitals],
   ])(
     'by %s, then by %s: the first response is replayed, whatever has changed',
     async (_, __, before, again) => {
-      const key = randomUUID()
+      const clientId = randomUUID()
       const draft = { content: ' Héllo 🚶\n', attachment }
-      const first = await send(ana, conversation, draft, before(key))
+      const first = await send(ana, conversation, draft, before(clientId))
       expect([first.status, isReplay(first)]).toEqual([201, null])
       await bob.call('PATCH', `/conversations/${conversation}/messages/${first.body.id}/read`)
       await ana.call('PATCH', '/users/profile', { name: 'Ana the Second' })
       await say(bob, conversation, 'Answer')
       for (
         const repeat of [
-          await send(ana, conversation, draft, again(key)),
-          await send(ana, conversation, draft, before(key)),
+          await send(ana, conversation, draft, again(clientId)),
+          await send(ana, conversation, draft, before(clientId)),
         ]
       ) {
         expect({ status: repeat.status, text: repeat.text }).toEqual({ status: 201, text: first.text })
@@ -74,35 +74,35 @@ describe('a client_id', () => {
   })
 
   test('a client_id cannot be reused for another message', async () => {
-    const [key, bare] = [randomUUID(), randomUUID()]
+    const [clientId, bare] = [randomUUID(), randomUUID()]
     const draft = { ...hello, attachment }
-    const first = await send(ana, conversation, draft, header(key))
-    await send(ana, conversation, hello, header(bare))
+    const first = await send(ana, conversation, draft, inHeader(clientId))
+    await send(ana, conversation, hello, inHeader(bare))
     for (
       const other of [{ ...draft, content: 'Hello ' }, hello, { ...draft, attachment: { ...attachment, size: 8 } }]
     ) {
-      expect(resultOf(await send(ana, conversation, other, header(key)))).toEqual(errorOf(422))
-      expect(resultOf(await send(ana, conversation, other, body(key)))).toEqual(errorOf(422))
+      expect(resultOf(await send(ana, conversation, other, inHeader(clientId)))).toEqual(errorOf(422))
+      expect(resultOf(await send(ana, conversation, other, inBody(clientId)))).toEqual(errorOf(422))
     }
-    expect(resultOf(await send(ana, conversation, draft, header(bare)))).toEqual(errorOf(422))
-    expect((await send(ana, conversation, draft, header(key))).text).toBe(first.text)
+    expect(resultOf(await send(ana, conversation, draft, inHeader(bare)))).toEqual(errorOf(422))
+    expect((await send(ana, conversation, draft, inHeader(clientId))).text).toBe(first.text)
     expect(await messagesOf(bob, conversation)).toHaveLength(2)
   })
 
   test('a client_id cannot be reused in another conversation', async () => {
     const cleo = await signUp('Cleo')
     const other = await converse(ana, cleo)
-    const key = randomUUID()
-    await send(ana, conversation, hello, header(key))
-    expect(resultOf(await send(ana, other, hello, header(key)))).toEqual(errorOf(422))
+    const clientId = randomUUID()
+    await send(ana, conversation, hello, inHeader(clientId))
+    expect(resultOf(await send(ana, other, hello, inHeader(clientId)))).toEqual(errorOf(422))
     expect(await messagesOf(cleo, other)).toEqual([])
   })
 
   test('a client_id belongs to its sender: the same one from both sides creates two messages', async () => {
-    const key = randomUUID()
+    const clientId = randomUUID()
     const answers = [
-      await send(ana, conversation, hello, header(key)),
-      await send(bob, conversation, hello, header(key)),
+      await send(ana, conversation, hello, inHeader(clientId)),
+      await send(bob, conversation, hello, inHeader(clientId)),
     ]
     expect(answers.map(isReplay)).toEqual([null, null])
     expect(answers.map(({ status, body }) => [status, body.user_id])).toEqual([[201, ana.id], [201, bob.id]])
@@ -110,19 +110,25 @@ describe('a client_id', () => {
   })
 
   test('a refused message does not consume its client_id', async () => {
-    const key = randomUUID()
-    expect(resultOf(await send(ana, conversation, { content: ' ' }, header(key)))).toEqual(errorOf(400, 'content'))
-    expect(resultOf(await send(ana, 999_999_999, hello, header(key)))).toEqual(errorOf(404))
-    const sent = await send(ana, conversation, hello, header(key))
+    const clientId = randomUUID()
+    expect(resultOf(await send(ana, conversation, { content: ' ' }, inHeader(clientId)))).toEqual(
+      errorOf(400, 'content'),
+    )
+    expect(resultOf(await send(ana, 999_999_999, hello, inHeader(clientId)))).toEqual(errorOf(404))
+    const sent = await send(ana, conversation, hello, inHeader(clientId))
     expect([sent.status, isReplay(sent)]).toEqual([201, null])
   })
 
   test('two different ids and ids that are not UUIDs are refused, naming the field', async () => {
     const two = { header: randomUUID(), client_id: randomUUID() }
     expect(resultOf(await send(ana, conversation, hello, two))).toEqual(errorOf(400, '(client_id|Idempotency-Key)'))
-    for (const key of ['abc', '7', randomUUID().slice(1), `${randomUUID()}0`, `{${randomUUID()}}`, 'g'.repeat(36)]) {
-      expect(resultOf(await send(ana, conversation, hello, header(key)))).toEqual(errorOf(400, 'idempotency-key'))
-      expect(resultOf(await send(ana, conversation, hello, body(key)))).toEqual(errorOf(400, 'client_id'))
+    for (
+      const clientId of ['abc', '7', randomUUID().slice(1), `${randomUUID()}0`, `{${randomUUID()}}`, 'g'.repeat(36)]
+    ) {
+      expect(resultOf(await send(ana, conversation, hello, inHeader(clientId)))).toEqual(
+        errorOf(400, 'idempotency-key'),
+      )
+      expect(resultOf(await send(ana, conversation, hello, inBody(clientId)))).toEqual(errorOf(400, 'client_id'))
     }
     for (const client_id of ['', 7, true, [randomUUID()], {}]) {
       expect(resultOf(await send(ana, conversation, hello, { client_id }))).toEqual(errorOf(400, 'client_id'))
@@ -131,23 +137,28 @@ describe('a client_id', () => {
   })
 
   test('twenty concurrent sends with one client_id create one message and get the same response', async () => {
-    const key = randomUUID()
-    const answers = await times(20, (index) => send(ana, conversation, hello, index % 2 ? header(key) : body(key)))
+    const clientId = randomUUID()
+    const answers = await times(
+      20,
+      (index) => send(ana, conversation, hello, index % 2 ? inHeader(clientId) : inBody(clientId)),
+    )
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
     expect(answers[0]!.status).toBe(201)
     expect(answers.map(isReplay).sort()).toEqual([null, ...Array(19).fill('true')].sort())
     expect(await messagesOf(bob, conversation)).toEqual([answers[0]!.body])
-    expect((await asAdmin('GET', `messages?client_id=eq.${key}`)).body).toMatchObject([{ id: answers[0]!.body.id }])
+    expect((await asAdmin('GET', `messages?client_id=eq.${clientId}`)).body).toMatchObject([{
+      id: answers[0]!.body.id,
+    }])
   })
 
   test('of different messages racing for one client_id, in one or two conversations, one is sent', async () => {
     const cleo = await signUp('Cleo')
     const other = await converse(cleo, ana)
-    const key = randomUUID()
+    const clientId = randomUUID()
     const drafts = [[conversation, 'This'], [conversation, 'That'], [other, 'This']] as const
     const answers = await times(30, (index) => {
       const [id, content] = drafts[index % 3]!
-      return send(ana, id, { content }, header(key))
+      return send(ana, id, { content }, inHeader(clientId))
     })
     const sent = answers.filter(({ status }) => status === 201)
     expect(sent).toHaveLength(10)

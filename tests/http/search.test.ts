@@ -164,7 +164,7 @@ describe('filters', () => {
 })
 
 describe('the caller', () => {
-  const everybody = () => ['Ana Vrelkorin', 'Ben Vrelkorin']
+  const everyone = () => ['Ana Vrelkorin', 'Ben Vrelkorin']
   const hits = (answer: Answer) => {
     expect(answer.status).toBe(200)
     expect(answer.body.estimatedTotalHits).toBe(answer.body.hits.length)
@@ -172,10 +172,10 @@ describe('the caller', () => {
   }
 
   test.each([
-    ['', everybody()],
-    ['Vrelkorin', everybody()],
-    ['"Vrelkorin"', everybody()],
-    ['-nobody', everybody()],
+    ['', everyone()],
+    ['Vrelkorin', everyone()],
+    ['"Vrelkorin"', everyone()],
+    ['-nobody', everyone()],
     ['yoga', ['Ana Vrelkorin']],
   ])('is not in their own hits for %j', async (q, all) => {
     expect(hits(await inCity({ q }))).toEqual(all)
@@ -195,7 +195,7 @@ describe('the caller', () => {
     const { text } = await inCity({ q: 'Vrelkorin' })
     for (const token of ['garbage', expired, `${ana.token}x`, 'a.b.c']) {
       const answer = await inCity({ q: 'Vrelkorin' }, token)
-      expect(hits(answer)).toEqual(everybody())
+      expect(hits(answer)).toEqual(everyone())
       expect(answer.text).toBe(text)
     }
   })

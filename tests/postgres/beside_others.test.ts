@@ -9,7 +9,8 @@ const alterings = (how: string, stacks: number) => `
   import { besideOthers } from './supabase/local/database.ts'
   const alter = async () => {
     const sql = postgres(Deno.env.get('DATABASE_URL'), { max: 1 })
-    for (let time = 0; time < 25; time++) await ${how}(async () => void await sql.unsafe("alter role altered password 'x'"))
+    const change = async () => void await sql.unsafe("alter role altered password 'x'")
+    for (let time = 0; time < 25; time++) await ${how}(change)
     await sql.end()
   }
   const ended = await Promise.allSettled(Array.from({ length: ${stacks} }, alter))

@@ -10,10 +10,10 @@ declare module 'vitest' {
 }
 
 // One fault for each check.
-const planted = `
+const faulty = `
   alter table public.messages alter column content drop not null;
-  create function private.planted_without_search_path() returns integer language sql as 'select 1';
-  create function private.planted_unknown_column() returns integer language plpgsql set search_path = '' as
+  create function private.faulty_without_search_path() returns integer language sql as 'select 1';
+  create function private.faulty_unknown_column() returns integer language plpgsql set search_path = '' as
     'begin return (select no_such_column from public.users); end';
 `
 
@@ -34,23 +34,23 @@ const execute = (url: string, ...scripts: string[]): Promise<void> =>
  * Creates the databases before the stack and all tests, sequentially, because roles are shared by the whole server:
  *   pushed     by `supabase db push` from the migrations
  *   scripted   from sql/schema, file by file; used by functions that start alone
- *   planted    a copy with faults
+ *   faulty     a copy with faults
  *   pooled     a copy with test data
  *   leaking    a copy in which the caller's identity outlives the statement
- *   stored     a copy that looks like a project with Storage
+ *   storage    a copy that looks like a project with Storage
  *   queued     a copy for several workers on the embedding queue
  *   erased     a copy for erasing accounts under locks
- *   crossed    a copy with a statement of variable duration
+ *   abandoned  a copy with a statement of variable duration
  *   bare, postgres   the platform alone; only `postgres` has pg_cron
  */
 export default async (project: TestProject) => {
   project.provide('push', await supabase(['db', 'push', '--include-seed', '--yes', `--remote=${platform('pushed')}`]))
   const files = readdirSync('sql/schema').sort().map((file) => readFileSync(`sql/schema/${file}`, 'utf8'))
   await execute(platform('scripted'), ...files)
-  for (const copy of ['planted', 'pooled', 'leaking', 'stored', 'queued', 'erased', 'crossed']) {
+  for (const copy of ['faulty', 'pooled', 'leaking', 'storage', 'queued', 'erased', 'abandoned']) {
     await execute(platform('postgres', 'supabase_admin'), `create database ${copy} template scripted owner postgres`)
   }
-  await execute(platform('planted'), planted)
+  await execute(platform('faulty'), faulty)
   await execute(platform('leaking'), leaking)
-  await execute(platform('stored', 'supabase_admin'), 'create table storage.migrations (id integer)')
+  await execute(platform('storage', 'supabase_admin'), 'create table storage.migrations (id integer)')
 }

@@ -12,7 +12,8 @@ const halting = `
       return null;
     end
   $$;
-  create or replace trigger halt before update on private.embedding_queue for each statement execute function private.halt();
+  create or replace trigger halt before update on private.embedding_queue
+    for each statement execute function private.halt();
 `
 
 const url = platform('queued')
@@ -37,23 +38,23 @@ beforeEach(async () => {
 
 const show = (sql: postgres.Sql | postgres.TransactionSql, is_searchable: boolean) =>
   sql`update public.profiles set is_searchable = ${is_searchable} where id = ${profile}`
-const waiting = () => owner`select kind, id::int, attempts from private.embedding_queue`
+const queued = () => owner`select kind, id::int, attempts from private.embedding_queue`
 const claim = async (): Promise<{ id: number; text: string }[]> => {
   const [row] = await worker`select private.claim_embeddings('a model', 10) as jobs`
   return row!.jobs
 }
 
 /** Runs something while a claim has its snapshot and no row yet. */
-const claimDuring = async (happens: () => Promise<void>) => {
+const claimDuring = async (change: () => Promise<void>) => {
   const [{ pid }] = await worker`select pg_backend_pid() as pid` as unknown as [{ pid: number }]
   await worker`set test.halts = 'yes'`
-  const claimed = await owner.begin(async (holds) => {
-    await holds`select pg_advisory_xact_lock(1)`
+  const claimed = await owner.begin(async (transaction) => {
+    await transaction`select pg_advisory_xact_lock(1)`
     const claiming = claim()
     const halted = async () =>
-      (await holds`select from pg_locks where pid = ${pid} and locktype = 'advisory' and not granted`).length > 0
+      (await transaction`select from pg_locks where pid = ${pid} and locktype = 'advisory' and not granted`).length > 0
     while (!await halted()) await pause(10)
-    await happens()
+    await change()
     return { claiming }
   })
   const jobs = await claimed.claiming
@@ -64,7 +65,7 @@ const claimDuring = async (happens: () => Promise<void>) => {
 test('claiming removes a profile that was hidden after it was queued', async () => {
   await show(owner, false)
   expect(await claim()).toEqual([])
-  expect(await waiting()).toEqual([])
+  expect(await queued()).toEqual([])
 })
 
 test('a profile that is shown again during the claim is embedded or stays queued', async () => {
@@ -79,11 +80,11 @@ test('a profile that is shown again during the claim is embedded or stays queued
   })
   showing.release()
   expect(jobs).toMatchObject([{ id: profile, text: expect.stringContaining('I mend nets') }])
-  expect(await waiting()).toEqual([{ kind: 'profile', id: profile, attempts: 1 }])
+  expect(await queued()).toEqual([{ kind: 'profile', id: profile, attempts: 1 }])
 })
 
 test('a profile that is hidden during the claim is not embedded', async () => {
   const jobs = await claimDuring(async () => void await show(person, false))
   expect(jobs).toEqual([])
-  expect(await waiting()).toEqual([])
+  expect(await queued()).toEqual([])
 })

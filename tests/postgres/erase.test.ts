@@ -8,7 +8,7 @@ const sql = postgres(platform('erased'), { max: 1, onnotice: () => {} })
 const superuser = postgres(platform('erased', 'supabase_admin'), { max: 1, onnotice: () => {} })
 afterAll(() => Promise.all([sql.end(), superuser.end()]))
 
-const newcomer = async (): Promise<string> => {
+const createUser = async (): Promise<string> => {
   const id = randomUUID()
   await superuser`
     insert into auth.users (id, email, email_confirmed_at, raw_user_meta_data)
@@ -21,10 +21,10 @@ const newcomer = async (): Promise<string> => {
   return id
 }
 const erase = (id: string) =>
-  sql.begin(async (door) => {
-    await door`set local statement_timeout = '500ms'`
-    await door`set local role edge_functions`
-    await door`select case when private.act_as(${door.json({ sub: id })}, true) then api.erase_me() end`
+  sql.begin(async (transaction) => {
+    await transaction`set local statement_timeout = '500ms'`
+    await transaction`set local role edge_functions`
+    await transaction`select case when private.act_as(${transaction.json({ sub: id })}, true) then api.erase_me() end`
   })
 const left = async (id: string): Promise<string[]> => {
   const rows = await superuser`
@@ -36,14 +36,14 @@ const left = async (id: string): Promise<string[]> => {
 }
 
 test('erasing removes the user, the Auth account, its sessions and its audit log entries', async () => {
-  const id = await newcomer()
+  const id = await createUser()
   expect((await left(id)).toSorted()).toEqual(['log', 'log-in', 'session', 'user'])
   await erase(id)
   expect(await left(id)).toEqual([])
 })
 
 test('if the audit log cannot be changed, everything else is erased', async () => {
-  const id = await newcomer()
+  const id = await createUser()
   await superuser`revoke all on auth.audit_log_entries from postgres`
   try {
     await erase(id)
@@ -54,9 +54,9 @@ test('if the audit log cannot be changed, everything else is erased', async () =
 })
 
 test('if the audit log is locked, everything else is erased', async () => {
-  const id = await newcomer()
-  await superuser.begin(async (holding) => {
-    await holding`lock table auth.audit_log_entries in access exclusive mode`
+  const id = await createUser()
+  await superuser.begin(async (transaction) => {
+    await transaction`lock table auth.audit_log_entries in access exclusive mode`
     await erase(id)
   })
   expect(await left(id)).toEqual(['log'])
@@ -70,11 +70,11 @@ test('with another login, statements still have a time limit', async () => {
     return stdout.trim()
   }
   expect(await ask()).toMatch(/^\d{1,3}$/)
-  const held = superuser.begin(async (holding) => {
-    await holding`lock table private.embedding_queue in access exclusive mode`
+  const whileLocked = superuser.begin(async (transaction) => {
+    await transaction`lock table private.embedding_queue in access exclusive mode`
     return await ask()
   })
-  expect(await held).toBe('57014')
+  expect(await whileLocked).toBe('57014')
 })
 
 test('role edge_functions has a time limit', async () => {

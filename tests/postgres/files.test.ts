@@ -11,7 +11,7 @@ import { platform } from '../tools/supabase.ts'
 import { aWhile } from '../tools/wait.ts'
 
 const secret = 'a-secret-of-at-least-32-characters-for-files'
-const sql = postgres(platform('stored'), { max: 2, onnotice: () => {} })
+const sql = postgres(platform('storage'), { max: 2, onnotice: () => {} })
 
 /** Deletes with the caller's policies, as Storage does. */
 const remove = (bucket: string, names: string[], token: string): Promise<string[]> =>
@@ -49,7 +49,7 @@ beforeAll(async () => {
   const env = {
     SUPABASE_URL: storage.url,
     SUPABASE_PUBLISHABLE_KEYS: '{"default": "sb_publishable_files"}',
-    SUPABASE_DB_URL: platform('stored'),
+    SUPABASE_DB_URL: platform('storage'),
     JWT_SECRET: secret,
     RATE_LIMIT_SEND: 'off',
   }

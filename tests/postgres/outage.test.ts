@@ -10,10 +10,10 @@ import { platform } from '../tools/supabase.ts'
 import { pause } from '../tools/wait.ts'
 
 /** A proxy before the database. */
-const openWire = async () => {
+const openProxy = async () => {
   const target = new URL(process.env.PLATFORM_URL!)
   const sockets = new Set<Socket>()
-  let swallows = false
+  let dropsBytes = false
   const keep = (socket: Socket) => {
     sockets.add(socket)
     socket.on('error', () => {}).on('close', () => sockets.delete(socket))
@@ -21,11 +21,11 @@ const openWire = async () => {
   }
   const server: Server = createServer((client) => {
     keep(client)
-    if (swallows) return void client.resume()
+    if (dropsBytes) return void client.resume()
     const upstream = keep(connect(Number(target.port), target.hostname))
     for (const [from, to] of [[client, upstream], [upstream, client]] as const) {
-      from.on('data', (bytes) => void (swallows || to.write(bytes)))
-      from.on('close', () => void (swallows || to.destroy()))
+      from.on('data', (bytes) => void (dropsBytes || to.write(bytes)))
+      from.on('close', () => void (dropsBytes || to.destroy()))
     }
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -33,14 +33,14 @@ const openWire = async () => {
   return {
     port,
     /** Drops all bytes silently. */
-    swallow: () => void (swallows = true),
-    cut: () => sockets.forEach((socket) => socket.destroy()),
+    dropBytes: () => void (dropsBytes = true),
+    disconnect: () => sockets.forEach((socket) => socket.destroy()),
     /** Refuses new connections. */
     close: () => void server.close(),
     /** Works again; all earlier connections are closed. */
-    mend: async () => {
+    restore: async () => {
       sockets.forEach((socket) => socket.destroy())
-      swallows = false
+      dropsBytes = false
       if (server.listening) return
       server.listen(port, '127.0.0.1')
       await once(server, 'listening')
@@ -54,7 +54,7 @@ afterAll(() => stops.forEach((stop) => stop()))
 const serveFunctions = async (role: string, port: number, env: Record<string, string> = {}) => {
   const url = new URL(platform('scripted', role))
   url.port = String(port)
-  const doors: ChildProcess = spawn('node_modules/.bin/deno', ['run', '-A', 'bench/endpoints/serve_functions.ts'], {
+  const deno: ChildProcess = spawn('node_modules/.bin/deno', ['run', '-A', 'bench/endpoints/serve_functions.ts'], {
     env: {
       ...process.env,
       EDGE_DATABASE_URL: url.href,
@@ -66,24 +66,24 @@ const serveFunctions = async (role: string, port: number, env: Record<string, st
     },
     stdio: ['ignore', process.env.STACK_LOG ? 'inherit' : 'ignore', 'pipe'],
   })
-  stops.push(() => doors.kill('SIGKILL'))
-  for await (const line of createInterface(doors.stderr!)) {
+  stops.push(() => deno.kill('SIGKILL'))
+  for await (const line of createInterface(deno.stderr!)) {
     const base = /^ready (\S+)$/.exec(line)?.[1]
     if (!base) continue
-    doors.stderr!.resume()
+    deno.stderr!.resume()
     const ask = async (path: string, headers = {}) => {
       const start = performance.now()
       const answer = await fetch(`${base}${path}`, { headers, signal: AbortSignal.timeout(20_000) }).catch(() => null)
       const text = await answer?.text().catch(() => '')
       return { status: answer?.status, text, seconds: (performance.now() - start) / 1000 }
     }
-    return { ask, ended: () => doors.exitCode ?? doors.signalCode }
+    return { ask, ended: () => deno.exitCode ?? deno.signalCode }
   }
-  throw new Error('The doors ended before they were ready')
+  throw new Error('The functions ended before they were ready')
 }
 
 const interests = '/users/interests'
-const underWay = (text = ''): number => Number(/^database_statements_under_way (\d+)$/m.exec(text)?.[1])
+const inFlight = (text = ''): number => Number(/^database_statements_under_way (\d+)$/m.exec(text)?.[1])
 
 const logIns = ['edge_functions', 'postgres']
 
@@ -92,15 +92,15 @@ describe.each(logIns)('logged in as %s', (role) => {
     ['is silent', false],
     ['is silent and takes no more connections', true],
   ])('if the database %s, requests fail within ten seconds, and succeed once it is back', async (_, closes) => {
-    const wire = await openWire()
-    const { ask, ended } = await serveFunctions(role, wire.port)
+    const proxy = await openProxy()
+    const { ask, ended } = await serveFunctions(role, proxy.port)
     // Opens every connection.
     for (const { status } of await Promise.all(Array.from({ length: 30 }, () => ask(interests)))) {
       expect(status).toBe(200)
     }
 
-    wire.swallow()
-    if (closes) wire.close()
+    proxy.dropBytes()
+    if (closes) proxy.close()
     for (const round of [1, 2]) {
       for (
         const { status, seconds } of await Promise.all(
@@ -113,7 +113,7 @@ describe.each(logIns)('logged in as %s', (role) => {
     }
     expect(ended()).toBe(null)
 
-    await wire.mend()
+    await proxy.restore()
     await pause(1000)
     expect((await ask(interests)).status).toBe(200)
     let metrics = await ask('/health/metrics', { apikey: testKeys.secretKey })
@@ -123,7 +123,7 @@ describe.each(logIns)('logged in as %s', (role) => {
       metrics = await ask('/health/metrics', { apikey: testKeys.secretKey })
     }
     expect(metrics.text).toContain('\ndatabase_up 1\n')
-    expect(underWay(metrics.text)).toBe(0)
+    expect(inFlight(metrics.text)).toBe(0)
     expect(ended()).toBe(null)
   })
 
@@ -154,25 +154,25 @@ describe.each(logIns)('logged in as %s', (role) => {
 })
 
 test.concurrent('a process survives repeated connection losses under load', async () => {
-  const wire = await openWire()
-  const { ask, ended } = await serveFunctions('edge_functions', wire.port)
+  const proxy = await openProxy()
+  const { ask, ended } = await serveFunctions('edge_functions', proxy.port)
   const until = performance.now() + 8000
-  const told = new Map<number | undefined, number>()
+  const statuses = new Map<number | undefined, number>()
   const work = async (worker: number) => {
     while (performance.now() < until) {
       // A long query is written at once, a short one in the next turn of the event loop.
       const { status } = await ask(worker % 2 ? interests : `/users/search?q=${'hiking '.repeat(70)}${worker}`)
-      told.set(status, (told.get(status) ?? 0) + 1)
+      statuses.set(status, (statuses.get(status) ?? 0) + 1)
     }
   }
-  const cutting = (async () => {
+  const disconnecting = (async () => {
     while (performance.now() < until) {
       await pause(Math.random() * 60)
-      wire.cut()
+      proxy.disconnect()
     }
   })()
-  await Promise.all([cutting, ...Array.from({ length: 24 }, (_, worker) => work(worker))])
+  await Promise.all([disconnecting, ...Array.from({ length: 24 }, (_, worker) => work(worker))])
   expect(ended()).toBe(null)
-  expect(told.get(200), JSON.stringify([...told])).toBeGreaterThan(0)
-  expect([...told.keys()].toSorted(), JSON.stringify([...told])).toEqual([200, 503])
+  expect(statuses.get(200), JSON.stringify([...statuses])).toBeGreaterThan(0)
+  expect([...statuses.keys()].toSorted(), JSON.stringify([...statuses])).toEqual([200, 503])
 })

@@ -17,8 +17,8 @@ const stops: (() => void)[] = []
 afterAll(() => stops.forEach((stop) => stop()))
 
 // Functions that return the identity of the caller: one API function, one for edge_functions.
-const telling = `
-  create function private.tell_who_i_am() returns json language plpgsql set search_path = '' as $$
+const identityFunctions = `
+  create function private.describe_caller() returns json language plpgsql set search_path = '' as $$
     declare
       rows json;
     begin
@@ -28,20 +28,22 @@ const telling = `
       return json_build_object('role', current_user, 'me', private.my_id(), 'rows', rows, 'server', pg_backend_pid());
     end
   $$;
-  create function api.sleep_for(seconds double precision) returns json language plpgsql volatile set search_path = '' as $$
+  create function api.sleep_for(seconds double precision) returns json
+  language plpgsql volatile set search_path = '' as $$
     begin
       perform pg_sleep(seconds);
       return 'null'::json;
     end
   $$;
   grant execute on function api.sleep_for(double precision) to edge_functions;
-  create function api.tell_who_i_am(ignored jsonb) returns json language sql set search_path = '' as 'select private.tell_who_i_am()';
-  grant execute on function private.tell_who_i_am() to anon, authenticated, edge_functions;
-  grant execute on function private.my_id(), api.tell_who_i_am(jsonb) to edge_functions;
+  create function api.describe_caller(ignored jsonb) returns json language sql set search_path = '' as
+    'select private.describe_caller()';
+  grant execute on function private.describe_caller() to anon, authenticated, edge_functions;
+  grant execute on function private.my_id(), api.describe_caller(jsonb) to edge_functions;
 `
 
 /** Starts PgBouncer with this many connections and without prepared statements; returns its port. */
-const pool = async (database: string, size: number): Promise<number> => {
+const startPooler = async (database: string, size: number): Promise<number> => {
   const port = await freePort()
   const folder = mkdtempSync(join(tmpdir(), 'pooler-'))
   // PgBouncer does not run as root, and its user reads these files.
@@ -65,24 +67,25 @@ max_prepared_statements = 0
 ignore_startup_parameters = role, statement_timeout
 `,
   )
-  const asNobody = process.getuid!() === 0 ? ['setpriv', '--reuid=nobody', '--regid=nogroup', '--clear-groups'] : []
-  const [command, ...args] = [...asNobody, `${process.env.PREFIX}/usr/sbin/pgbouncer`, join(folder, 'pooler.ini')]
+  const asUserNobody = process.getuid!() === 0 ? ['setpriv', '--reuid=nobody', '--regid=nogroup', '--clear-groups'] : []
+  const [command, ...args] = [...asUserNobody, `${process.env.PREFIX}/usr/sbin/pgbouncer`, join(folder, 'pooler.ini')]
   const pooler = spawn(command!, args, { stdio: ['ignore', 'ignore', 'pipe'] })
   stops.push(() => {
     pooler.kill('SIGKILL')
     rmSync(folder, { recursive: true, force: true })
   })
-  let said = ''
+  let output = ''
   for await (const line of createInterface(pooler.stderr)) {
-    said += `${line}\n`
+    output += `${line}\n`
     if (!line.includes('process up')) continue
     pooler.stderr.resume()
     return port
   }
-  throw new Error(`The pooler ended: ${said}`)
+  throw new Error(`The pooler ended: ${output}`)
 }
 
-type Told = Record<string, Record<string, number>>
+/** How often each caller got which answer. */
+type Counts = Record<string, Record<string, number>>
 
 /** Waits until the pooler has opened all connections, which it does one by one on demand. */
 const fill = async (url: string, size: number): Promise<void> => {
@@ -100,43 +103,44 @@ const alternate = async (
   { database = 'pooled', login = 'edge_functions', query = '?prepare=false', size = 1, rounds = 50 },
 ) => {
   const url = new URL(platform(database, login))
-  url.port = String(await pool(database, size))
+  url.port = String(await startPooler(database, size))
   await fill(url.href, size)
   url.search = query
   const args = ['run', '-A', 'tests/postgres/alternate.ts', `${rounds}`, ana, ben]
   const { stdout, stderr, code } = await run('deno', args, { EDGE_DATABASE_URL: url.href })
   expect(code, stderr).toBe(0)
-  return { told: JSON.parse(stdout) as Told, stderr }
+  return { counts: JSON.parse(stdout) as Counts, stderr }
 }
 
 /** The answers without the connection that served them, and the number of connections. */
-const apart = (told: Told) => {
+const withoutServers = (counts: Counts) => {
   const servers = new Set<number>()
-  const answers: Told = {}
-  for (const [who, counted] of Object.entries(told)) {
+  const answers: Counts = {}
+  for (const [caller, counted] of Object.entries(counts)) {
     for (const [answer, times] of Object.entries(counted)) {
       const { server, ...rest } = answer.startsWith('{') ? JSON.parse(answer) : { server: 0, error: answer }
       servers.add(server)
-      const known = answers[who] ??= {}
-      known[JSON.stringify(rest)] = (known[JSON.stringify(rest)] ?? 0) + times
+      const known = answers[caller] ??= {}
+      const identity = JSON.stringify(rest)
+      known[identity] = (known[identity] ?? 0) + times
     }
   }
   return { answers, servers: servers.size }
 }
 
-const expected = (rounds: number, doors = 'edge_functions'): Told => {
+const expected = (rounds: number, role = 'edge_functions'): Counts => {
   const known = (account: string) => {
     const me = ids[account]
     return { [JSON.stringify({ role: 'authenticated', me, rows: [me] })]: rounds }
   }
   const unknown = (role: string) => ({ [JSON.stringify({ role, me: null, rows: null })]: rounds })
-  return { [ana]: known(ana), [ben]: known(ben), anonymous: unknown('anon'), doors: unknown(doors) }
+  return { [ana]: known(ana), [ben]: known(ben), anonymous: unknown('anon'), edge_functions: unknown(role) }
 }
 
 // Both databases are new, so the ids are the same.
-const settle = (database: string): Promise<void> =>
+const addUsers = (database: string): Promise<void> =>
   connected(platform(database), async (sql) => {
-    await sql.unsafe(telling)
+    await sql.unsafe(identityFunctions)
     for (const [name, account] of [['Ana', ana], ['Ben', ben]] as const) {
       await sql`
         insert into auth.users (id, email, email_confirmed_at, raw_user_meta_data)
@@ -147,46 +151,46 @@ const settle = (database: string): Promise<void> =>
     }
   })
 beforeAll(async () => {
-  await settle('pooled')
-  await settle('leaking')
+  await addUsers('pooled')
+  await addUsers('leaking')
 })
 
 describe('behind a pooler in transaction mode', () => {
-  test('two users, an anonymous caller and edge_functions keep their identities over 1,000 rounds on one connection', async () => {
-    const { told, stderr } = await alternate({ rounds: 1000 })
-    expect(apart(told)).toEqual({ answers: expected(1000), servers: 1 })
+  test('every caller keeps their identity over 1,000 rounds on one connection', async () => {
+    const { counts, stderr } = await alternate({ rounds: 1000 })
+    expect(withoutServers(counts)).toEqual({ answers: expected(1000), servers: 1 })
     expect(stderr).toBe('')
   })
 
   test('and on two connections', async () => {
-    const { told, stderr } = await alternate({ rounds: 200, size: 2 })
-    expect(apart(told)).toEqual({ answers: expected(200), servers: 2 })
+    const { counts, stderr } = await alternate({ rounds: 200, size: 2 })
+    expect(withoutServers(counts)).toEqual({ answers: expected(200), servers: 2 })
     expect(stderr).toBe('')
   })
 
   test('and if edge_functions is dropped for the login postgres, which is logged', async () => {
-    const { told, stderr } = await alternate({ login: 'postgres' })
-    expect(apart(told)).toEqual({ answers: expected(50, 'postgres'), servers: 1 })
+    const { counts, stderr } = await alternate({ login: 'postgres' })
+    expect(withoutServers(counts)).toEqual({ answers: expected(50, 'postgres'), servers: 1 })
     expect(stderr).toContain('Not connected as edge_functions')
   })
 
   test('prepared statements fail on two connections, so the URL must turn them off', async () => {
-    const { told } = await alternate({ query: '', size: 2 })
-    expect(JSON.stringify(told)).toMatch(/prepared statement .* does not exist/)
+    const { counts } = await alternate({ query: '', size: 2 })
+    expect(JSON.stringify(counts)).toMatch(/prepared statement .* does not exist/)
   })
 
   test('an identity that outlives its statement would be noticed', async () => {
-    const { told } = await alternate({ database: 'leaking' })
-    expect(apart(told).answers.doors).not.toEqual(expected(50).doors)
+    const { counts } = await alternate({ database: 'leaking' })
+    expect(withoutServers(counts).answers.edge_functions).not.toEqual(expected(50).edge_functions)
   })
 })
 
 test.concurrent.each(['a server', 'a pooler'])(
   'anonymous statements end after 3 s and those of users after 5 s, independently, through %s',
-  async (way) => {
+  async (path) => {
     const url = new URL(platform('pooled', 'edge_functions'))
-    if (way === 'a pooler') {
-      url.port = String(await pool('pooled', 2))
+    if (path === 'a pooler') {
+      url.port = String(await startPooler('pooled', 2))
       url.search = '?prepare=false'
     }
     const { code, stdout, stderr } = await run('deno', ['run', '-A', 'tests/postgres/take_long.ts', ana], {
@@ -194,14 +198,9 @@ test.concurrent.each(['a server', 'a pooler'])(
       EDGE_DATABASE_URL: url.href,
     })
     expect(code, stderr).toBe(0)
-    const { known, anonymous, afterwards, next, longest } = JSON.parse(stdout.trim().split('\n').at(-1)!)
-    expect([known.code, anonymous.code, afterwards.code, next.code, longest.code]).toEqual([
-      null,
-      'CONNECTION_CLOSED',
-      null,
-      null,
-      '57014',
-    ])
+    const { user, anonymous, anonymousAgain, userAgain, userTooLong } = JSON.parse(stdout.trim().split('\n').at(-1)!)
+    expect([user, anonymous, anonymousAgain, userAgain, userTooLong].map(({ code }) => code))
+      .toEqual([null, 'CONNECTION_CLOSED', null, null, '57014'])
     expect(anonymous.milliseconds).toBeGreaterThan(2900)
     expect(anonymous.milliseconds).toBeLessThan(4000)
   },

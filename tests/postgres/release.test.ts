@@ -11,9 +11,9 @@ import { startStack, stopStack } from '../tools/stack.ts'
 import { pause } from '../tools/wait.ts'
 
 const [, , newest] = readdirSync('supabase/migrations').sort()
-const planted = `
-  alter table public.messages add column planted integer;
-  create index messages_planted_idx on public.messages (planted);
+const testMigration = `
+  alter table public.messages add column added integer;
+  create index messages_added_idx on public.messages (added);
   drop policy "participants read messages" on public.messages;
   create policy "participants read messages" on public.messages
     for select to authenticated
@@ -49,7 +49,7 @@ const copySources = (change: (migrations: string) => void): string => {
 const releases = (): { before: string; after: string; version: string } => {
   if (!newest) {
     const version = '99990101000000'
-    const after = copySources((folder) => writeFileSync(join(folder, `${version}_planted.sql`), planted))
+    const after = copySources((folder) => writeFileSync(join(folder, `${version}_added.sql`), testMigration))
     return { before: process.cwd(), after, version }
   }
   const last = readdirSync('supabase/migrations').sort().at(-1)!
@@ -86,13 +86,13 @@ test('no request fails while a migration is applied under functions of the previ
   ]
   const ask = (base: string, { token }: Person, [method, path, body]: Request) =>
     call(method, base + path, body?.(), { token })
-  const tried = await Promise.all(requests.map((request) => ask(before.base, ana, request)))
-  sent.add(tried[0]!.body.id)
-  expect(tried.map(({ status }) => status < 300)).toEqual(requests.map(() => true))
+  const first = await Promise.all(requests.map((request) => ask(before.base, ana, request)))
+  sent.add(first[0]!.body.id)
+  expect(first.map(({ status }) => status < 300)).toEqual(requests.map(() => true))
 
   const keepAsking = async (base: string, person: Person, start: number): Promise<void> => {
-    for (let turn = start; !isOver; turn++) {
-      const request = requests[turn % requests.length]!
+    for (let round = start; !isOver; round++) {
+      const request = requests[round % requests.length]!
       const { status, text, body } = await ask(base, person, request)
       answered++
       if (status >= 300) failures.push(`${request[0]} ${request[1]} answered ${status} ${text}`)
@@ -100,25 +100,25 @@ test('no request fails while a migration is applied under functions of the previ
     }
   }
   // Both participants send every request in turn, twice.
-  const visitors = [0, 1, 2, 3].map((start) => keepAsking(before.base, [ana, ben][start % 2]!, start * 2))
+  const clients = [0, 1, 2, 3].map((start) => keepAsking(before.base, [ana, ben][start % 2]!, start * 2))
 
-  const atFirst = answered
+  const beforeMigration = answered
   // A new server applies pending migrations, as `supabase db push` does.
   const after = await startStack({ DATABASE_URL: address }, later)
   onTestFinished(() => stopStack(after.process))
   const applied = answered
-  visitors.push(...[0, 1].map((start) => keepAsking(after.base, [ana, ben][start]!, start)))
+  clients.push(...[0, 1].map((start) => keepAsking(after.base, [ana, ben][start]!, start)))
   await pause(2000)
   isOver = true
-  await Promise.all(visitors)
+  await Promise.all(clients)
 
   expect([...new Set(failures)]).toEqual([])
-  expect(applied - atFirst, 'requests while it was applied').toBeGreaterThan(20)
+  expect(applied - beforeMigration, 'requests while it was applied').toBeGreaterThan(20)
   expect(answered - applied, 'requests since').toBeGreaterThan(20)
-  const { versions, kept } = await connected(address, async (sql) => ({
+  const { versions, stored } = await connected(address, async (sql) => ({
     versions: await sql`select version from supabase_migrations.schema_migrations`,
-    kept: await sql`select id::int from public.messages`,
+    stored: await sql`select id::int from public.messages`,
   }))
   expect(versions.map(({ version }) => version)).toContain(version)
-  expect(new Set(kept.map(({ id }) => id))).toEqual(sent)
+  expect(new Set(stored.map(({ id }) => id))).toEqual(sent)
 })

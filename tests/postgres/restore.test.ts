@@ -11,21 +11,21 @@ import { connected, makeDatabase } from '../tools/postgres.ts'
 import { startStack, stopStack, testKeys } from '../tools/stack.ts'
 
 /** The row count of each table and the last value of each sequence. */
-const contents = (url: string): Promise<Record<string, string>> =>
+const contentsOf = (url: string): Promise<Record<string, string>> =>
   connected(url, async (sql) => {
     const tables = await sql`
       select format('%I.%I', schemaname, tablename) as name
       from pg_tables
       where schemaname not in ('pg_catalog', 'information_schema')
     `
-    const counted: Record<string, string> = {}
+    const contents: Record<string, string> = {}
     for (const { name } of tables) {
       const [row] = await sql.unsafe(`select count(*) from ${name}`)
-      counted[name] = row!.count
+      contents[name] = row!.count
     }
     const sequences = await sql`select schemaname || '.' || sequencename as name, last_value from pg_sequences`
-    for (const { name, last_value } of sequences) counted[name] = `next after ${last_value}`
-    return counted
+    for (const { name, last_value } of sequences) contents[name] = `next after ${last_value}`
+    return contents
   })
 
 const ask = async (base: string, path: string, token?: string, body?: unknown): Promise<[number, string]> => {
@@ -49,10 +49,10 @@ const paths = [
 ]
 const ines = { email: 'ines.carvalho@example.com', password: 'voyage-2026' }
 
-const answers = async (base: string, token: string): Promise<Record<string, [number, string]>> => {
-  const told: Record<string, [number, string]> = {}
-  for (const path of paths) told[path] = await ask(base, path, token)
-  return told
+const responsesOf = async (base: string, token: string): Promise<Record<string, [number, string]>> => {
+  const responses: Record<string, [number, string]> = {}
+  for (const path of paths) responses[path] = await ask(base, path, token)
+  return responses
 }
 
 test('a restored dump has the same rows and returns the same responses', async () => {
@@ -60,7 +60,7 @@ test('a restored dump has the same rows and returns the same responses', async (
     .exec(readFileSync('docs/runbook.md', 'utf8'))!
   const folder = mkdtempSync(join(tmpdir(), 'backup-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
-  const type = (command: string, env: Record<string, string>) =>
+  const shell = (command: string, env: Record<string, string>) =>
     promisify(execFile)('bash', ['-euc', command], {
       cwd: folder,
       env: { ...env, PATH: `${process.env.PREFIX}/usr/lib/postgresql/17/bin:${process.env.PATH}` },
@@ -76,21 +76,21 @@ test('a restored dump has the same rows and returns the same responses', async (
   await vi.waitUntil(async () => JSON.parse((await ask(before.base, '/health'))[1]).embeddings.pending === 0, {
     timeout: 60_000,
   })
-  const told = await answers(before.base, token)
-  await type(backup!, { DATABASE_URL: first })
+  const expected = await responsesOf(before.base, token)
+  await shell(backup!, { DATABASE_URL: first })
   await stopStack(before.process)
-  const held = await contents(first)
+  const dumped = await contentsOf(first)
 
   const second = await makeDatabase('restored')
-  await type(restore!, { RESTORED_URL: second })
-  expect(await contents(second)).toEqual(held)
-  expect(Number(held['public.messages'])).toBeGreaterThan(40)
-  expect(Number(held['private.search_entries'])).toBeGreaterThan(100)
+  await shell(restore!, { RESTORED_URL: second })
+  expect(await contentsOf(second)).toEqual(dumped)
+  expect(Number(dumped['public.messages'])).toBeGreaterThan(40)
+  expect(Number(dumped['private.search_entries'])).toBeGreaterThan(100)
 
   const after = await startStack({ DATABASE_URL: second, SEED: 'demo' })
   onTestFinished(() => stopStack(after.process))
   // The old token is still valid, and log-in works.
-  expect(await answers(after.base, token)).toEqual(told)
+  expect(await responsesOf(after.base, token)).toEqual(expected)
   expect((await ask(after.base, '/auth/login', undefined, ines))[0]).toBe(200)
   // A retry from before the backup creates no second message; new messages get higher ids.
   expect(await ask(after.base, '/conversations/1/messages', token, message)).toEqual(sent)

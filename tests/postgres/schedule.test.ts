@@ -11,7 +11,10 @@ const standIns = `
     'insert into vault.decrypted_secrets values (name, secret)';
   create schema net;
   create table net.sent (url text, headers jsonb, body jsonb);
-  create function net.http_post(url text, body jsonb, params jsonb default '{}', headers jsonb default '{}', timeout_milliseconds integer default 5000)
+  create function net.http_post(
+    url text, body jsonb, params jsonb default '{}', headers jsonb default '{}',
+    timeout_milliseconds integer default 5000
+  )
   returns bigint language sql as 'insert into net.sent values (url, headers, body) returning 1';
   create schema private;
   create table private.embedding_queue (due_at timestamptz default now(), attempts integer default 0);

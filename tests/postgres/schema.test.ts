@@ -54,9 +54,9 @@ describe('sql/schema and supabase/migrations', () => {
   })
 
   test.concurrent('would be found to differ', async () => {
-    const seen = await difference('pushed', 'planted')
+    const seen = await difference('pushed', 'faulty')
     expect(seen).toMatch(/alter column "?content"? drop not null/i)
-    expect(seen).toContain('planted_without_search_path')
+    expect(seen).toContain('faulty_without_search_path')
   })
 })
 
@@ -100,7 +100,7 @@ describe('supabase db lint', () => {
   })
 
   test.concurrent('finds an unknown column', async () => {
-    expect(await lint('planted')).toContain('private.planted_unknown_column: column "no_such_column" does not exist')
+    expect(await lint('faulty')).toContain('private.faulty_unknown_column: column "no_such_column" does not exist')
   })
 })
 
@@ -123,7 +123,7 @@ describe('supabase db advisors', () => {
   })
 
   test.concurrent('find a function without search_path', async () => {
-    expect(await advisors('planted')).toContain('function_search_path_mutable private.planted_without_search_path')
+    expect(await advisors('faulty')).toContain('function_search_path_mutable private.faulty_without_search_path')
   })
 })
 

@@ -12,14 +12,14 @@ const sleep = async (claims: typeof account | null, seconds: number) => {
   return { code, milliseconds: Math.round(performance.now() - begin) }
 }
 
-const [known, anonymous] = await Promise.all([sleep(account, 4), sleep(null, 30)])
+const [user, anonymous] = await Promise.all([sleep(account, 4), sleep(null, 30)])
 const outcomes = {
-  known,
+  user,
   anonymous,
-  afterwards: await sleep(null, 0),
+  anonymousAgain: await sleep(null, 0),
   // The time limit of an anonymous caller must not stay with the connection.
-  next: await sleep(account, 4),
-  longest: await sleep(account, 30),
+  userAgain: await sleep(account, 4),
+  userTooLong: await sleep(account, 30),
 }
 console.log(JSON.stringify(outcomes))
 Deno.exit(0)
