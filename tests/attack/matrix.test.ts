@@ -207,6 +207,10 @@ describe.each(operations.filter(({ name }) => name in matrix))('$name', (operati
     const reader = operation.name === 'POST /auth/login' ? userRole(role) : role
     expect({ role, ownership, status: answer.status, disclosed: disclosures(reader, answer, fixture) })
       .toEqual({ role, ownership, status, disclosed: [] })
+    if (status === 401 && operation.token === 'needed' && matrix[operation.name] !== secretKeyOnly) {
+      const challenge = role === 'anonymous' ? 'Bearer' : 'Bearer error="invalid_token"'
+      expect(answer.headers.get('WWW-Authenticate')).toBe(challenge)
+    }
     const schema = operation.answers[answer.status]
     if (schema) expect(faults(schema, answer.body)).toEqual([])
     return answer
@@ -223,7 +227,10 @@ describe.each(operations.filter(({ name }) => name in matrix))('$name', (operati
     if (operation.token !== 'needed') return
     for (const role of ['voyager', 'local', 'outsider'] as const) {
       const other = refusals[`${role} another's`]
-      if (other?.status === 404) expect(other.text).toBe(refusals[`${role} unknown`]!.text)
+      if (other?.status !== 404) continue
+      const unknown = refusals[`${role} unknown`]!
+      expect(other.text).toBe(unknown.text)
+      expect([...other.headers.keys()]).toEqual([...unknown.headers.keys()])
     }
   })
 

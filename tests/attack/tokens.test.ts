@@ -56,15 +56,12 @@ describe.each(forgeries)('a token %s', (_, make) => {
   test('is refused on every protected route', async () => {
     const token = await make()
     for (const { method, path } of operations.filter((operation) => operation.token === 'needed')) {
-      const { status, text } = await call(method, path.replace(/\{\w+\}/g, '1'), method === 'GET' ? undefined : {}, {
-        token,
-      })
-      expect({ method, path, status, exposes: inside.test(text) }).toEqual({
-        method,
-        path,
-        status: 401,
-        exposes: false,
-      })
+      const body = method === 'GET' ? undefined : {}
+      const { status, text, headers } = await call(method, path.replace(/\{\w+\}/g, '1'), body, { token })
+      expect({ method, path, status, exposes: inside.test(text) })
+        .toEqual({ method, path, status: 401, exposes: false })
+      const needsSecretKey = ['/health/metrics', '/embed'].includes(path)
+      expect(headers.get('WWW-Authenticate')).toBe(needsSecretKey ? 'Bearer' : 'Bearer error="invalid_token"')
     }
   })
 

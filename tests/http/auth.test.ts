@@ -218,20 +218,8 @@ test('a deactivated user cannot log in or use protected routes until reactivated
   const { body: session } = await logIn(gone.email)
   await asAdmin('PATCH', `users?id=eq.${gone.id}`, { is_active: false })
   const before = await usersWith(gone.email)
-  for (const path of ['/users/me', '/conversations', '/conversations/unread', '/conversations/1/messages']) {
-    expectError(await gone.call('GET', path), 403)
-  }
-  for (
-    const [method, path, body] of [
-      ['PATCH', '/users/profile', { name: 'Back' }],
-      ['PUT', '/users/profile/interests', { interest_ids: [] }],
-      ['PATCH', '/users/searchable', { is_searchable: true }],
-      ['POST', '/conversations', { other_user_id: ana.id }],
-      ['POST', '/conversations/1/messages', { content: 'Hello?' }],
-      ['PATCH', '/conversations/1/messages/1/read'],
-      ['POST', '/conversations/1/read', { up_to_message_id: 1 }],
-    ] as const
-  ) expectError(await gone.call(method, path, body), 403)
+  // tests/attack/matrix.test.ts calls every route.
+  expectError(await gone.call('GET', '/users/me'), 403)
   expectError(await logIn(gone.email), 403)
   expectError(await refresh(session.refresh_token), 403)
   expectError(await logIn(gone.email, 'incorrect horse'), 401)

@@ -29,25 +29,9 @@ test('erasing ends tokens, log-in and the public profile', async () => {
   const { status, text } = await erase(ana)
   expect({ status, text }).toEqual({ status: 204, text: '' })
   expect(resultOf(await erase(ana))).toEqual(errorOf(401))
+  // tests/attack/matrix.test.ts calls every route.
   for (
-    const [method, path, body] of [
-      ['GET', '/users/me'],
-      ['GET', '/users/me/export'],
-      ['GET', '/users/me/blocks'],
-      ['PUT', `/users/me/blocks/${ben.id}`],
-      ['DELETE', `/users/me/blocks/${ben.id}`],
-      ['PATCH', '/users/profile', { name: 'Back' }],
-      ['PUT', '/users/profile/interests', { interest_ids: [] }],
-      ['PATCH', '/users/searchable', { is_searchable: true }],
-      ['GET', '/conversations'],
-      ['GET', '/conversations/unread'],
-      ['GET', `/conversations/${conversation}`],
-      ['GET', `/conversations/${conversation}/messages`],
-      ['POST', '/conversations', { other_user_id: ben.id }],
-      ['POST', `/conversations/${conversation}/messages`, { content: 'Hello?' }],
-      ['PATCH', `/conversations/${conversation}/messages/1/read`],
-      ['POST', `/conversations/${conversation}/read`, { up_to_message_id: 1 }],
-    ] as const
+    const [method, path, body] of [['GET', '/conversations'], ['PATCH', '/users/profile', { name: 'Back' }]] as const
   ) {
     for (const token of [ana.token, session.access_token]) {
       const answer = await call(method, path, body, { token })
@@ -127,14 +111,6 @@ test('the e-mail address can sign up again as a new account', async () => {
 test('of concurrent requests to erase one account, one succeeds', async () => {
   const answers = await Promise.all(Array.from({ length: 8 }, () => erase(ana)))
   expect(answers.map(({ status }) => status).toSorted()).toEqual([204, ...Array<number>(7).fill(401)])
-})
-
-test('anonymous and deactivated callers cannot erase', async () => {
-  expect(resultOf(await call('DELETE', '/users/me'))).toEqual(errorOf(401))
-  await asAdmin('PATCH', `users?id=eq.${ana.id}`, { is_active: false })
-  expect(resultOf(await erase(ana))).toEqual(errorOf(403))
-  await asAdmin('PATCH', `users?id=eq.${ana.id}`, { is_active: true })
-  expect((await ana.call('GET', '/users/me')).body.name).toBe('Ana')
 })
 
 test('sending to an erased user fails as after a block; retries of earlier messages are replayed', async () => {

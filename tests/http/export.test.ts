@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, inject, test } from 'vitest'
-import { type Answer, asAdmin, call, converse, type Person, say, seededInterests, signUp } from '../tools/people.ts'
+import { type Answer, asAdmin, converse, type Person, say, seededInterests, signUp } from '../tools/people.ts'
 import { isoTimestamp } from '../tools/responses.ts'
 
 const take = (who: Person): Promise<Answer> => who.call('GET', '/users/me/export')
@@ -32,14 +32,6 @@ test('is a download that no cache stores', async () => {
   expect(headers.get('Cache-Control')).toContain('no-store')
   const head = await ben.call('HEAD', '/users/me/export')
   expect({ status: head.status, text: head.text }).toEqual({ status: 200, text: '' })
-})
-
-test('anonymous and deactivated callers are refused', async () => {
-  expect((await call('GET', '/users/me/export')).status).toBe(401)
-  const gone = await signUp('Gone')
-  await asAdmin('PATCH', `users?id=eq.${gone.id}`, { is_active: false })
-  const { status, body } = await take(gone)
-  expect({ status, body }).toEqual({ status: 403, body: { error: expect.any(String) } })
 })
 
 test('contains all own data, received messages and reservations, and no data of other conversations', async () => {

@@ -19,8 +19,8 @@ const sendJson = (method: string, path: string, body: string) =>
   send(method, path, { token: ana.token, headers: json, body })
 
 /** An error with the public shape that reveals no internals. */
-const expectRefusal = ({ status, body, text }: Got, expected: number, about: unknown = '') => {
-  expect({ about, status, body }).toEqual({ about, status: expected, body: { error: expect.any(String) } })
+const expectRefusal = ({ status, body, text }: Got, expected: number, about: unknown = '', named = '') => {
+  expect({ about, status, body }).toEqual({ about, status: expected, body: { error: expect.stringContaining(named) } })
   expect(text).not.toMatch(/sql|stack|pg_|at file|select |internal|\bzod\b|deno|relation|column/i)
 }
 
@@ -54,13 +54,18 @@ describe('an id in a path', () => {
   const expectAllRefused = async (id: string, status: number) => {
     const body = { token: ana.token, headers: json }
     const content = { ...body, body: '{"content": "Hello", "up_to_message_id": 1}' }
-    expectRefusal(await send('GET', `/users/${id}`), status, 'profile')
-    expectRefusal(await send('GET', `/conversations/${id}`, body), status, 'conversation')
-    expectRefusal(await send('GET', `/conversations/${id}/messages`, body), status, 'messages')
-    expectRefusal(await send('POST', `/conversations/${id}/messages`, content), status, 'sending')
-    expectRefusal(await send('POST', `/conversations/${id}/read`, content), status, 'reading')
-    expectRefusal(await send('PATCH', `/conversations/${id}/messages/${message}/read`, body), status, 'reading one')
-    expectRefusal(await send('PATCH', `/conversations/${conversation}/messages/${id}/read`, body), status, 'message')
+    const requests: [method: string, path: string, sent: Sent, parameter?: string][] = [
+      ['GET', `/users/${id}`, {}],
+      ['GET', `/conversations/${id}`, body],
+      ['GET', `/conversations/${id}/messages`, body],
+      ['POST', `/conversations/${id}/messages`, content],
+      ['POST', `/conversations/${id}/read`, content],
+      ['PATCH', `/conversations/${id}/messages/${message}/read`, body],
+      ['PATCH', `/conversations/${conversation}/messages/${id}/read`, body, 'messageId'],
+    ]
+    for (const [method, path, sent, parameter = 'id'] of requests) {
+      expectRefusal(await send(method, path, sent), status, path, status === 400 ? `${parameter}: ` : '')
+    }
   }
 
   test.each([
@@ -79,10 +84,12 @@ describe('an id in a path', () => {
 })
 
 test.each([0, -1, 1.5, '1', '1e3', null, true, [], [1], {}, 2 ** 53, 1e300, undefined])(
-  'an id in a body cannot be %j',
+  'an id in a body cannot be %j, and the error names the field',
   async (id) => {
-    expectRefusal(await ana.call('POST', '/conversations', { other_user_id: id }), 400)
-    expectRefusal(await ana.call('POST', `/conversations/${conversation}/read`, { up_to_message_id: id }), 400)
+    const opened = await ana.call('POST', '/conversations', { other_user_id: id })
+    expectRefusal(opened, 400, '', 'other_user_id')
+    const read = await ana.call('POST', `/conversations/${conversation}/read`, { up_to_message_id: id })
+    expectRefusal(read, 400, '', 'up_to_message_id')
   },
 )
 
@@ -92,20 +99,25 @@ test.each([2 ** 31, Number.MAX_SAFE_INTEGER])('an id in a body can be %i, which 
 })
 
 describe('query parameters', () => {
+  const nameOf = (query: string): string => /^\w+/.exec(query)![0]
+
   test.each([
     ...['limit=1&limit=2', 'limit=1&limit=1', 'offset=0&offset=0', 'limit=0', 'limit=-1', 'limit=1.5', 'limit=1e1'],
     ...['limit=NaN', 'limit=%00', 'limit=%', 'limit=%zz', "limit=1'--", 'limit=1;select%201', 'limit=%ED%A0%80'],
     ...['offset=-1', 'offset=0x1', 'offset=%20', 'offset=99999999999999999999', 'limit[]=1&limit=2&limit=3'],
   ])('of lists cannot be %s', async (query) => {
-    expectRefusal(await send('GET', `/conversations?${query}`, { token: ana.token }), 400)
-    expectRefusal(await send('GET', `/conversations/${conversation}/messages?${query}`, { token: ana.token }), 400)
+    for (const path of ['/conversations', `/conversations/${conversation}/messages`]) {
+      expectRefusal(await send('GET', `${path}?${query}`, { token: ana.token }), 400, path, nameOf(query))
+    }
   })
 
   test.each([
     ...['order=up', 'order=asc&order=desc', 'order=asc%00', 'order=asc;drop%20table%20messages', 'before_id=0'],
-    ...['before_id=1&before_id=2', 'after_id=-1', 'after_id=%00', 'after_id=1e3', 'after_id=99999999999999999999'],
+    ...['before_id=1&before_id=2', 'before_id=abc', 'before_id=1.5', 'before_id=9007199254740993', 'order=ASC;'],
+    ...['after_id=-1', 'after_id=%00', 'after_id=1e3', 'after_id=99999999999999999999', 'offset=abc'],
   ])('of messages cannot be %s', async (query) => {
-    expectRefusal(await send('GET', `/conversations/${conversation}/messages?${query}`, { token: ana.token }), 400)
+    const path = `/conversations/${conversation}/messages?${query}`
+    expectRefusal(await send('GET', path, { token: ana.token }), 400, path, nameOf(query))
   })
 
   test.each(['offset=2147483648', 'offset=9007199254740991'])('can be %s, with an empty result', async (query) => {

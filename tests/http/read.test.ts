@@ -191,20 +191,3 @@ describe('unread counts', () => {
     expect(await unreadOf(bob)).toEqual(before)
   })
 })
-
-describe('invalid message ids', () => {
-  beforeAll(meet)
-
-  test.each(['0', '-1', '1.5', 'abc', '1e3', '9007199254740993'])(
-    'refuse "%s" for one message',
-    async (message) => {
-      expect(resultOf(await mark(bob, conversation, message))).toEqual(errorOf(400, 'messageId'))
-    },
-  )
-
-  test.each([undefined, null, '5', 1.5, true, [5], 0, -5, 1e300])(
-    'refuse %j for all up to a message, naming the field',
-    async (message) =>
-      expect(resultOf(await markUpTo(bob, conversation, message))).toEqual(errorOf(400, 'up_to_message_id')),
-  )
-})

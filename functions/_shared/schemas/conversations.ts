@@ -3,9 +3,7 @@ import type { Columns } from '../columns.ts'
 import { id, isBlank, jsonId, limit, offset, text, timestamp, webAddress } from '../validate.ts'
 
 const person = z.strictObject({ id: z.int(), name: z.string() } satisfies Columns<'users'>)
-const contact = z.strictObject(
-  { id: z.int(), name: z.string(), email: z.string() } satisfies Columns<'users'>,
-)
+const contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string() } satisfies Columns<'users'>)
 
 // The names that Supabase Storage accepts, without the colon, which would make a path look like a URL.
 const fileName = /^[\w!.*'()&$@=;+,? -]+$/
