@@ -152,20 +152,6 @@ describe('reading', () => {
       expect(error).not.toBeNull()
     }
   })
-
-  test('a deactivated user reads nothing', async () => {
-    const gone = await signUp('Gone')
-    const client = await connect(gone)
-    await say(gone, await converse(gone, cat), 'Bye')
-    for (const [active, seen] of [[true, 1], [false, 0]] as const) {
-      await asAdmin('PATCH', `users?id=eq.${gone.id}`, { is_active: active })
-      for (const table of ['users', 'profiles', 'conversations', 'messages']) {
-        expect((await client.from(table).select('*')).data).toHaveLength(seen)
-      }
-    }
-    expect((await client.from('users').update({ name: 'Back' }).eq('id', gone.id).select()).data ?? []).toEqual([])
-    expect((await rowOf('users', gone.id)).name).toBe('Gone')
-  })
 })
 
 describe.each(['participant', 'outsider', 'anonymous'] as const)('as %s, the Data API does not', (who) => {

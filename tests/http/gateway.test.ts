@@ -158,31 +158,13 @@ describe('a path', () => {
 
   test.each([
     ...['/%72est/v1/users', '/rest%2fv1/users', '/rest%2Fv1/users', '/%2572est/v1/users', '/%252572est/v1/users'],
-    ...[
-      '/rest/v1/%2575sers',
-      '/x/../rest/v1/users',
-      '/x/%2e%2e/rest/v1/users',
-      '/x/%2E./rest/v1/users',
-      '/./rest/v1/users',
-    ],
-    ...[
-      '/rest/./v1/users',
-      '//rest/v1/users',
-      '/rest//v1/users',
-      '/rest/v1//users',
-      '/rest\\v1\\users',
-      '/rest%5cv1/users',
-    ],
-    ...['/rest/v1/users/%2e', '/rest;x/v1/users', '/rest/v1;x/users', '/rest/v1/users;x', '/%c1%b2est/v1/users'],
-    ...['/%ef%bd%92est/v1/users', '/REST/v1/users', '/rest/v1%00/users', '/rest/v1/users%00', '/rest/v1/users%3fx'],
-    ...[
-      '/rest/v1/users%23',
-      '/functions/v1/../../rest/v1/users',
-      '/functions/v1/%2e%2e/%2e%2e/rest/v1/users',
-      '/rest/v1',
-      '/rest/v1/',
-    ],
-    ...['/rest/v1users', '/%', '/%zz', '/%ff', '/%u0072est/v1/users', '/*'],
+    ...['/rest/v1/%2575sers', '/x/../rest/v1/users', '/x/%2e%2e/rest/v1/users', '/x/%2E./rest/v1/users'],
+    ...['/./rest/v1/users', '/rest/./v1/users', '//rest/v1/users', '/rest//v1/users', '/rest/v1//users'],
+    ...['/rest\\v1\\users', '/rest%5cv1/users', '/rest/v1/users/%2e', '/rest;x/v1/users', '/rest/v1;x/users'],
+    ...['/rest/v1/users;x', '/%c1%b2est/v1/users', '/%ef%bd%92est/v1/users', '/REST/v1/users', '/rest/v1%00/users'],
+    ...['/rest/v1/users%00', '/rest/v1/users%3fx', '/rest/v1/users%23', '/functions/v1/../../rest/v1/users'],
+    ...['/functions/v1/%2e%2e/%2e%2e/rest/v1/users', '/rest/v1', '/rest/v1/', '/rest/v1users', '/%', '/%zz', '/%ff'],
+    ...['/%u0072est/v1/users', '/*'],
   ])('written as %s exposes no data', async (path) => {
     for (const headers of [{}, proxied] as Record<string, string>[]) {
       const { status, text } = await send(path, headers)
@@ -192,23 +174,9 @@ describe('a path', () => {
   })
 
   test.each([
-    ...[
-      '/%5fsystem/info',
-      '/%5Fsystem/info',
-      '/_system%2finfo',
-      '/_system/%69nfo',
-      '/%255fsystem/info',
-      '/x/../_system/info',
-    ],
-    ...[
-      '/_system//info',
-      '/_system/./info',
-      '/_system\\info',
-      '//_system/info',
-      '/_SYSTEM/info',
-      '/_system;/info',
-      '/_system/info%00',
-    ],
+    ...['/%5fsystem/info', '/%5Fsystem/info', '/_system%2finfo', '/_system/%69nfo', '/%255fsystem/info'],
+    ...['/x/../_system/info', '/_system//info', '/_system/./info', '/_system\\info', '//_system/info', '/_SYSTEM/info'],
+    ...['/_system;/info', '/_system/info%00'],
   ])('written as %s exposes nothing about the stack', async (path) => {
     for (const headers of [{}, proxied] as Record<string, string>[]) {
       const { status, text } = await send(path, headers)

@@ -27,8 +27,7 @@ const sign = (
 const other = (): Uint8Array => new TextEncoder().encode('another-secret-of-at-least-32-characters')
 const tampered = (part: number, value: (old: string) => string): string =>
   ana.token.split('.').map((old, index) => index === part ? value(old) : old).join('.')
-const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-const jwk = publicKey.export({ format: 'jwk' })
+const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 
 const protectedRoutes = [
   ['GET', '/users/me', undefined],
@@ -97,11 +96,6 @@ describe('a token is refused', () => {
       () => sign({}, { alg: 'HS256' }, new TextEncoder().encode(publishedKeys)),
     ],
     ['signed with an unknown key', () => sign({}, { alg: 'ES256' }, privateKey)],
-    ['with a jwk header', () => sign({}, { alg: 'ES256', jwk }, privateKey)],
-    [
-      'with a jku header',
-      () => sign({}, { alg: 'ES256', jku: 'https://example.com/jwks.json', kid: '1' }, privateKey),
-    ],
     [
       'with a symmetric jwk header',
       () => signToken({ alg: 'HS256', jwk: { kty: 'oct', k: 'AAAA' } }, claims, '\0\0\0'),
