@@ -1,5 +1,5 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
+import { listen } from '../tools/ports.ts'
 import { pause } from '../tools/wait.ts'
 
 /**
@@ -141,10 +141,10 @@ export const openFakePostgres = async () => {
     sockets.add(socket.setNoDelay())
     socket.on('error', () => {}).on('close', () => sockets.delete(socket))
     serve(socket).catch(() => {})
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  })
+  const port = await listen(server)
   return {
-    url: `postgres://fake@127.0.0.1:${(server.address() as AddressInfo).port}/fake`,
+    url: `postgres://fake@127.0.0.1:${port}/fake`,
     executed,
     close: () => {
       sockets.forEach((socket) => socket.destroy())

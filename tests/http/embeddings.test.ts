@@ -1,9 +1,8 @@
 import type { ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Answer, call, freshEmail } from '../tools/people.ts'
+import { listen } from '../tools/ports.ts'
 import { until } from '../tools/search.ts'
 import { startStack, stopStack, testKeys } from '../tools/stack.ts'
 
@@ -73,9 +72,7 @@ const timed = async (ask: () => Promise<Answer>): Promise<[Answer, number]> => {
 }
 
 beforeAll(async () => {
-  provider.listen(0, '127.0.0.1')
-  await once(provider, 'listening')
-  port = (provider.address() as AddressInfo).port
+  port = await listen(provider)
   const started = await startStack({ OPENAI_API_KEY: 'sk-test', OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1` })
   base = started.base
   stack = started.process
@@ -167,8 +164,7 @@ test('if the provider is unreachable, searches return keyword results and profil
   provider.close()
   provider.closeAllConnections()
   await expectKeywordResults()
-  provider.listen(port, '127.0.0.1')
-  await once(provider, 'listening')
+  await listen(provider, port)
   await expectRecovery()
 })
 

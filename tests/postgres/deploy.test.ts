@@ -1,11 +1,10 @@
-import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { listen } from '../tools/ports.ts'
 import { type ServedFunction, serveFunction } from '../tools/serve_function.ts'
 import { type Outcome, platform, run, supabase } from '../tools/supabase.ts'
 
@@ -41,8 +40,7 @@ const management = createServer(async (request, response) => {
 })
 
 beforeAll(async () => {
-  await once(management.listen(0, '127.0.0.1'), 'listening')
-  const url = `http://127.0.0.1:${(management.address() as AddressInfo).port}`
+  const url = `http://127.0.0.1:${await listen(management)}`
   const profile = join(folder, 'profile.yaml')
   writeFileSync(profile, `name: mock\napi_url: ${url}\ndashboard_url: ${url}\nproject_host: localhost\n`)
   deployed = await supabase(

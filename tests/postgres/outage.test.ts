@@ -1,10 +1,10 @@
 // Edge Functions while the network to their database fails in various ways.
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { connect, createServer, type Server, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import postgres from 'postgres'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { listen } from '../tools/ports.ts'
 import { testKeys } from '../tools/stack.ts'
 import { platform } from '../tools/supabase.ts'
 import { pause } from '../tools/wait.ts'
@@ -27,9 +27,8 @@ const openProxy = async () => {
       from.on('data', (bytes) => void (dropsBytes || to.write(bytes)))
       from.on('close', () => void (dropsBytes || to.destroy()))
     }
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  })
+  const port = await listen(server)
   return {
     port,
     /** Drops all bytes silently. */
@@ -41,9 +40,7 @@ const openProxy = async () => {
     restore: async () => {
       sockets.forEach((socket) => socket.destroy())
       dropsBytes = false
-      if (server.listening) return
-      server.listen(port, '127.0.0.1')
-      await once(server, 'listening')
+      if (!server.listening) await listen(server, port)
     },
   }
 }

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listen } from './ports.ts'
 
 /** A request that the stand-in received. */
 interface ReceivedRequest {
@@ -49,8 +49,7 @@ export const openStorage = async (remove: (bucket: string, names: string[], toke
     const isRange = to && storage.behaviour !== 'ignores ranges'
     response.writeHead(isRange ? 206 : 200).end(isRange ? file.subarray(0, Number(to) + 1) : file)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  storage.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  storage.url = `http://127.0.0.1:${await listen(server)}`
   storage.close = () => {
     server.closeAllConnections()
     server.close()
