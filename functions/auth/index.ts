@@ -11,18 +11,9 @@ import { consumeRateLimit, consumeSignUpLimit } from '../_shared/rate_limit.ts'
 import { log } from '../_shared/log.ts'
 import { route } from '../_shared/openapi.ts'
 import { httpError } from '../_shared/errors.ts'
-import {
-  type Account,
-  accountShape,
-  authClient,
-  beginSignUp,
-  email,
-  getAccount,
-  invalidCredentials,
-  newSignUp,
-  refreshSession,
-  throwAuthError,
-} from '../_shared/accounts.ts'
+import { beginSignUp, getAccount } from '../_shared/sign_up.ts'
+import { type Account, accountShape, email, newSignUp } from '../_shared/schemas/accounts.ts'
+import { authClient, invalidCredentials, refreshSession, throwAuthError } from '../_shared/supabase_auth.ts'
 
 const auth = createApp('auth')
 

@@ -1,6 +1,7 @@
 import { etag, RETAINED_304_HEADERS } from 'hono/etag'
 import { createMiddleware } from 'hono/factory'
-import { accountShape, createAccount, newAccount, secretKeyHeader } from '../_shared/accounts.ts'
+import { accountShape, newAccount, secretKeyHeader } from '../_shared/schemas/accounts.ts'
+import { createAccount } from '../_shared/sign_up.ts'
 import { clientAddress } from '../_shared/client_address.ts'
 import { anonymousUser, optionalUser, requireUser } from '../_shared/auth.ts'
 import { createApp, sendJson } from '../_shared/app.ts'
