@@ -78,7 +78,7 @@ describe.each(Object.keys(matrix))('/rest/v1/%s', (name) => {
 
   test.each(roles)('%s can read and change only permitted rows', async (role) => {
     const token = role === 'anonymous' ? undefined : fixture.people[role].token
-    const ask = async (method: string, path: string, body?: unknown) => {
+    const request = async (method: string, path: string, body?: unknown) => {
       const answer = await dataApi(token, method, path, body)
       // PostgREST's own error messages may name tables and policies.
       expect({ role, method, path, leaks: leaks(role, answer, fixture) }).toEqual({ role, method, path, leaks: [] })
@@ -89,23 +89,23 @@ describe.each(Object.keys(matrix))('/rest/v1/%s', (name) => {
       const isOwn = role === owner
       const isParticipant = (who: string): boolean => who === 'voyager' || who === 'local'
       const mayRead = isOwn || isShared === true && isParticipant(role) && isParticipant(owner)
-      const rows = await ask('GET', `${name}?${filter(owner)}`)
+      const rows = await request('GET', `${name}?${filter(owner)}`)
       expect({ owner, reads: rows.count > 0 }).toEqual({ owner, reads: mayRead })
       if (role === 'anonymous') expect(rows.status).toBeGreaterThanOrEqual(400)
 
       if (!(isOwn && name === 'profile_interests')) {
-        expect((await ask('POST', name, row(owner))).status).toBeGreaterThanOrEqual(400)
-        expect((await ask('DELETE', `${name}?${filter(owner)}`)).count).toBe(0)
+        expect((await request('POST', name, row(owner))).status).toBeGreaterThanOrEqual(400)
+        expect((await request('DELETE', `${name}?${filter(owner)}`)).count).toBe(0)
       }
-      if (!(isOwn && isOwners)) expect((await ask('PATCH', `${name}?${filter(owner)}`, change())).count).toBe(0)
+      if (!(isOwn && isOwners)) expect((await request('PATCH', `${name}?${filter(owner)}`, change())).count).toBe(0)
     }
     expect(await snapshot(fixture)).toEqual(before)
 
     // An unfiltered request reaches only own rows, and none without rights.
     const max = role === 'anonymous' || role === 'deactivated' || role === 'erased' ? 0 : 9
-    expect((await ask('GET', `${name}?select=*&limit=1000`)).count).toBeLessThanOrEqual(max)
+    expect((await request('GET', `${name}?select=*&limit=1000`)).count).toBeLessThanOrEqual(max)
     const column = name === 'profile_interests' ? 'interest_id' : 'id'
-    expect((await ask('GET', `${name}?or=(${column}.gt.0,${column}.is.null)`)).count).toBeLessThanOrEqual(max)
-    expect((await ask('PATCH', `${name}?${column}=gt.0`, change())).count).toBe(isOwners && max > 0 ? 1 : 0)
+    expect((await request('GET', `${name}?or=(${column}.gt.0,${column}.is.null)`)).count).toBeLessThanOrEqual(max)
+    expect((await request('PATCH', `${name}?${column}=gt.0`, change())).count).toBe(isOwners && max > 0 ? 1 : 0)
   })
 })

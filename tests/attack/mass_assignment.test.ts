@@ -123,7 +123,7 @@ test.each(Object.keys(allowed))('%s writes only its own fields', async (name) =>
   const { fields, changes, creates } = allowed[name]!
   const [method, path] = name.split(' ') as [string, string]
   const me = fixture.people.voyager
-  const mine = new Set([
+  const own = new Set([
     `users ${me.id}`,
     `profiles ${me.profileId}`,
     `messages ${fixture.conversations.voyager.received}`,
@@ -147,7 +147,7 @@ test.each(Object.keys(allowed))('%s writes only its own fields', async (name) =>
     }
     for (const column of Object.keys(row)) {
       if (JSON.stringify(row[column]) === JSON.stringify(old[column])) continue
-      expect(mine, `${key} belongs to another user`).toContain(key)
+      expect(own, `${key} belongs to another user`).toContain(key)
       changed.add(`${key.split(' ')[0]}.${column}`)
     }
   }

@@ -181,7 +181,7 @@ const expected = ({ name, token }: Operation, role: Role, ownership: Ownership):
   return row[ownership]
 }
 
-const ask = async ({ name, method, path, token }: Operation, role: Role, ownership: Ownership): Promise<Answer> => {
+const request = async ({ name, method, path, token }: Operation, role: Role, ownership: Ownership): Promise<Answer> => {
   const { path: parameters, body, endsSession } = matrix[name]!
   const values = parameters?.(role, ownership) ?? {}
   const address = path.replace(/\{(\w+)\}/g, (_, parameter: string) => String(values[parameter]))
@@ -202,7 +202,7 @@ describe.each(operations.filter(({ name }) => name in matrix))('$name', (operati
     asked.map((ownership) => ({ role, ownership, status: expected(operation, role, ownership) }))
   )
   const check = async ({ role, ownership, status }: typeof cells[number]): Promise<Answer> => {
-    const answer = await ask(operation, role, ownership)
+    const answer = await request(operation, role, ownership)
     // A log-in returns the data of the account that logs in.
     const reader = operation.name === 'POST /auth/login' ? userRole(role) : role
     expect({ role, ownership, status: answer.status, disclosed: disclosures(reader, answer, fixture) })

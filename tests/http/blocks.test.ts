@@ -3,12 +3,12 @@ import { asAdmin, converse, type Person, say, signUp } from '../tools/people.ts'
 import { errorOf, isoTimestamp, resultOf } from '../tools/responses.ts'
 import { madeUpCity, namesOf, searchIn, until } from '../tools/search.ts'
 
-const block = (who: Person, whom: number | string) => who.call('PUT', `/users/me/blocks/${whom}`)
-const unblock = (who: Person, whom: number | string) => who.call('DELETE', `/users/me/blocks/${whom}`)
-const blocks = async (who: Person) => (await who.call('GET', '/users/me/blocks')).body
-const open = (who: Person, whom: Person) => who.call('POST', '/conversations', { other_user_id: whom.id })
-const write = (who: Person, conversation: number, fields = {}) =>
-  who.call('POST', `/conversations/${conversation}/messages`, { content: 'Hello', ...fields })
+const block = (user: Person, other: number | string) => user.call('PUT', `/users/me/blocks/${other}`)
+const unblock = (user: Person, other: number | string) => user.call('DELETE', `/users/me/blocks/${other}`)
+const blocks = async (user: Person) => (await user.call('GET', '/users/me/blocks')).body
+const open = (user: Person, other: Person) => user.call('POST', '/conversations', { other_user_id: other.id })
+const write = (user: Person, conversation: number, fields = {}) =>
+  user.call('POST', `/conversations/${conversation}/messages`, { content: 'Hello', ...fields })
 
 let ana: Person, ben: Person, cleo: Person
 beforeEach(async () => {
@@ -17,8 +17,8 @@ beforeEach(async () => {
 
 test('blocks are listed latest first and can be removed; repeats change nothing', async () => {
   expect(await blocks(ana)).toEqual([])
-  for (const whom of [ben, ben, cleo, ben]) {
-    const { status, text } = await block(ana, whom.id)
+  for (const other of [ben, ben, cleo, ben]) {
+    const { status, text } = await block(ana, other.id)
     expect({ status, text }).toEqual({ status: 204, text: '' })
   }
   expect(await blocks(ana)).toEqual([
@@ -43,11 +43,11 @@ test('users see and change only their own blocks, and are not told who blocked t
 test('users cannot block themselves, unknown or inactive users, or invalid ids', async () => {
   const gone = await signUp('Gone')
   await asAdmin('PATCH', `users?id=eq.${gone.id}`, { is_active: false })
-  for (const ask of [block, unblock]) {
-    expect(resultOf(await ask(ana, ana.id))).toEqual(errorOf(400))
-    for (const whom of [2_147_483_648, gone.id]) expect(resultOf(await ask(ana, whom))).toEqual(errorOf(404))
-    for (const whom of ['0', '-1', '1.5', 'x', '1e3', '99999999999999999999', '%00']) {
-      expect(resultOf(await ask(ana, whom))).toEqual(errorOf(400))
+  for (const change of [block, unblock]) {
+    expect(resultOf(await change(ana, ana.id))).toEqual(errorOf(400))
+    for (const other of [2_147_483_648, gone.id]) expect(resultOf(await change(ana, other))).toEqual(errorOf(404))
+    for (const other of ['0', '-1', '1.5', 'x', '1e3', '99999999999999999999', '%00']) {
+      expect(resultOf(await change(ana, other))).toEqual(errorOf(400))
     }
   }
   expect(await blocks(ana)).toEqual([])
@@ -60,7 +60,7 @@ test('a block of a deactivated user can be removed', async () => {
   expect(await blocks(ana)).toEqual([])
 })
 
-describe('between two users of whom one has blocked the other', () => {
+describe('between two users of other one has blocked the other', () => {
   test('neither can open a conversation, with the same error for both; other pairs can', async () => {
     await block(ana, ben.id)
     const [one, other] = [await open(ana, ben), await open(ben, ana)]
@@ -82,8 +82,8 @@ describe('between two users of whom one has blocked the other', () => {
     expect(resultOf(one)).toEqual(errorOf(403))
     expect(resultOf(two)).toEqual(resultOf(one))
     expect((await write(ana, other)).status).toBe(201)
-    for (const who of [ana, ben]) {
-      expect((await who.call('GET', `/conversations/${conversation}/messages`)).body).toMatchObject([
+    for (const user of [ana, ben]) {
+      expect((await user.call('GET', `/conversations/${conversation}/messages`)).body).toMatchObject([
         { content: 'Before' },
       ])
     }
@@ -115,12 +115,12 @@ describe('between two users of whom one has blocked the other', () => {
 
   test('neither finds the other by keywords, filters or meaning; other users find both', async () => {
     const city = madeUpCity('Blocken')
-    for (const [who, name] of [[ana, 'Anouk'], [ben, 'Benoît'], [cleo, 'Cleo']] as const) {
-      await who.call('PATCH', '/users/profile', { name, city, biography: 'I climb mountains', is_searchable: true })
+    for (const [user, name] of [[ana, 'Anouk'], [ben, 'Benoît'], [cleo, 'Cleo']] as const) {
+      await user.call('PATCH', '/users/profile', { name, city, biography: 'I climb mountains', is_searchable: true })
     }
     const find = searchIn(city)
-    const seen = async (who?: Person, parameters = {}) => namesOf(await find(parameters, who?.token)).toSorted()
-    expect(await seen(ana)).toEqual(['Benoît', 'Cleo'])
+    const names = async (user?: Person, parameters = {}) => namesOf(await find(parameters, user?.token)).toSorted()
+    expect(await names(ana)).toEqual(['Benoît', 'Cleo'])
     const ways: Record<string, string>[] = [{}, { q: 'climb mountains' }, { q: 'hiking' }]
     for (const parameters of ways) {
       // By meaning as well, once the profiles are embedded.
@@ -129,20 +129,20 @@ describe('between two users of whom one has blocked the other', () => {
     }
     await block(ana, ben.id)
     for (const parameters of ways) {
-      expect(await seen(ana, parameters)).not.toContain('Benoît')
-      expect(await seen(ben, parameters)).not.toContain('Anouk')
+      expect(await names(ana, parameters)).not.toContain('Benoît')
+      expect(await names(ben, parameters)).not.toContain('Anouk')
     }
     expect((await find({}, ben.token)).body.estimatedTotalHits).toBe(1)
     // Cleo may be similar in meaning to that name, because the city is random. No other user is found or counted.
     const { hits, estimatedTotalHits } = (await find({ q: 'Anouk' }, ben.token)).body
     expect(hits.filter(({ user_id }: { user_id: number }) => user_id !== cleo.id)).toEqual([])
     expect(estimatedTotalHits).toBe(hits.length)
-    expect(await seen(cleo, { q: 'Anouk' })).toContain('Anouk')
-    expect(await seen(cleo)).toEqual(['Anouk', 'Benoît'])
-    expect(await seen()).toEqual(['Anouk', 'Benoît', 'Cleo'])
+    expect(await names(cleo, { q: 'Anouk' })).toContain('Anouk')
+    expect(await names(cleo)).toEqual(['Anouk', 'Benoît'])
+    expect(await names()).toEqual(['Anouk', 'Benoît', 'Cleo'])
     // The public view is cached and the same for every caller.
     expect((await ben.call('GET', `/users/${ana.profileId}`)).status).toBe(200)
     await unblock(ana, ben.id)
-    expect(await seen(ben)).toEqual(['Anouk', 'Cleo'])
+    expect(await names(ben)).toEqual(['Anouk', 'Cleo'])
   })
 })

@@ -106,8 +106,8 @@ describe('reading', () => {
     expect(ids((await outsider.from('conversations').select('*')).data)).toEqual([ownConversation])
     expect(ids((await outsider.from('messages').select('*')).data)).toEqual([ownMessage])
     expect((await outsider.from('reservations').select('*')).data).toEqual([])
-    const asked = { messages: conversation, reservations: conversation, conversations: conversation, users: ana.id }
-    for (const [table, id] of Object.entries(asked)) {
+    const tables = { messages: conversation, reservations: conversation, conversations: conversation, users: ana.id }
+    for (const [table, id] of Object.entries(tables)) {
       const column = table === 'messages' || table === 'reservations' ? 'conversation_id' : 'id'
       const { data, count, error } = await outsider.from(table).select('*', { count: 'exact' }).eq(column, id)
       expect({ table, data, count, error }).toEqual({ table, data: [], count: 0, error: null })

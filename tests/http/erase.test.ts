@@ -22,8 +22,8 @@ beforeEach(async () => {
 
 test('erasing ends tokens, log-in and the public profile', async () => {
   const { body: session } = await call('POST', '/auth/login', { email: ana.email, password: ana.password })
-  const seen = await call('GET', `/users/${ana.profileId}`)
-  expect({ status: seen.status, cached: seen.headers.get('Cache-Control') })
+  const publicView = await call('GET', `/users/${ana.profileId}`)
+  expect({ status: publicView.status, cached: publicView.headers.get('Cache-Control') })
     .toEqual({ status: 200, cached: 'public, max-age=3600' })
 
   const { status, text } = await erase(ana)
@@ -47,7 +47,7 @@ test('erasing ends tokens, log-in and the public profile', async () => {
     expect((await dataApi(ana.token, 'GET', table)).body ?? []).not.toContainEqual(expect.anything())
   }
 
-  const tag = seen.headers.get('ETag')!
+  const tag = publicView.headers.get('ETag')!
   for (const headers of [{}, { 'If-None-Match': tag }] as Record<string, string>[]) {
     const after = await call('GET', `/users/${ana.profileId}`, undefined, { headers })
     expect(resultOf(after)).toEqual(errorOf(404))
@@ -199,7 +199,7 @@ describe('the data of an erased user', () => {
       let conversationId = 0
       await within(async (base) => {
         const origin = new URL(base).origin
-        const ask = async (method: string, path: string, body?: unknown, headers = {}) => {
+        const request = async (method: string, path: string, body?: unknown, headers = {}) => {
           const answer = await call(method, path.startsWith('/auth/v1') ? origin + path : base + path, body, {
             headers: { apikey: testKeys.publishableKey, ...headers },
             token,
@@ -209,24 +209,24 @@ describe('the data of an erased user', () => {
         }
         // Directly to Auth, as supabase-js does, which accepts more fields than POST /auth/signup.
         const data = { name: canary('old-name'), nickname: canary('nickname'), profile: { bio: canary('old-bio') } }
-        token = (await ask('POST', '/auth/v1/signup', { ...account, data })).access_token
+        token = (await request('POST', '/auth/v1/signup', { ...account, data })).access_token
         const { body: partner } = await call('POST', `${base}/auth/signup`, {
           email: freshEmail(),
           password: account.password,
           name: 'Partner',
         })
-        const { id } = await ask('POST', '/conversations', { other_user_id: partner.user.id })
+        const { id } = await request('POST', '/conversations', { other_user_id: partner.user.id })
         conversationId = id
         // Sent under a name that changes later; the stored first response contains the old one.
-        await ask('POST', `/conversations/${id}/messages`, { content: kept, client_id: crypto.randomUUID() })
-        await ask('PATCH', '/users/profile', { ...given, is_searchable: true, interest_ids: [1, 2] })
+        await request('POST', `/conversations/${id}/messages`, { content: kept, client_id: crypto.randomUUID() })
+        await request('PATCH', '/users/profile', { ...given, is_searchable: true, interest_ids: [1, 2] })
         const { body: other } = await call('POST', `${base}/users`, { email: freshEmail(), name: 'Other' })
-        await ask('PUT', `/users/me/blocks/${other.id}`)
-        await ask('POST', '/auth/login', account, { 'User-Agent': canary('browser') })
-        await ask('PUT', '/auth/v1/user', { data: { motto: canary('motto') } })
-        await ask('PUT', '/auth/v1/user', { email: mail('second-address') })
-        await ask('POST', '/auth/recover', { email: account.email })
-        await ask('GET', `/users/search?q=${canary('searched')}`, undefined, { 'X-Forwarded-For': canary('from') })
+        await request('PUT', `/users/me/blocks/${other.id}`)
+        await request('POST', '/auth/login', account, { 'User-Agent': canary('browser') })
+        await request('PUT', '/auth/v1/user', { data: { motto: canary('motto') } })
+        await request('PUT', '/auth/v1/user', { email: mail('second-address') })
+        await request('POST', '/auth/recover', { email: account.email })
+        await request('GET', `/users/search?q=${canary('searched')}`, undefined, { 'X-Forwarded-For': canary('from') })
       })
 
       const words = [

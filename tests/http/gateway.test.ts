@@ -447,7 +447,7 @@ describe('CORS', () => {
   test('every response of Auth, the Data API and Realtime is readable, errors included', async () => {
     const account = JSON.stringify({ email: freshEmail(), password: 'correct horse', data: { name: 'Ana' } })
     const large = '1'.repeat(1_100_000)
-    const asked: [number, string, Record<string, string>, string?, string?][] = [
+    const requests: [number, string, Record<string, string>, string?, string?][] = [
       [200, '/auth/v1/signup', key, 'POST', account],
       [422, '/auth/v1/signup', key, 'POST', account],
       [200, '/auth/v1/token?grant_type=password', key, 'POST', account],
@@ -475,7 +475,7 @@ describe('CORS', () => {
       [422, '/realtime/v1/api/broadcast', key, 'POST', '{}'],
       [404, '/realtime/v1/nothing', key],
     ]
-    for (const [status, path, headers, method, body] of asked) {
+    for (const [status, path, headers, method, body] of requests) {
       const answer = await send(path, headers, method, body)
       expect([path, answer.status, answer.headers['access-control-allow-origin']]).toEqual([path, status, '*'])
       // Cookies must not count for another origin.

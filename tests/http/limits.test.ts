@@ -25,7 +25,7 @@ const rates = {
 const stack = useStack({ ...rates, ...(databaseUrl && { DATABASE_URL: databaseUrl }) })
 
 type Options = Parameters<typeof call>[3]
-const ask = (method: string, path: string, body?: unknown, options?: Options) =>
+const request = (method: string, path: string, body?: unknown, options?: Options) =>
   call(method, stack.base + path, body, options)
 const from = (address: string, spoofed = '') => ({ headers: { 'X-Forwarded-For': `${spoofed}${address}` } })
 
@@ -41,22 +41,22 @@ interface Limited {
 /** A user, created with the secret key, which has no rate limit. */
 const person = async (): Promise<Limited> => {
   const account = { email: freshEmail(), password, name: 'Limited' }
-  const made = await ask('POST', '/users', account, { headers: { apikey: testKeys.secretKey } })
+  const made = await request('POST', '/users', account, { headers: { apikey: testKeys.secretKey } })
   const { body } = await logIn(account.email, from(freshAddress()))
   return { id: made.body.id, email: account.email, token: body.access_token }
 }
 const logIn = (email: string, options: Options, secret = password) =>
-  ask('POST', '/auth/login', { email, password: secret }, options)
+  request('POST', '/auth/login', { email, password: secret }, options)
 const open = (who: Limited, other: number) =>
-  ask('POST', '/conversations', { other_user_id: other }, { token: who.token })
+  request('POST', '/conversations', { other_user_id: other }, { token: who.token })
 const send = (who: Limited, conversation: number, client_id?: string) =>
-  ask('POST', `/conversations/${conversation}/messages`, { content: 'Hello', client_id }, { token: who.token })
-const search = (options: Options) => ask('GET', '/users/search?limit=1', undefined, options)
+  request('POST', `/conversations/${conversation}/messages`, { content: 'Hello', client_id }, { token: who.token })
+const search = (options: Options) => request('GET', '/users/search?limit=1', undefined, options)
 const signUp = (options: Options, email = freshEmail()) =>
-  ask('POST', '/auth/signup', { email, password, name: 'Newcomer' }, options)
+  request('POST', '/auth/signup', { email, password, name: 'Newcomer' }, options)
 
 const statuses = (answers: Answer[]) => answers.map(({ status }) => status).toSorted()
-const times = (length: number, ask: () => Promise<Answer>) => Promise.all(Array.from({ length }, ask))
+const times = (length: number, request: () => Promise<Answer>) => Promise.all(Array.from({ length }, request))
 const several = (length: number, status: number) => Array<number>(length).fill(status)
 
 /** Expects 429 with a whole number of seconds in Retry-After. */
@@ -73,7 +73,7 @@ test('of 50 concurrent messages exactly the burst is sent', async () => {
   const answers = await times(50, () => send(ana, id, randomUUID()))
   expect(statuses(answers)).toEqual([...several(5, 201), ...several(45, 429)])
   for (const answer of answers.filter(({ status }) => status === 429)) expectLimited(answer, 200)
-  const { body } = await ask('GET', `/conversations/${id}/messages`, undefined, { token: ben.token })
+  const { body } = await request('GET', `/conversations/${id}/messages`, undefined, { token: ben.token })
   expect(body).toHaveLength(5)
 })
 
@@ -101,9 +101,9 @@ test('a retry with the same client_id is replayed and not counted', async () => 
 test('invalid messages are not counted; messages to an unknown conversation are', async () => {
   const [ana, ben] = await Promise.all([person(), person()])
   const { body: { id } } = await open(ana, ben.id)
-  const blank = () => ask('POST', `/conversations/${id}/messages`, { content: ' ' }, { token: ana.token })
+  const blank = () => request('POST', `/conversations/${id}/messages`, { content: ' ' }, { token: ana.token })
   expect(statuses(await times(10, blank))).toEqual(several(10, 400))
-  expect((await ask('POST', `/conversations/${id}/messages`, { content: 'Hello' })).status).toBe(401)
+  expect((await request('POST', `/conversations/${id}/messages`, { content: 'Hello' })).status).toBe(401)
   expect((await send(ana, 2_147_483_648)).status).toBe(404)
   expect(statuses(await times(5, () => send(ana, id)))).toEqual([...several(4, 201), 429])
   expect((await blank()).status).toBe(400)
@@ -115,7 +115,7 @@ test('opening conversations is limited, and unknown ids count', async () => {
   expect((await open(ana, ben.id)).status).toBe(409)
   expect((await open(ana, 2_147_483_648)).status).toBe(404)
   expectLimited(await open(ana, (await person()).id), 2000)
-  expect((await ask('GET', '/conversations', undefined, { token: ana.token })).status).toBe(200)
+  expect((await request('GET', '/conversations', undefined, { token: ana.token })).status).toBe(200)
 })
 
 test('a client that waits for Retry-After is allowed again', async () => {
@@ -178,7 +178,7 @@ describe('anonymous clients are limited by address', () => {
   test('sign-up and POST /users share a limit; the secret key has none', async () => {
     const here = from(freshAddress())
     expect((await signUp(here)).status).toBe(201)
-    const create = (options: Options) => ask('POST', '/users', { email: freshEmail(), name: 'Created' }, options)
+    const create = (options: Options) => request('POST', '/users', { email: freshEmail(), name: 'Created' }, options)
     expect((await create(here)).status).toBe(201)
     expectLimited(await create(here), 3000)
     const email = freshEmail()
@@ -199,13 +199,13 @@ test('log-in attempts are limited by address, whatever the password and the acco
   expectLimited(await logIn(ana.email, here), 2000)
   // Failed attempts by others do not lock an account.
   expect((await logIn(ana.email, from(freshAddress()))).status).toBe(200)
-  expect((await ask('POST', '/auth/login', { email: ana.email }, from(freshAddress()))).status).toBe(400)
+  expect((await request('POST', '/auth/login', { email: ana.email }, from(freshAddress()))).status).toBe(400)
 })
 
 test('recovery is limited by address, whether or not the account exists', async () => {
   const ana = await person()
   const here = from(freshAddress())
-  const recover = (email: string, options = here) => ask('POST', '/auth/recover', { email }, options)
+  const recover = (email: string, options = here) => request('POST', '/auth/recover', { email }, options)
   expect((await recover(ana.email)).status).toBe(202)
   expect((await recover(freshEmail())).status).toBe(202)
   expectLimited(await recover(ana.email), 3000)
@@ -215,22 +215,22 @@ test('recovery is limited by address, whether or not the account exists', async 
 
 test('profile changes are limited across all routes; hiding the profile is not', async () => {
   const ana = await person()
-  const change = (city: string) => ask('PATCH', '/users/profile', { city }, ana)
-  const show = (is_searchable: boolean) => ask('PATCH', '/users/searchable', { is_searchable }, ana)
+  const change = (city: string) => request('PATCH', '/users/profile', { city }, ana)
+  const show = (is_searchable: boolean) => request('PATCH', '/users/searchable', { is_searchable }, ana)
   expect((await change('Porto')).status).toBe(200)
-  expect((await ask('PATCH', '/users/profile', { age: 1 }, ana)).status).toBe(400)
+  expect((await request('PATCH', '/users/profile', { age: 1 }, ana)).status).toBe(400)
   expect((await show(true)).status).toBe(200)
-  expect((await ask('PUT', '/users/profile/interests', { interest_ids: [] }, ana)).status).toBe(200)
+  expect((await request('PUT', '/users/profile/interests', { interest_ids: [] }, ana)).status).toBe(200)
   expect((await change('Braga')).status).toBe(200)
   expectLimited(await change('Faro'), 1500)
   expectLimited(await show(true), 1500)
-  expectLimited(await ask('PUT', '/users/profile/interests', { interest_ids: [] }, ana), 1500)
-  expectLimited(await ask('PATCH', '/users/profile', { is_searchable: false, city: 'Faro' }, ana), 1500)
+  expectLimited(await request('PUT', '/users/profile/interests', { interest_ids: [] }, ana), 1500)
+  expectLimited(await request('PATCH', '/users/profile', { is_searchable: false, city: 'Faro' }, ana), 1500)
   for (let time = 0; time < 3; time++) {
     expect((await show(false)).status).toBe(200)
-    expect((await ask('PATCH', '/users/profile', { is_searchable: false }, ana)).status).toBe(200)
+    expect((await request('PATCH', '/users/profile', { is_searchable: false }, ana)).status).toBe(200)
   }
-  expect((await ask('GET', '/users/me', undefined, ana)).body.Profile)
+  expect((await request('GET', '/users/me', undefined, ana)).body.Profile)
     .toMatchObject({ city: 'Braga', is_searchable: false })
 })
 
@@ -244,9 +244,9 @@ describe('profile changes through the Data API', () => {
   test('share the limit of the Edge Function, in either order', async () => {
     const ana = await person()
     expect((await write(ana, 'PATCH', 'profiles?id=gt.0', { city: 'Porto' })).status).toBe(204)
-    expect((await ask('PATCH', '/users/profile', { city: 'Braga' }, ana)).status).toBe(200)
+    expect((await request('PATCH', '/users/profile', { city: 'Braga' }, ana)).status).toBe(200)
     expect((await write(ana, 'PATCH', 'users?id=gt.0', { bio: 'Potter' })).status).toBe(204)
-    expect((await ask('PUT', '/users/profile/interests', { interest_ids: [] }, ana)).status).toBe(200)
+    expect((await request('PUT', '/users/profile/interests', { interest_ids: [] }, ana)).status).toBe(200)
     const refused = await write(ana, 'PATCH', 'profiles?id=gt.0', { city: 'Faro' })
     expect(refused).toMatchObject({
       status: 429,
@@ -258,8 +258,8 @@ describe('profile changes through the Data API', () => {
     })
     expect((await write(ana, 'PATCH', 'users?id=gt.0', { bio: 'Painter' })).status).toBe(429)
     expect((await write(ana, 'DELETE', 'profile_interests?interest_id=gt.0')).status).toBe(429)
-    expectLimited(await ask('PATCH', '/users/profile', { city: 'Faro' }, ana), 1500)
-    expect((await ask('GET', '/users/me', undefined, ana)).body).toMatchObject({
+    expectLimited(await request('PATCH', '/users/profile', { city: 'Faro' }, ana), 1500)
+    expect((await request('GET', '/users/me', undefined, ana)).body).toMatchObject({
       bio: 'Potter',
       Profile: { city: 'Braga' },
     })
@@ -294,13 +294,13 @@ describe('profile changes through the Data API', () => {
 })
 
 test('invalid addresses share one limit, and unconfigured headers are ignored', async () => {
-  const tries = async (headers: () => Record<string, string>) =>
+  const statusesOfSix = async (headers: () => Record<string, string>) =>
     statuses(await times(6, () => search({ headers: headers() })))
   // A header that any client can send must not give it a limit of its own.
   const address = freshAddress()
   let spoofed = 0
   expect(
-    await tries(() => ({
+    await statusesOfSix(() => ({
       'X-Forwarded-For': address,
       'CF-Connecting-IP': `198.51.100.${spoofed++}`,
       'X-Real-IP': `198.51.100.${spoofed++}`,
@@ -310,34 +310,36 @@ test('invalid addresses share one limit, and unconfigured headers are ignored', 
   // Invalid addresses from a proxy all count as one.
   const garbage = ['<script>', `${'9'.repeat(500)}.1.1.1`, '1.2.3', '_hidden']
   const recover = (text: string) =>
-    ask('POST', '/auth/recover', { email: freshEmail() }, { headers: { 'X-Forwarded-For': text } })
+    request('POST', '/auth/recover', { email: freshEmail() }, { headers: { 'X-Forwarded-For': text } })
   expect(statuses(await Promise.all(garbage.map(recover)))).toEqual([202, 202, 429, 429])
 })
 
 test('blocking and unblocking are limited, and unknown ids count', async () => {
   const [ana, ben] = await Promise.all([person(), person()])
-  const block = (method: string, id: number) => ask(method, `/users/me/blocks/${id}`, undefined, ana)
+  const block = (method: string, id: number) => request(method, `/users/me/blocks/${id}`, undefined, ana)
   expect((await block('PUT', ben.id)).status).toBe(204)
   expect((await block('DELETE', ben.id)).status).toBe(204)
   expect((await block('PUT', 2_147_483_648)).status).toBe(404)
   expect((await block('PUT', ben.id)).status).toBe(204)
   expectLimited(await block('DELETE', ben.id), 1500)
   expectLimited(await block('PUT', ben.id), 1500)
-  expect((await ask('GET', '/users/me/blocks', undefined, ana)).body).toMatchObject([{ user_id: ben.id }])
+  expect((await request('GET', '/users/me/blocks', undefined, ana)).body).toMatchObject([{ user_id: ben.id }])
 })
 
 test('exports are limited', async () => {
   const ana = await person()
-  const answers = await times(5, () => ask('GET', '/users/me/export', undefined, ana))
+  const answers = await times(5, () => request('GET', '/users/me/export', undefined, ana))
   expect(statuses(answers)).toEqual([200, 200, ...several(3, 429)])
   expectLimited(answers.find(({ status }) => status === 429)!, 3000)
-  expect((await ask('GET', '/users/me/export', undefined, await person())).status).toBe(200)
+  expect((await request('GET', '/users/me/export', undefined, await person())).status).toBe(200)
 })
 
 test('other routes have no limit', async () => {
   const ana = await person()
   for (const path of ['/users/me', '/conversations', '/users/interests', '/health']) {
-    expect(statuses(await times(50, () => ask('GET', path, undefined, { token: ana.token })))).toEqual(several(50, 200))
+    expect(statuses(await times(50, () => request('GET', path, undefined, { token: ana.token })))).toEqual(
+      several(50, 200),
+    )
   }
 })
 
@@ -376,7 +378,7 @@ describe.skipIf(!databaseUrl)('with Postgres under locks', () => {
       expect({ status, body, after: headers.get('Retry-After') })
         .toEqual({ status: 503, body: { error: expect.any(String) }, after: '1' })
     })
-    const { body } = await ask('GET', `/conversations/${id}/messages`, undefined, { token: ana.token })
+    const { body } = await request('GET', `/conversations/${id}/messages`, undefined, { token: ana.token })
     expect(body).toEqual([])
     expect((await send(ana, id)).status).toBe(201)
   })

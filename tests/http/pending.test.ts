@@ -12,11 +12,11 @@ const password = 'correct horse'
 const stack = useStack({ EMAIL_CONFIRMATION: 'on', ...(databaseUrl && { DATABASE_URL: databaseUrl }) })
 
 type Options = Parameters<typeof call>[3]
-const ask = (method: string, path: string, body?: unknown, options?: Options) =>
+const request = (method: string, path: string, body?: unknown, options?: Options) =>
   call(method, stack.base + path, body, options)
 const signUp = (email: string, secret = password, fields: object = {}) =>
-  ask('POST', '/auth/signup', { email, password: secret, name: 'Somebody', ...fields })
-const logIn = (email: string, secret = password) => ask('POST', '/auth/login', { email, password: secret })
+  request('POST', '/auth/signup', { email, password: secret, name: 'Somebody', ...fields })
+const logIn = (email: string, secret = password) => request('POST', '/auth/login', { email, password: secret })
 const dataApi = async (path: string, apikey: string, token?: string) =>
   (await call('GET', `${new URL(stack.base).origin}/rest/v1/${path}`, undefined, { token, headers: { apikey } })).body
 const usersWith = (email: string) => dataApi(`users?email=ilike.${email}`, testKeys.secretKey)
@@ -46,21 +46,21 @@ describe('before its address is confirmed, an account', () => {
     const [profile] = await dataApi(`profiles?user_id=eq.${user.id}`, testKeys.secretKey)
     const ana = await person()
     for (const options of [undefined, { token: ana.token }]) {
-      expect((await ask('GET', '/users/search?q=Thylacine', undefined, options)).body.hits).toEqual([])
+      expect((await request('GET', '/users/search?q=Thylacine', undefined, options)).body.hits).toEqual([])
     }
     const attempts = [
-      await ask('GET', `/users/${profile.id}`),
-      await ask('POST', '/conversations', { other_user_id: user.id }, ana),
-      await ask('PUT', `/users/me/blocks/${user.id}`, undefined, ana),
-      await ask('DELETE', `/users/me/blocks/${user.id}`, undefined, ana),
+      await request('GET', `/users/${profile.id}`),
+      await request('POST', '/conversations', { other_user_id: user.id }, ana),
+      await request('PUT', `/users/me/blocks/${user.id}`, undefined, ana),
+      await request('DELETE', `/users/me/blocks/${user.id}`, undefined, ana),
     ]
     expect(attempts.map(({ status }) => status)).toEqual([404, 404, 404, 404])
     expect((await logIn(email)).status).toBe(401)
 
     await confirm(email)
-    expect((await ask('GET', '/users/search?q=Thylacine')).body.hits).toMatchObject([{ user_id: user.id }])
-    expect((await ask('GET', `/users/${profile.id}`)).status).toBe(200)
-    expect((await ask('PUT', `/users/me/blocks/${user.id}`, undefined, ana)).status).toBe(204)
+    expect((await request('GET', '/users/search?q=Thylacine')).body.hits).toMatchObject([{ user_id: user.id }])
+    expect((await request('GET', `/users/${profile.id}`)).status).toBe(200)
+    expect((await request('PUT', `/users/me/blocks/${user.id}`, undefined, ana)).status).toBe(204)
     expect((await logIn(email)).body.user).toEqual(body.user)
   })
 
@@ -72,16 +72,16 @@ describe('before its address is confirmed, an account', () => {
     const claims = { sub: auth_id, role: 'authenticated', aud: 'authenticated', exp }
     const token = signToken({ alg: 'HS256', typ: 'JWT' }, claims, testKeys.jwtSecret)
     for (const path of ['/users/me', '/conversations', '/users/me/blocks', '/users/me/export']) {
-      const { status, headers } = await ask('GET', path, undefined, { token })
+      const { status, headers } = await request('GET', path, undefined, { token })
       expect({ status, challenge: headers.get('WWW-Authenticate') })
         .toEqual({ status: 401, challenge: 'Bearer error="invalid_token"' })
     }
-    expect((await ask('GET', '/users/search?q=x', undefined, { token })).status).toBe(200)
+    expect((await request('GET', '/users/search?q=x', undefined, { token })).status).toBe(200)
     for (const table of ['users', 'profiles', 'conversations', 'messages']) {
       expect(await dataApi(table, testKeys.publishableKey, token)).toEqual([])
     }
     await confirm(email)
-    expect((await ask('GET', '/users/me', undefined, { token })).status).toBe(200)
+    expect((await request('GET', '/users/me', undefined, { token })).status).toBe(200)
   })
 
   test('is replaced by another sign-up: the first password and the first link never work', async () => {
@@ -166,7 +166,7 @@ describe('before its address is confirmed, an account', () => {
   test("loses its password to a recovery, so that a stranger's sign-up cannot be confirmed by it", async () => {
     const email = freshEmail()
     await signUp(email, 'of a stranger')
-    await ask('POST', '/auth/recover', { email })
+    await request('POST', '/auth/recover', { email })
     const [, recovery] = await mailedLinks(stack, email, 2)
     expect(await follow(recovery!)).toBe('confirmed')
     expect((await logIn(email, 'of a stranger')).status).toBe(401)
@@ -182,19 +182,19 @@ describe('sign-up, log-in and recovery do not reveal who has an account', () => 
     const probe = async (email: string) => {
       const answer = await signUp(email, 'a guess of mine')
       const { id, ...user } = answer.body.user
-      const tries: Answer[] = [
-        await ask('PUT', `/users/me/blocks/${id}`, undefined, ana),
-        await ask('DELETE', `/users/me/blocks/${id}`, undefined, ana),
-        await ask('POST', '/conversations', { other_user_id: id }, ana),
+      const attempts: Answer[] = [
+        await request('PUT', `/users/me/blocks/${id}`, undefined, ana),
+        await request('DELETE', `/users/me/blocks/${id}`, undefined, ana),
+        await request('POST', '/conversations', { other_user_id: id }, ana),
         // Profile ids are as far advanced in a database of its own.
-        ...(databaseUrl ? [] : [await ask('GET', `/users/${id}`)]),
+        ...(databaseUrl ? [] : [await request('GET', `/users/${id}`)]),
       ]
       return {
         id,
         status: answer.status,
         headers: [...answer.headers.keys()],
         body: { ...answer.body, user: { ...user, email: user.email.replace(email, 'the address') } },
-        tries: tries.map(({ status, text }) => [status, text]),
+        attempts: attempts.map(({ status, text }) => [status, text]),
       }
     }
     const responses = [
@@ -206,14 +206,14 @@ describe('sign-up, log-in and recovery do not reveal who has an account', () => 
     ]
     const [{ id: _, ...first }] = responses as [typeof responses[0], ...typeof responses]
     for (const { id: _, ...other } of responses) expect(other).toEqual(first)
-    expect(new Set(first.tries.map(([status]) => status))).toEqual(new Set([404]))
+    expect(new Set(first.attempts.map(([status]) => status))).toEqual(new Set([404]))
     // Nor by counting: each response has the next id, if no other sign-ups happen meanwhile.
     if (!databaseUrl) expect(responses.map(({ id }) => id - responses[0]!.id)).toEqual([0, 1, 2, 3, 4])
   })
 
   test.skipIf(databaseUrl)('by profile ids: a sign-up consumes one in either case', async () => {
     const profileOf = async ({ token }: { token: string }) =>
-      (await ask('GET', '/users/me', undefined, { token })).body.Profile.id as number
+      (await request('GET', '/users/me', undefined, { token })).body.Profile.id as number
     const ben = await person()
     const before = await profileOf(ben)
     await signUp(ben.email)
@@ -238,8 +238,8 @@ describe('response times, measured side by side, do not reveal who has an accoun
     // The first round is a warm-up.
     for (let round = 0; round <= rounds; round++) {
       for (const kind of round % 2 ? ['known', 'unknown'] as const : ['unknown', 'known'] as const) {
-        const took = await timed(kind === 'known' ? known : unknown)
-        if (round > 0) times[kind].push(took)
+        const duration = await timed(kind === 'known' ? known : unknown)
+        if (round > 0) times[kind].push(duration)
       }
     }
     const pairs = times.known.flatMap((one) => times.unknown.map((other) => one > other ? 1 : 0))
@@ -278,7 +278,7 @@ describe('response times, measured side by side, do not reveal who has an accoun
 
   test('of recovery', async () => {
     const { email } = await person()
-    const recover = (address: string) => ask('POST', '/auth/recover', { email: address })
+    const recover = (address: string) => request('POST', '/auth/recover', { email: address })
     expectNothingRevealed(await guess(7, () => recover(email), () => recover(freshEmail())))
   })
 
@@ -290,10 +290,10 @@ describe('response times, measured side by side, do not reveal who has an accoun
   test('300 failed log-ins that wait for the floor do not delay other requests', async () => {
     const waiting = Promise.all(Array.from({ length: 300 }, () => logIn(freshEmail(), 'a guess of mine')))
     await pause(50)
-    const took = await timed(() => ask('GET', '/users/interests'))
+    const duration = await timed(() => request('GET', '/users/interests'))
     const answers = await waiting
     expect(answers.every(({ status }) => status === 401)).toBe(true)
-    expect(took).toBeLessThan(10_000)
+    expect(duration).toBeLessThan(10_000)
   })
 })
 

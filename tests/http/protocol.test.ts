@@ -83,9 +83,9 @@ test('HEAD returns the headers of GET without the body', async () => {
   ]
   const shown = ['Content-Type', 'Cache-Control', 'ETag', 'WWW-Authenticate', 'X-Content-Type-Options']
   for (const path of paths) {
-    for (const ask of [call, ana.call]) {
-      const get = await ask('GET', path)
-      const head = await ask('HEAD', path)
+    for (const send of [call, ana.call]) {
+      const get = await send('GET', path)
+      const head = await send('HEAD', path)
       expect({ path, status: head.status, text: head.text }).toEqual({ path, status: get.status, text: '' })
       for (const name of shown) expect(head.headers.get(name)).toBe(get.headers.get(name))
       // Other tests can change these in between.
@@ -102,14 +102,14 @@ describe('CORS', () => {
   const allows = ({ headers }: Answer) => ['*', origin.Origin].includes(headers.get('Access-Control-Allow-Origin')!)
 
   test.each(routes)('the preflight of %s %s succeeds without a token', async (method, path) => {
-    const asked = 'authorization,content-type,idempotency-key,if-none-match,x-request-id,apikey'
-    const preflight = { 'Access-Control-Request-Method': method, 'Access-Control-Request-Headers': asked }
+    const requestedHeaders = 'authorization,content-type,idempotency-key,if-none-match,x-request-id,apikey'
+    const preflight = { 'Access-Control-Request-Method': method, 'Access-Control-Request-Headers': requestedHeaders }
     const answer = await call('OPTIONS', withIds(path), undefined, { headers: { ...origin, ...preflight } })
     expect({ status: answer.status, text: answer.text, allowed: allows(answer) })
       .toEqual({ status: 204, text: '', allowed: true })
     expect(answer.headers.get('Access-Control-Allow-Methods')).toContain(method)
     const named = answer.headers.get('Access-Control-Allow-Headers')!.toLowerCase().split(/, */)
-    expect(named).toEqual(expect.arrayContaining(asked.split(',')))
+    expect(named).toEqual(expect.arrayContaining(requestedHeaders.split(',')))
   })
 
   const expectReadable = (answer: Answer, status: number) => {

@@ -258,20 +258,20 @@ test('paging with after_id misses none of sixty concurrent messages', async () =
   let sending = true
 
   const catchUp = async (reader: Person, limit: number) => {
-    const seen = [start]
+    const ids = [start]
     let [stopped, pages] = [false, 0]
     while (!stopped) {
       stopped = !sending
       const page = await reader.call(
         'GET',
-        `/conversations/${conversation}/messages?limit=${limit}&after_id=${seen.at(-1)}`,
+        `/conversations/${conversation}/messages?limit=${limit}&after_id=${ids.at(-1)}`,
       )
       expect(page.status).toBe(200)
       if (page.body.length > 0) [stopped, pages] = [false, pages + 1]
-      seen.push(...idsOf(page.body))
+      ids.push(...idsOf(page.body))
     }
     expect(pages).toBeGreaterThan(1)
-    return seen
+    return ids
   }
 
   const readers = Promise.all([catchUp(ana, 7), catchUp(bob, 1), catchUp(ana, 100)])
@@ -285,7 +285,7 @@ test('paging with after_id misses none of sixty concurrent messages', async () =
   sending = false
   const all = idsOf(await messagesOf(bob, conversation))
   expect(all).toEqual([start, ...sent.flat().sort((a, b) => a - b)])
-  for (const seen of await readers) expect(seen).toEqual(all)
+  for (const ids of await readers) expect(ids).toEqual(all)
 })
 
 test('of concurrent sets of interests, one is stored as a whole', async () => {

@@ -12,12 +12,12 @@ const markUpTo = (reader: Person, conversation: number, up_to_message_id: unknow
 
 /** The ids of the read messages; both participants must see the same. */
 const readIn = async (conversation: number): Promise<number[]> => {
-  const seen = await Promise.all([ana, bob].map(async (reader) => {
+  const readIds = await Promise.all([ana, bob].map(async (reader) => {
     const { body } = await reader.call('GET', `/conversations/${conversation}/messages?order=asc`)
     return (body as { id: number; read: boolean }[]).filter(({ read }) => read).map(({ id }) => id)
   }))
-  expect(seen[0]).toEqual(seen[1])
-  return seen[0]!
+  expect(readIds[0]).toEqual(readIds[1])
+  return readIds[0]!
 }
 
 const unreadOf = async (reader: Person) => {

@@ -233,9 +233,9 @@ describe('a change is visible in the next search', () => {
   const place = madeUpCity('Togglewick')
   const isThere = async (q: string) => {
     const answers = await Promise.all([searchIn(place)(), searchIn(place)({ q }), searchIn(place)({ q }, ana.token)])
-    const seen = answers.map(({ body }) => [body.hits.length, body.estimatedTotalHits])
-    expect(new Set(seen.flat()).size, JSON.stringify(seen)).toBe(1)
-    return seen[0]![0] === 1
+    const counts = answers.map(({ body }) => [body.hits.length, body.estimatedTotalHits])
+    expect(new Set(counts.flat()).size, JSON.stringify(counts)).toBe(1)
+    return counts[0]![0] === 1
   }
 
   test('when a profile is hidden and shown again, by whatever means', async () => {

@@ -235,15 +235,15 @@ describe('meaning', () => {
     const hiker = await signUp('Hiker', { city, interest_ids: ids('Hiking') })
     await signUp('Gamer', { city, interest_ids: ids('Chess'), is_searchable: true })
     await hiker.call('PATCH', '/users/searchable', { is_searchable: true })
-    const ask = () => searchIn(city)({ q: 'trekking', explain: 'true' })
-    const answer = await until(ask, ({ body }) => body.hits.length > 0)
+    const request = () => searchIn(city)({ q: 'trekking', explain: 'true' })
+    const answer = await until(request, ({ body }) => body.hits.length > 0)
     expect(namesOf(answer)).toEqual(['Hiker'])
     const [{ _rankingScoreDetails: details, _rankingScore }] = answer.body.hits
     expect(details).toMatchObject({ words: null, keyword: 0, ratio: 1, named: false })
     expect(_rankingScore).toBeGreaterThan(0.5)
     expect(namesOf(await searchIn(city)({ q: 'trekking -hiking' }))).toEqual([])
     await hiker.call('PATCH', '/users/searchable', { is_searchable: false })
-    expect((await ask()).body).toMatchObject({ hits: [], estimatedTotalHits: 0 })
+    expect((await request()).body).toMatchObject({ hits: [], estimatedTotalHits: 0 })
   })
 
   test('a match by name ranks above a match by meaning', async () => {
@@ -258,9 +258,9 @@ describe('meaning', () => {
     await asAdmin('POST', 'profile_interests', interest_ids.map((interest_id) => ({ profile_id: named, interest_id })))
     const caller = await signUp('Caller', { bio: 'A carpenter who paints in violet', city: 'Elsewhere' })
     for (const q of ['Violet Carpenter', 'violet carpenter ', '"violet carpenter"', 'violet carp']) {
-      const ask = () => searchIn(city)({ q, explain: 'true' }, caller.token)
+      const request = () => searchIn(city)({ q, explain: 'true' }, caller.token)
       const { body } = await until(
-        ask,
+        request,
         ({ body }) => body.hits.length === 2 && body.hits.every((hit: Hit) => hit._rankingScoreDetails.ratio === 0.7),
       )
       expect(body.hits.map((hit: Hit) => hit._rankingScoreDetails.ratio)).toEqual([0.7, 0.7])

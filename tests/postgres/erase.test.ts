@@ -65,14 +65,14 @@ test('if the audit log is locked, everything else is erased', async () => {
 test('with another login, statements still have a time limit', async () => {
   const script = `import { asService } from './functions/_shared/rpc.ts'
     console.log(await asService\`count_pending_embeddings()\`.catch(({ code }) => code)); Deno.exit()`
-  const ask = async () => {
+  const countPending = async () => {
     const { stdout } = await run('deno', ['eval', '--ext=ts', script], { EDGE_DATABASE_URL: platform('erased') })
     return stdout.trim()
   }
-  expect(await ask()).toMatch(/^\d{1,3}$/)
+  expect(await countPending()).toMatch(/^\d{1,3}$/)
   const whileLocked = superuser.begin(async (transaction) => {
     await transaction`lock table private.embedding_queue in access exclusive mode`
-    return await ask()
+    return await countPending()
   })
   expect(await whileLocked).toBe('57014')
 })

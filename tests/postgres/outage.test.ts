@@ -68,13 +68,13 @@ const serveFunctions = async (role: string, port: number, env: Record<string, st
     const base = /^ready (\S+)$/.exec(line)?.[1]
     if (!base) continue
     deno.stderr!.resume()
-    const ask = async (path: string, headers = {}) => {
+    const request = async (path: string, headers = {}) => {
       const start = performance.now()
       const answer = await fetch(`${base}${path}`, { headers, signal: AbortSignal.timeout(20_000) }).catch(() => null)
       const text = await answer?.text().catch(() => '')
       return { status: answer?.status, text, seconds: (performance.now() - start) / 1000 }
     }
-    return { ask, ended: () => deno.exitCode ?? deno.signalCode }
+    return { request, ended: () => deno.exitCode ?? deno.signalCode }
   }
   throw new Error('The functions ended before they were ready')
 }
@@ -90,9 +90,9 @@ describe.each(logIns)('logged in as %s', (role) => {
     ['is silent and takes no more connections', true],
   ])('if the database %s, requests fail within ten seconds, and succeed once it is back', async (_, closes) => {
     const proxy = await openProxy()
-    const { ask, ended } = await serveFunctions(role, proxy.port)
+    const { request, ended } = await serveFunctions(role, proxy.port)
     // Opens every connection.
-    for (const { status } of await Promise.all(Array.from({ length: 30 }, () => ask(interests)))) {
+    for (const { status } of await Promise.all(Array.from({ length: 30 }, () => request(interests)))) {
       expect(status).toBe(200)
     }
 
@@ -101,7 +101,7 @@ describe.each(logIns)('logged in as %s', (role) => {
     for (const round of [1, 2]) {
       for (
         const { status, seconds } of await Promise.all(
-          Array.from({ length: 8 }, (_, index) => ask(index % 2 ? interests : '/users/search')),
+          Array.from({ length: 8 }, (_, index) => request(index % 2 ? interests : '/users/search')),
         )
       ) {
         expect({ status, round }).toEqual({ status: 503, round })
@@ -112,12 +112,12 @@ describe.each(logIns)('logged in as %s', (role) => {
 
     await proxy.restore()
     await pause(1000)
-    expect((await ask(interests)).status).toBe(200)
-    let metrics = await ask('/health/metrics', { apikey: testKeys.secretKey })
+    expect((await request(interests)).status).toBe(200)
+    let metrics = await request('/health/metrics', { apikey: testKeys.secretKey })
     // Another lost connection may be detected only now.
     for (let tries = 0; tries < 10 && !metrics.text?.includes('\ndatabase_up 1\n'); tries++) {
       await pause(500)
-      metrics = await ask('/health/metrics', { apikey: testKeys.secretKey })
+      metrics = await request('/health/metrics', { apikey: testKeys.secretKey })
     }
     expect(metrics.text).toContain('\ndatabase_up 1\n')
     expect(inFlight(metrics.text)).toBe(0)
@@ -128,12 +128,12 @@ describe.each(logIns)('logged in as %s', (role) => {
   test('a statement that waits for a lock fails within ten seconds and stops waiting', async () => {
     const owner = postgres(platform('scripted'), { max: 1, onnotice: () => {} })
     onTestFinished(() => owner.end())
-    const { ask, ended } = await serveFunctions(role, Number(new URL(process.env.PLATFORM_URL!).port))
-    expect((await ask(interests)).status).toBe(200)
+    const { request, ended } = await serveFunctions(role, Number(new URL(process.env.PLATFORM_URL!).port))
+    expect((await request(interests)).status).toBe(200)
     await owner.begin(async (sql) => {
       await sql`lock table private.search_models`
-      const search = ask('/users/search')
-      for (const { status } of await Promise.all([interests, interests].map((path) => ask(path)))) {
+      const search = request('/users/search')
+      for (const { status } of await Promise.all([interests, interests].map((path) => request(path)))) {
         expect(status).toBe(200)
       }
       const { status, seconds } = await search
@@ -145,20 +145,20 @@ describe.each(logIns)('logged in as %s', (role) => {
         where relation = 'private.search_models'::regclass and not granted and application_name = 'edge_functions'`
       expect(waiting.length).toBe(0)
     })
-    expect((await ask('/users/search')).status).toBe(200)
+    expect((await request('/users/search')).status).toBe(200)
     expect(ended()).toBe(null)
   })
 })
 
 test.concurrent('a process survives repeated connection losses under load', async () => {
   const proxy = await openProxy()
-  const { ask, ended } = await serveFunctions('edge_functions', proxy.port)
+  const { request, ended } = await serveFunctions('edge_functions', proxy.port)
   const until = performance.now() + 8000
   const statuses = new Map<number | undefined, number>()
   const work = async (worker: number) => {
     while (performance.now() < until) {
       // A long query is written at once, a short one in the next turn of the event loop.
-      const { status } = await ask(worker % 2 ? interests : `/users/search?q=${'hiking '.repeat(70)}${worker}`)
+      const { status } = await request(worker % 2 ? interests : `/users/search?q=${'hiking '.repeat(70)}${worker}`)
       statuses.set(status, (statuses.get(status) ?? 0) + 1)
     }
   }

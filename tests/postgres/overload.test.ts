@@ -88,10 +88,10 @@ test(
     ])
 
     expect(wrong).toEqual([])
-    const seen = JSON.stringify([...outcomes])
+    const summary = JSON.stringify([...outcomes])
     // The service was overloaded and still answered some requests.
-    expect(outcomes.get('search 503') ?? 0, seen).toBeGreaterThan(3)
-    for (const what of ['me 200', 'send 201']) expect(outcomes.get(what) ?? 0, seen).toBeGreaterThan(3)
+    expect(outcomes.get('search 503') ?? 0, summary).toBeGreaterThan(3)
+    for (const what of ['me 200', 'send 201']) expect(outcomes.get(what) ?? 0, summary).toBeGreaterThan(3)
     const stored = await connected(
       database,
       (sql) =>

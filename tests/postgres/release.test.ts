@@ -84,16 +84,16 @@ test('no request fails while a migration is applied under functions of the previ
     ['PATCH', '/users/searchable', () => ({ is_searchable: true })],
     ['GET', '/users/me'],
   ]
-  const ask = (base: string, { token }: Person, [method, path, body]: Request) =>
+  const send = (base: string, { token }: Person, [method, path, body]: Request) =>
     call(method, base + path, body?.(), { token })
-  const first = await Promise.all(requests.map((request) => ask(before.base, ana, request)))
+  const first = await Promise.all(requests.map((request) => send(before.base, ana, request)))
   sent.add(first[0]!.body.id)
   expect(first.map(({ status }) => status < 300)).toEqual(requests.map(() => true))
 
   const keepAsking = async (base: string, person: Person, start: number): Promise<void> => {
     for (let round = start; !isOver; round++) {
       const request = requests[round % requests.length]!
-      const { status, text, body } = await ask(base, person, request)
+      const { status, text, body } = await send(base, person, request)
       answered++
       if (status >= 300) failures.push(`${request[0]} ${request[1]} answered ${status} ${text}`)
       else if (request[0] === 'POST') sent.add(body.id)

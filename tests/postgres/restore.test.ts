@@ -28,7 +28,7 @@ const contentsOf = (url: string): Promise<Record<string, string>> =>
     return contents
   })
 
-const ask = async (base: string, path: string, token?: string, body?: unknown): Promise<[number, string]> => {
+const request = async (base: string, path: string, token?: string, body?: unknown): Promise<[number, string]> => {
   const { status, text } = await call(body === undefined ? 'GET' : 'POST', base + path, body, {
     ...(token && { token }),
   })
@@ -51,7 +51,7 @@ const ines = { email: 'ines.carvalho@example.com', password: 'voyage-2026' }
 
 const responsesOf = async (base: string, token: string): Promise<Record<string, [number, string]>> => {
   const responses: Record<string, [number, string]> = {}
-  for (const path of paths) responses[path] = await ask(base, path, token)
+  for (const path of paths) responses[path] = await request(base, path, token)
   return responses
 }
 
@@ -69,11 +69,11 @@ test('a restored dump has the same rows and returns the same responses', async (
   const first = await makeDatabase('dumped')
   const before = await startStack({ DATABASE_URL: first, SEED: 'demo' })
   onTestFinished(() => stopStack(before.process))
-  const { access_token: token } = JSON.parse((await ask(before.base, '/auth/login', undefined, ines))[1])
+  const { access_token: token } = JSON.parse((await request(before.base, '/auth/login', undefined, ines))[1])
   const message = { content: 'Before the backup', client_id: randomUUID() }
-  const sent = await ask(before.base, '/conversations/1/messages', token, message)
+  const sent = await request(before.base, '/conversations/1/messages', token, message)
   expect(sent[0]).toBe(201)
-  await vi.waitUntil(async () => JSON.parse((await ask(before.base, '/health'))[1]).embeddings.pending === 0, {
+  await vi.waitUntil(async () => JSON.parse((await request(before.base, '/health'))[1]).embeddings.pending === 0, {
     timeout: 60_000,
   })
   const expected = await responsesOf(before.base, token)
@@ -91,12 +91,12 @@ test('a restored dump has the same rows and returns the same responses', async (
   onTestFinished(() => stopStack(after.process))
   // The old token is still valid, and log-in works.
   expect(await responsesOf(after.base, token)).toEqual(expected)
-  expect((await ask(after.base, '/auth/login', undefined, ines))[0]).toBe(200)
+  expect((await request(after.base, '/auth/login', undefined, ines))[0]).toBe(200)
   // A retry from before the backup creates no second message; new messages get higher ids.
-  expect(await ask(after.base, '/conversations/1/messages', token, message)).toEqual(sent)
-  const next = await ask(after.base, '/conversations/1/messages', token, { content: 'After it' })
+  expect(await request(after.base, '/conversations/1/messages', token, message)).toEqual(sent)
+  const next = await request(after.base, '/conversations/1/messages', token, { content: 'After it' })
   expect(JSON.parse(next[1]).id).toBeGreaterThan(JSON.parse(sent[1]).id)
-  const [, metrics] = await ask(after.base, '/health/metrics?oldest_audit=0', testKeys.secretKey)
+  const [, metrics] = await request(after.base, '/health/metrics?oldest_audit=0', testKeys.secretKey)
   expect(metrics.match(/^search_audit_findings.*$/gm)).toHaveLength(6)
   expect(metrics.match(/^search_audit_findings.* [^0]\d*$/gm)).toBe(null)
 }, 120_000)

@@ -54,9 +54,9 @@ describe('sql/schema and supabase/migrations', () => {
   })
 
   test.concurrent('would be found to differ', async () => {
-    const seen = await difference('pushed', 'faulty')
-    expect(seen).toMatch(/alter column "?content"? drop not null/i)
-    expect(seen).toContain('faulty_without_search_path')
+    const statements = await difference('pushed', 'faulty')
+    expect(statements).toMatch(/alter column "?content"? drop not null/i)
+    expect(statements).toContain('faulty_without_search_path')
   })
 })
 
