@@ -60,7 +60,7 @@ test('a block of a deactivated user can be removed', async () => {
   expect(await blocks(ana)).toEqual([])
 })
 
-describe('between two users of other one has blocked the other', () => {
+describe('between two users of whom one has blocked the other', () => {
   test('neither can open a conversation, with the same error for both; other pairs can', async () => {
     await block(ana, ben.id)
     const [one, other] = [await open(ana, ben), await open(ben, ana)]
