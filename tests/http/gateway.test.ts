@@ -254,7 +254,7 @@ test('the Data API accepts ordinary patterns', async () => {
   expect(await read('or=(biography.like.T*,biography.like.x*)')).toEqual([{ biography: 'Tiles' }])
 })
 
-describe('the Data API limits embedding', () => {
+describe('embedding in the Data API', () => {
   const select = async (path: string, headers: Record<string, string> = {}) => {
     const ana = await signUp('Ana')
     return await ana.call('GET', `${origin}/rest/v1/${path}`, undefined, {
@@ -277,7 +277,7 @@ describe('the Data API limits embedding', () => {
     'users?select=id&select=id,profiles(users(profiles(id)))',
     `users?select=id${',profiles(id)'.repeat(11)}`,
     `users?select=${'conversations('.repeat(3000)}id${')'.repeat(3000)}`,
-  ])('and refuses %s', async (path) => {
+  ])('is refused if cyclic, repeated or too deep: %s', async (path) => {
     const { status, body } = await select(path)
     expect({ status, body }).toEqual({
       status: 400,
@@ -285,7 +285,7 @@ describe('the Data API limits embedding', () => {
     })
   })
 
-  test('and nested conditions', async () => {
+  test('allows conditions nested up to ten levels', async () => {
     const deep = (levels: number) => `or=(${'and('.repeat(levels)}id.eq.1,id.eq.2${')'.repeat(levels)})`
     expect((await select(`users?${deep(3)}`)).status).toBe(200)
     expect((await select(`users?not.${deep(3)}`)).status).toBe(200)
@@ -295,7 +295,7 @@ describe('the Data API limits embedding', () => {
     }
   })
 
-  test('but allows ordinary embedding', async () => {
+  test('is allowed for related tables', async () => {
     for (
       const path of [
         'users?select=id,profiles(id,profile_interests(interests(name)))',
@@ -311,7 +311,7 @@ describe('the Data API limits embedding', () => {
     expect((await select(deep, { apikey: secretKey })).status).toBe(200)
   })
 
-  test('and returns few rows of a table embedded in itself, whatever limit and range say', async () => {
+  test('of a table in itself returns few rows, whatever limit and range say', async () => {
     const ana = await signUp('Ana')
     const conversation = await converse(ana, await signUp('Ben'))
     for (let index = 0; index < 25; index++) await say(ana, conversation, `Message ${index}`)

@@ -287,7 +287,7 @@ describe('response times, measured side by side, do not reveal who has an accoun
     expectNothingRevealed(await guess(6, () => signUp(freshEmail()), () => signUp(email)))
   })
 
-  test('300 failed log-ins that wait for the floor do not delay other requests', async () => {
+  test('300 failed log-ins that wait for the minimum response time do not delay other requests', async () => {
     const waiting = Promise.all(Array.from({ length: 300 }, () => logIn(freshEmail(), 'a guess of mine')))
     await pause(50)
     const duration = await timed(() => request('GET', '/users/interests'))

@@ -162,13 +162,13 @@ describe('behind a pooler in transaction mode', () => {
     expect(stderr).toBe('')
   })
 
-  test('and on two connections', async () => {
+  test('every caller keeps their identity on two connections', async () => {
     const { counts, stderr } = await alternate({ rounds: 200, size: 2 })
     expect(withoutServers(counts)).toEqual({ answers: expected(200), servers: 2 })
     expect(stderr).toBe('')
   })
 
-  test('and if edge_functions is dropped for the login postgres, which is logged', async () => {
+  test('every caller keeps their identity if the pooler drops the role, and a warning is logged', async () => {
     const { counts, stderr } = await alternate({ login: 'postgres' })
     expect(withoutServers(counts)).toEqual({ answers: expected(50, 'postgres'), servers: 1 })
     expect(stderr).toContain('Not connected as edge_functions')
