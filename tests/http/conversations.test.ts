@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { asAdmin, converse, freshEmail, type Person, say, signUp } from '../tools/people.ts'
-import { errorOf, idsOf, isoTimestamp, resultOf } from '../tools/responses.ts'
+import { expectError, idsOf, isoTimestamp, resultOf } from '../tools/responses.ts'
 
 const unknown = 999_999_999
 const statuses = ['pending', 'accepted', 'declined', 'cancelled', 'completed']
@@ -44,26 +44,25 @@ describe('opening a conversation', () => {
   })
 
   test('users cannot open a conversation with themselves', async () => {
-    expect(resultOf(await open(ana, ana.id))).toEqual(errorOf(400))
+    expectError(await open(ana, ana.id), 400)
     expect((await asAdmin('GET', `conversations?voyager_id=eq.${ana.id}&local_id=eq.${ana.id}`)).body).toEqual([])
   })
 
   test.each([unknown, Number.MAX_SAFE_INTEGER])('the unknown user %d is 404', async (id) => {
-    expect(resultOf(await open(ana, id))).toEqual(errorOf(404))
+    expectError(await open(ana, id), 404)
   })
 
   test('a deactivated user is 404 until reactivated', async () => {
     const gone = await signUp('Gone')
     await asAdmin('PATCH', `users?id=eq.${gone.id}`, { is_active: false })
-    expect(resultOf(await open(ana, gone.id))).toEqual(errorOf(404))
+    expectError(await open(ana, gone.id), 404)
     await asAdmin('PATCH', `users?id=eq.${gone.id}`, { is_active: true })
     expect((await open(ana, gone.id)).status).toBe(201)
   })
 
   test('the body {"other_user_id": 1e400} is refused, naming the field', async () => {
     const raw = '{"other_user_id": 1e400}'
-    expect(resultOf(await ana.call('POST', '/conversations', undefined, { raw })))
-      .toEqual(errorOf(400, 'other_user_id'))
+    expectError(await ana.call('POST', '/conversations', undefined, { raw }), 400, 'other_user_id')
   })
 })
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { asAdmin, call, converse, dataApi, freshEmail, type Person, say, signUp } from '../tools/people.ts'
-import { errorOf, resultOf } from '../tools/responses.ts'
+import { errorOf, expectError, resultOf } from '../tools/responses.ts'
 import { madeUpCity, namesOf, searchIn } from '../tools/search.ts'
 import { startStack, stopStack, testKeys } from '../tools/stack.ts'
 
@@ -28,7 +28,7 @@ test('erasing ends tokens, log-in and the public profile', async () => {
 
   const { status, text } = await erase(ana)
   expect({ status, text }).toEqual({ status: 204, text: '' })
-  expect(resultOf(await erase(ana))).toEqual(errorOf(401))
+  expectError(await erase(ana), 401)
   // tests/attack/matrix.test.ts calls every route.
   for (
     const [method, path, body] of [['GET', '/conversations'], ['PATCH', '/users/profile', { name: 'Back' }]] as const
@@ -39,10 +39,8 @@ test('erasing ends tokens, log-in and the public profile', async () => {
       expect(answer.headers.get('WWW-Authenticate')).toContain('invalid_token')
     }
   }
-  expect(resultOf(await call('POST', '/auth/refresh', { refresh_token: session.refresh_token }))).toEqual(errorOf(401))
-  expect(resultOf(await call('POST', '/auth/login', { email: ana.email, password: ana.password }))).toEqual(
-    errorOf(401),
-  )
+  expectError(await call('POST', '/auth/refresh', { refresh_token: session.refresh_token }), 401)
+  expectError(await call('POST', '/auth/login', { email: ana.email, password: ana.password }), 401)
   for (const table of ['users', 'profiles', 'conversations', 'messages']) {
     expect((await dataApi(ana.token, 'GET', table)).body ?? []).not.toContainEqual(expect.anything())
   }
@@ -50,7 +48,7 @@ test('erasing ends tokens, log-in and the public profile', async () => {
   const tag = publicView.headers.get('ETag')!
   for (const headers of [{}, { 'If-None-Match': tag }] as Record<string, string>[]) {
     const after = await call('GET', `/users/${ana.profileId}`, undefined, { headers })
-    expect(resultOf(after)).toEqual(errorOf(404))
+    expectError(after, 404)
     expect(after.headers.get('Cache-Control')).toBe('no-store')
   }
 })
@@ -66,8 +64,7 @@ test('the partner keeps the conversation and its messages, from "Deleted user"',
   ])
   expect((await ben.call('GET', `/conversations/${conversation}`)).body.Voyager.name).toBe('Deleted user')
   expect((await ben.call('GET', '/users/me/export')).text).not.toContain(ana.email)
-  expect(resultOf(await (await signUp('Cleo')).call('POST', '/conversations', { other_user_id: ana.id })))
-    .toEqual(errorOf(404))
+  expectError(await (await signUp('Cleo')).call('POST', '/conversations', { other_user_id: ana.id }), 404)
 })
 
 test('an erased user is in no search results', async () => {
@@ -92,7 +89,7 @@ test('other users are unchanged, and the erased user leaves all block lists', as
   await erase(ana)
   expect(resultOf(await ben.call('GET', '/users/me'))).toEqual(resultOf(before))
   expect((await cleo.call('GET', '/users/me/blocks')).body).toMatchObject([{ user_id: ben.id }])
-  expect(resultOf(await cleo.call('PUT', `/users/me/blocks/${ana.id}`))).toEqual(errorOf(404))
+  expectError(await cleo.call('PUT', `/users/me/blocks/${ana.id}`), 404)
 })
 
 test('the e-mail address can sign up again as a new account', async () => {

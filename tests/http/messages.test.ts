@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { type Answer, asAdmin, converse, type Person, say, signUp } from '../tools/people.ts'
-import { errorOf, idsOf, isoTimestamp, resultOf } from '../tools/responses.ts'
+import { errorOf, expectError, idsOf, isoTimestamp, resultOf } from '../tools/responses.ts'
 
 const send = (sender: Person, id: number, draft: unknown, headers = {}) =>
   sender.call('POST', `/conversations/${id}/messages`, draft, { headers })
@@ -89,7 +89,7 @@ describe('sending', () => {
     ['half of an emoji', { content: 'a\ud83d' }],
   ])('%s is refused, naming content', async (_, draft) => {
     const before = (await list(bob, conversation)).text
-    expect(resultOf(await send(ana, conversation, draft))).toEqual(errorOf(400, 'content'))
+    expectError(await send(ana, conversation, draft), 400, 'content')
     expect((await list(bob, conversation)).text).toBe(before)
   })
 })
@@ -129,7 +129,7 @@ describe('attachments', () => {
   test('null means no attachment', async () => {
     expect(await send(ana, conversation, { content: 'Bare', attachment: null }))
       .toMatchObject({ status: 201, body: { attachment: null } })
-    expect(resultOf(await send(ana, conversation, { content: '', attachment: null }))).toEqual(errorOf(400, 'content'))
+    expectError(await send(ana, conversation, { content: '', attachment: null }), 400, 'content')
   })
 
   test.each([
@@ -160,7 +160,7 @@ describe('attachments', () => {
     { ...file, mime_type: 'jpeg' },
   ])('%j is refused, naming attachment', async (attachment) => {
     const before = (await list(bob, conversation)).text
-    expect(resultOf(await send(ana, conversation, { content: 'Look', attachment }))).toEqual(errorOf(400, 'attachment'))
+    expectError(await send(ana, conversation, { content: 'Look', attachment }), 400, 'attachment')
     expect((await list(bob, conversation)).text).toBe(before)
   })
 })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type Answer, asAdmin, converse, dataApi, type Person, say, seededInterests, signUp } from '../tools/people.ts'
-import { errorOf, idsOf, resultOf } from '../tools/responses.ts'
+import { errorOf, expectError, idsOf, resultOf } from '../tools/responses.ts'
 
 const times = <Result>(count: number, each: (index: number) => Promise<Result>): Promise<Result[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => each(index)))
@@ -81,10 +81,10 @@ describe('a client_id', () => {
     for (
       const other of [{ ...draft, content: 'Hello ' }, hello, { ...draft, attachment: { ...attachment, size: 8 } }]
     ) {
-      expect(resultOf(await send(ana, conversation, other, inHeader(clientId)))).toEqual(errorOf(422))
-      expect(resultOf(await send(ana, conversation, other, inBody(clientId)))).toEqual(errorOf(422))
+      expectError(await send(ana, conversation, other, inHeader(clientId)), 422)
+      expectError(await send(ana, conversation, other, inBody(clientId)), 422)
     }
-    expect(resultOf(await send(ana, conversation, draft, inHeader(bare)))).toEqual(errorOf(422))
+    expectError(await send(ana, conversation, draft, inHeader(bare)), 422)
     expect((await send(ana, conversation, draft, inHeader(clientId))).text).toBe(first.text)
     expect(await messagesOf(bob, conversation)).toHaveLength(2)
   })
@@ -94,7 +94,7 @@ describe('a client_id', () => {
     const other = await converse(ana, cleo)
     const clientId = randomUUID()
     await send(ana, conversation, hello, inHeader(clientId))
-    expect(resultOf(await send(ana, other, hello, inHeader(clientId)))).toEqual(errorOf(422))
+    expectError(await send(ana, other, hello, inHeader(clientId)), 422)
     expect(await messagesOf(cleo, other)).toEqual([])
   })
 
@@ -111,10 +111,8 @@ describe('a client_id', () => {
 
   test('a refused message does not consume its client_id', async () => {
     const clientId = randomUUID()
-    expect(resultOf(await send(ana, conversation, { content: ' ' }, inHeader(clientId)))).toEqual(
-      errorOf(400, 'content'),
-    )
-    expect(resultOf(await send(ana, 999_999_999, hello, inHeader(clientId)))).toEqual(errorOf(404))
+    expectError(await send(ana, conversation, { content: ' ' }, inHeader(clientId)), 400, 'content')
+    expectError(await send(ana, 999_999_999, hello, inHeader(clientId)), 404)
     const sent = await send(ana, conversation, hello, inHeader(clientId))
     expect([sent.status, isReplay(sent)]).toEqual([201, null])
   })
@@ -125,13 +123,11 @@ describe('a client_id', () => {
     for (
       const clientId of ['abc', '7', randomUUID().slice(1), `${randomUUID()}0`, `{${randomUUID()}}`, 'g'.repeat(36)]
     ) {
-      expect(resultOf(await send(ana, conversation, hello, inHeader(clientId)))).toEqual(
-        errorOf(400, 'idempotency-key'),
-      )
-      expect(resultOf(await send(ana, conversation, hello, inBody(clientId)))).toEqual(errorOf(400, 'client_id'))
+      expectError(await send(ana, conversation, hello, inHeader(clientId)), 400, 'idempotency-key')
+      expectError(await send(ana, conversation, hello, inBody(clientId)), 400, 'client_id')
     }
     for (const client_id of ['', 7, true, [randomUUID()], {}]) {
-      expect(resultOf(await send(ana, conversation, hello, { client_id }))).toEqual(errorOf(400, 'client_id'))
+      expectError(await send(ana, conversation, hello, { client_id }), 400, 'client_id')
     }
     expect(await messagesOf(bob, conversation)).toEqual([])
   })
@@ -164,7 +160,7 @@ describe('a client_id', () => {
     expect(sent).toHaveLength(10)
     expect(new Set(sent.map(({ text }) => text)).size).toBe(1)
     for (const answer of answers.filter((answer) => !sent.includes(answer))) {
-      expect(resultOf(answer)).toEqual(errorOf(422))
+      expectError(answer, 422)
     }
     const kept = [...await messagesOf(bob, conversation), ...await messagesOf(cleo, other)]
     expect(kept).toEqual([sent[0]!.body])
@@ -236,7 +232,7 @@ test('thirty concurrent users never see data of others', async () => {
     expect(sent.body.Sender).toEqual({ id: me.id, name: me.name })
     expect(received.status).toBe(200)
     for (const message of received.body) expect(message.content).toContain(` to ${me.id}, round `)
-    expect(resultOf(outside)).toEqual(errorOf(404))
+    expectError(outside, 404)
     expect(rows.body).toEqual([{ id: me.id, email: me.email }])
     return sent.body.id
   }

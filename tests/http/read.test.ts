@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { converse, type Person, say, signUp } from '../tools/people.ts'
-import { errorOf, resultOf } from '../tools/responses.ts'
+import { expectError, resultOf } from '../tools/responses.ts'
 
 const unknown = 999_999_999
 const done = { status: 200, body: { success: true } }
@@ -89,9 +89,9 @@ describe('marking one message', () => {
     const other = await converse(ana, cleo)
     const { id } = await say(cleo, other, 'To ana, elsewhere')
     const foreign = await mark(ana, conversation, id)
-    expect(resultOf(foreign)).toEqual(errorOf(404))
+    expectError(foreign, 404)
     expect((await mark(ana, conversation, unknown)).text).toBe(foreign.text)
-    expect(resultOf(await markUpTo(ana, conversation, id))).toEqual(errorOf(404))
+    expectError(await markUpTo(ana, conversation, id), 404)
     expect((await cleo.call('GET', `/conversations/${other}/messages`)).body).toMatchObject([{ id, read: false }])
     expect(await readIn(conversation)).toEqual([])
     expect(resultOf(await mark(ana, other, id))).toEqual(done)
@@ -99,7 +99,7 @@ describe('marking one message', () => {
 
   test('an outsider gets the same 404 as for an unknown message', async () => {
     const foreign = await mark(cleo, conversation, fromAna[0]!)
-    expect(resultOf(foreign)).toEqual(errorOf(404))
+    expectError(foreign, 404)
     for (const message of [unknown, Number.MAX_SAFE_INTEGER]) {
       const { status, text } = await mark(cleo, conversation, message)
       expect({ status, text }).toEqual({ status: 404, text: foreign.text })
@@ -140,7 +140,7 @@ describe('marking all messages up to one', () => {
 
   test('of an unknown message marks nothing', async () => {
     for (const message of [unknown, Number.MAX_SAFE_INTEGER]) {
-      expect(resultOf(await markUpTo(bob, conversation, message))).toEqual(errorOf(404))
+      expectError(await markUpTo(bob, conversation, message), 404)
     }
     expect(await readIn(conversation)).toEqual([])
   })

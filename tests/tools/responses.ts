@@ -14,8 +14,8 @@ export const errorOf = (status: number, word = '\\w+') => ({
   body: { error: expect.stringMatching(new RegExp(`\\b${word}\\b`)) },
 })
 
-/** Expects an error whose message contains this text. */
-export const expectError = (response: Response, status: number, text = ''): void =>
-  expect(resultOf(response)).toEqual({ status, body: { error: expect.stringContaining(text) } })
+/** Expects an error whose message contains this word or pattern. */
+export const expectError = (response: Response, status: number, word?: string): void =>
+  expect(resultOf(response)).toEqual(errorOf(status, word))
 
 export const idsOf = (rows: { id: number }[]): number[] => rows.map(({ id }) => id)
