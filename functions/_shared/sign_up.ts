@@ -61,18 +61,21 @@ const createAuthUser = async (
   ticket: string,
   account: Account,
 ): Promise<SignedUp> => {
-  for (let triesLeft = 2;; triesLeft--) {
+  for (let triesLeft = 5;; triesLeft--) {
     const { data, error } = await authClient().signUp({ email, password, options: { data: { name, profile, ticket } } })
     if (error?.code === 'user_already_exists' || error?.code === 'email_exists') return httpError(409, emailTaken)
     if (data.session) {
       drainSoon()
       return { account: await getAccount(data.session.user.id), outcome: 'made', session: data.session }
     }
-    const outcome: SignedUp['outcome'] | 'overtaken' = JSON.parse(await asService`check_sign_up(${email}, ${ticket})`)
+    const outcome: SignedUp['outcome'] | 'superseded' | 'retry' = JSON.parse(
+      await asService`check_sign_up(${email}, ${ticket})`,
+    )
     if (outcome === 'made') return { account, outcome, session: null }
-    // Auth lets one of several concurrent sign-ups with one address succeed. The last one must get the address: retry.
-    if (triesLeft > 0 && (outcome === 'overtaken' || outcome === 'taken' && error?.status === 500)) continue
-    if (outcome === 'overtaken') return serviceUnavailable()
+    // Of several concurrent sign-ups with one address Auth lets one through, or fails all but one. The last to begin must
+    // get the address.
+    if (triesLeft > 0 && (outcome === 'retry' || outcome === 'taken' && error?.status === 500)) continue
+    if (outcome === 'superseded' || outcome === 'retry') return serviceUnavailable()
     if (error && !isEmailError(error)) return throwAuthError(error)
     if (error && outcome === 'not made') {
       log('warn', 'Confirmation mail not sent', { code: error.code, status: error.status })

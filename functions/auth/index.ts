@@ -2,7 +2,6 @@ import type { Session } from '@supabase/supabase-js'
 import { z } from 'zod'
 import { clientAddress } from '../_shared/client_address.ts'
 import { waitUntil } from '../_shared/wait_until.ts'
-import { asService } from '../_shared/rpc.ts'
 import { requireUser } from '../_shared/auth.ts'
 import { createApp } from '../_shared/app.ts'
 import { createTimingFloor } from '../_shared/floor.ts'
@@ -126,7 +125,6 @@ auth.post(
 
 /** Sends a recovery link, if the account exists. Throws only errors that do not depend on the address. */
 const sendRecoveryLink = async (address: string): Promise<void> => {
-  await asService`forget_pending_password(${address})`
   const { error } = await authClient().resetPasswordForEmail(address)
   // Auth sends e-mail to known addresses only. An e-mail error (twice within a minute, domain not allowed, no mail
   // server, a timeout) would reveal that the address is known.

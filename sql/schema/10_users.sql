@@ -174,12 +174,16 @@ create table private.sign_ups (
   ticket uuid primary key default gen_random_uuid(),
   user_id bigint not null,
   profile_id bigint not null,
+  address_hash bytea not null,
   begun_at timestamptz not null default now()
 );
 comment on table private.sign_ups is
   'Sign-ups under way: the ids that the account will have, drawn before Auth is asked. So each names one id and uses up as many, whether or not
 the address is taken, and nobody learns that from an id or by counting them. A row goes as the account is made, or an hour later.';
+comment on column private.sign_ups.address_hash is
+  'SHA-256 of the address in lower case: tells which of several sign-ups with one address began last.';
 create index sign_ups_begun_at_idx on private.sign_ups (begun_at);
+create index sign_ups_address_hash_idx on private.sign_ups (address_hash);
 alter table private.sign_ups enable row level security;
 
 create function private.remove_pending_account(address text)
@@ -215,8 +219,8 @@ begin
   delete from private.sign_ups
   where ticket in (select ticket from private.sign_ups where begun_at < now() - interval '1 hour' for update skip locked);
   perform private.remove_pending_account(address);
-  insert into private.sign_ups (user_id, profile_id)
-  values (nextval('public.users_id_seq'), nextval('public.profiles_id_seq'))
+  insert into private.sign_ups (user_id, profile_id, address_hash)
+  values (nextval('public.users_id_seq'), nextval('public.profiles_id_seq'), sha256(convert_to(lower(address), 'UTF8')))
   returning * into begun;
   return json_build_object('ticket', begun.ticket, 'user_id', begun.user_id);
 end
@@ -230,36 +234,49 @@ create function private.check_sign_up(address text, begun uuid)
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
+declare
+  mine private.sign_ups;
 begin
+  select * into mine from private.sign_ups where ticket = begun;
   return to_json(case
-    when not exists (select from private.sign_ups where ticket = begun) then 'made'
-    when private.remove_pending_account(address) then 'overtaken'
+    when mine is null then 'made'
+    -- Ids are drawn in order. If every sign-up could remove the others, several at once could remove each other until none is left.
+    when exists (select from private.sign_ups where address_hash = mine.address_hash and user_id > mine.user_id)
+      or exists (
+        select from public.users
+        where lower(email) = lower(address) and email <> '' and confirmed_at is null and id > mine.user_id
+      ) then 'superseded'
+    when private.remove_pending_account(address) then 'retry'
     when exists (select from public.users where lower(email) = lower(address) and email <> '') then 'taken'
     else 'not made'
   end);
 end
 $$;
 comment on function private.check_sign_up(text, uuid) is
-  'What became of a sign-up once Auth has answered, which does not say: made; overtaken by another with the same address, which was removed so
-that this one can be tried again; the address is taken; or not made, for whatever reason. The function tells nobody but who may know. Definer,
-as begin_sign_up.';
+  'The outcome of a sign-up once Auth has answered, which does not say: made; superseded by a later sign-up with the same address; retry, because
+an earlier one came between and has been removed; taken, by a confirmed account; or not made, for any other reason. Only for the Edge Functions,
+because it tells whether an address is taken. Definer, as begin_sign_up.';
 grant execute on function private.check_sign_up(text, uuid) to edge_functions;
 
-create function private.forget_pending_password(address text)
-returns json
-language plpgsql volatile security definer set search_path = ''
+create function private.forget_pending_password()
+returns trigger
+language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  update auth.users
-  set encrypted_password = null
-  from public.users
-  where lower(public.users.email) = lower(address) and public.users.email <> '' and public.users.confirmed_at is null
-    and auth.users.id = public.users.auth_id
-    and auth.users.email_confirmed_at is null and auth.users.phone_confirmed_at is null;
-  return to_json(true);
+  new.encrypted_password := null;
+  return new;
 end
 $$;
-comment on function private.forget_pending_password(text) is
-  'Takes away the password of a pending account. The link to choose a new one confirms the address as well, and whoever follows it need not be
-who signed up: until they have chosen, the first password would be good. Definer, because it reaches into Auth.';
-grant execute on function private.forget_pending_password(text) to edge_functions;
+comment on function private.forget_pending_password() is
+  'Removes the password of a pending account when a recovery link is requested. Following the link confirms the address, and its owner need not
+be the person who signed up: until they choose a new password, the first one would be valid. A trigger and not a statement before the request:
+a sign-up that commits in between would keep its password.';
+
+create trigger forget_pending_password
+  before update of recovery_token on auth.users
+  for each row
+  when (
+    new.recovery_token <> '' and new.recovery_token is distinct from old.recovery_token
+    and new.email_confirmed_at is null and new.phone_confirmed_at is null
+  )
+  execute function private.forget_pending_password();

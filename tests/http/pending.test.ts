@@ -19,6 +19,8 @@ const signUp = (email: string, secret = password, fields: object = {}) =>
 const logIn = (email: string, secret = password) => request('POST', '/auth/login', { email, password: secret })
 const dataApi = async (path: string, apikey: string, token?: string) =>
   (await call('GET', `${new URL(stack.base).origin}/rest/v1/${path}`, undefined, { token, headers: { apikey } })).body
+const callAuth = (path: string, body: unknown) =>
+  call('POST', `${new URL(stack.base).origin}/auth/v1/${path}`, body, { headers: { apikey: testKeys.publishableKey } })
 const usersWith = (email: string) => dataApi(`users?email=ilike.${email}`, testKeys.secretKey)
 /** Whether a link still works. */
 const follow = async (link: string): Promise<'confirmed' | 'dead'> => {
@@ -163,11 +165,16 @@ describe('before its address is confirmed, an account', () => {
     }
   })
 
-  test("loses its password to a recovery, so that a stranger's sign-up cannot be confirmed by it", async () => {
+  test.each([
+    ['this service', (email: string) => request('POST', '/auth/recover', { email })],
+    ['Auth', (email: string) => callAuth('recover', { email })],
+    ['Auth for a magic link', (email: string) => callAuth('otp', { email, create_user: false })],
+  ])('loses its password to a recovery through %s', async (_, recover) => {
     const email = freshEmail()
     await signUp(email, 'of a stranger')
-    await request('POST', '/auth/recover', { email })
-    const [, recovery] = await mailedLinks(stack, email, 2)
+    await mailedLinks(stack, email)
+    expect((await recover(email)).status).toBeLessThan(300)
+    const recovery = (await mailedLinks(stack, email, 2)).find((link) => !link.includes('type=signup'))
     expect(await follow(recovery!)).toBe('confirmed')
     expect((await logIn(email, 'of a stranger')).status).toBe(401)
     expect(await usersWith(email)).toMatchObject([{ is_active: true }])

@@ -67,6 +67,8 @@ create table auth.users (
   encrypted_password text,
   email_confirmed_at timestamptz,
   invited_at timestamptz,
+  recovery_token varchar(255),
+  recovery_sent_at timestamptz,
   phone text unique,
   phone_confirmed_at timestamptz,
   last_sign_in_at timestamptz,

@@ -225,7 +225,7 @@ select set_eq(
   array[
     'private.act_as', 'private.adopt_model', 'private.claim_embeddings', 'private.count_pending_embeddings', 'private.describe_search',
     'private.fail_embeddings', 'private.find_me', 'private.begin_sign_up', 'private.check_sign_up',
-    'private.forget_pending_password', 'private.report_search', 'private.save_embeddings', 'private.account_status', 'private.consume_rate_limit', 'private.consume_send_limit'
+    'private.report_search', 'private.save_embeddings', 'private.account_status', 'private.consume_rate_limit', 'private.consume_send_limit'
   ],
   'of the helpers the doors call what makes them their caller, what signs people up, what brings vectors and what counts turns, and no other'
 );

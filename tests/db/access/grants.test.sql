@@ -137,7 +137,6 @@ select is(
     'edge_functions: describe_search',
     'edge_functions: fail_embeddings',
     'edge_functions: find_me',
-    'edge_functions: forget_pending_password',
     'edge_functions: report_search',
     'edge_functions: save_embeddings',
     'service_role: is_attachment',
