@@ -72,8 +72,8 @@ const createAuthUser = async (
       await asService`check_sign_up(${email}, ${ticket})`,
     )
     if (outcome === 'made') return { account, outcome, session: null }
-    // Of several concurrent sign-ups with one address Auth lets one through, or fails all but one. The last to begin must
-    // get the address.
+    // Of several concurrent sign-ups with one address Auth lets one through, or fails all but one. The last to begin
+    // must get the address.
     if (triesLeft > 0 && (outcome === 'retry' || outcome === 'taken' && error?.status === 500)) continue
     if (outcome === 'superseded' || outcome === 'retry') return serviceUnavailable()
     if (error && !isEmailError(error)) return throwAuthError(error)

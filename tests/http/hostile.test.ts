@@ -150,7 +150,7 @@ describe('a field', () => {
 
   const expectEachRefused = async (method: string, path: string, field: string, values: unknown[]) => {
     const where = path.replace(':conversation', String(conversation))
-    const [, , valid] = routesWithBody().find(([verb, route]) => verb === method && route === where)!
+    const [, , valid] = routesWithBody().find(([allowed, route]) => allowed === method && route === where)!
     for (const value of values) {
       const answer = await ana.call(method, where, { ...valid, [field]: value })
       expectRefusal(answer, 400, value)

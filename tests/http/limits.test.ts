@@ -60,10 +60,10 @@ const times = (length: number, request: () => Promise<Answer>) => Promise.all(Ar
 const several = (length: number, status: number) => Array<number>(length).fill(status)
 
 /** Expects 429 with a whole number of seconds in Retry-After. */
-const expectLimited = ({ status, body, headers }: Answer, most: number) => {
+const expectLimited = ({ status, body, headers }: Answer, maxSeconds: number) => {
   expect({ status, body }).toEqual({ status: 429, body: { error: expect.any(String) } })
   expect(headers.get('Retry-After')).toMatch(/^[1-9]\d*$/)
-  expect(Number(headers.get('Retry-After'))).toBeLessThanOrEqual(most)
+  expect(Number(headers.get('Retry-After'))).toBeLessThanOrEqual(maxSeconds)
   expect(headers.get('Cache-Control')).toContain('no-store')
 }
 

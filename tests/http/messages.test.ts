@@ -17,8 +17,8 @@ beforeAll(async () => {
 const conversationOf = async (count: number) => {
   const [voyager, local] = await Promise.all([signUp('Voyager'), signUp('Local')])
   const id = await converse(voyager, local)
-  const turns = Array.from({ length: count }, (_, index) => say(index % 2 ? local : voyager, id, `Message ${index}`))
-  return { id, voyager, local, ids: idsOf(await Promise.all(turns)).sort((a, b) => a - b) }
+  const messages = Array.from({ length: count }, (_, index) => say(index % 2 ? local : voyager, id, `Message ${index}`))
+  return { id, voyager, local, ids: idsOf(await Promise.all(messages)).sort((a, b) => a - b) }
 }
 
 describe('sending', () => {

@@ -101,14 +101,14 @@ describe('PATCH /users/profile', () => {
   test('other keys are ignored beside a valid one', async () => {
     const before = await rowsOf(ana)
     const identity = { id: ben.id, user_id: ben.id, auth_id: '00000000-0000-0000-0000-000000000000', profile_id: 1 }
-    const standing = { email: 'other@example.com', role: 'admin', is_active: false, password: 'another horse' }
+    const state = { email: 'other@example.com', role: 'admin', is_active: false, password: 'another horse' }
     const others = {
       Profile: { city: 'Elsewhere' },
       Interests: [],
       created_at: '2020-01-01T00:00:00.000Z',
       nonsense: 1,
     }
-    const { status } = await update({ ...identity, ...standing, ...others, bio: 'Sculptor' }, ana)
+    const { status } = await update({ ...identity, ...state, ...others, bio: 'Sculptor' }, ana)
     expect(status).toBe(200)
     expect(await rowsOf(ana)).toEqual({ ...before, bio: 'Sculptor' })
     expect((await call('POST', '/auth/login', { email: ana.email, password: ana.password })).status).toBe(200)

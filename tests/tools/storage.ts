@@ -20,10 +20,10 @@ export const openStorage = async (remove: (bucket: string, names: string[], toke
     const body = Buffer.concat(await request.toArray()).toString()
     const { pathname } = new URL(request.url!, storage.url)
     requests.push({ method: request.method!, path: request.url!, headers: request.headers, body })
-    const refuse = (status: number) => response.writeHead(status, { 'Content-Type': 'application/json' }).end('{}')
+    const respond = (status: number) => response.writeHead(status, { 'Content-Type': 'application/json' }).end('{}')
     if (storage.behaviour === 'silent') return
     if (storage.behaviour === 'down') return void request.socket.destroy()
-    if (storage.behaviour === 'busy') return void refuse(544)
+    if (storage.behaviour === 'busy') return void respond(544)
     if (storage.behaviour === 'redirecting') {
       return void response.writeHead(302, { Location: `${storage.url}/elsewhere` }).end()
     }
@@ -36,7 +36,7 @@ export const openStorage = async (remove: (bucket: string, names: string[], toke
     }
     const file = files.get(decodeURIComponent(pathname.replace('/storage/v1/object/authenticated/', '')))
     // Storage answers 400 for a file that does not exist or that the caller may not read.
-    if (request.method !== 'GET' || !file) return void refuse(400)
+    if (request.method !== 'GET' || !file) return void respond(400)
     if (storage.behaviour === 'endless') {
       response.writeHead(200)
       const more = () => {
