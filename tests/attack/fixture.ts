@@ -60,7 +60,7 @@ export const createFixture = async (): Promise<Fixture> => {
     await asAdmin('POST', 'profile_interests', { profile_id: profileId, interest_id: interest })
   }
 
-  const openConversation = async (name: string, one: Person, other: Person, ...readableBy: Role[]) => {
+  const startConversation = async (name: string, one: Person, other: Person, ...readableBy: Role[]) => {
     const id = await converse(one, other)
     const text = (part: string) => secret(`${part}-${name}`, ...readableBy)
     const mine: number = (await say(one, id, text('said'))).id
@@ -69,10 +69,10 @@ export const createFixture = async (): Promise<Fixture> => {
     await asAdmin('POST', 'reservations', { conversation_id: id, ...stay })
     return { ofOne: { id, received: theirs, sent: mine }, ofOther: { id, received: mine, sent: theirs } }
   }
-  const shared = await openConversation('shared', people.voyager, people.local, 'voyager', 'local')
-  const others = await openConversation('others', people.outsider, friend, 'outsider')
-  const left = await openConversation('left', people.deactivated, people.local, 'local')
-  const gone = await openConversation('gone', people.erased, people.local, 'local')
+  const shared = await startConversation('shared', people.voyager, people.local, 'voyager', 'local')
+  const others = await startConversation('others', people.outsider, friend, 'outsider')
+  const left = await startConversation('left', people.deactivated, people.local, 'local')
+  const gone = await startConversation('gone', people.erased, people.local, 'local')
 
   secrets.push(
     { text: people.voyager.email, readableBy: ['voyager', 'local'] },
