@@ -4,7 +4,7 @@ import { type Context, Hono } from 'hono'
 import { cors } from 'hono/cors'
 import { serveStatic } from 'hono/deno'
 import { createMiddleware } from 'hono/factory'
-import { door } from '../../functions/_shared/app.ts'
+import { createApp } from '../../functions/_shared/app.ts'
 import { describeError } from '../../functions/_shared/errors.ts'
 import { log } from '../../functions/_shared/log.ts'
 import { BodyError, readBody } from './body.ts'
@@ -88,7 +88,7 @@ export const openGateway = (
   realtime: Realtime,
   dashboard: Dashboard,
 ): Gateway => {
-  const unknownFunction = door('unknown')
+  const unknownFunction = createApp('unknown')
 
   const toFunction = (request: Request, url: URL, peerAddress: string): Response | Promise<Response> => {
     // As on the platform, the path that a function sees begins with its name.

@@ -1,4 +1,4 @@
-import { type RateName, rateNames, rateOf } from '../../functions/_shared/rates.ts'
+import { parseRate, type RateName, rateNames } from '../../functions/_shared/rates.ts'
 import { defaultPool } from '../../functions/_shared/settings.ts'
 
 /** Why the stack cannot start, in one line that says what to do. */
@@ -84,7 +84,7 @@ const databaseUrl = (env: Environment): string | null => {
 
 const rates = (env: Environment): Record<RateName, string> => {
   try {
-    for (const name of rateNames) rateOf(name, env[name])
+    for (const name of rateNames) parseRate(name, env[name])
   } catch (error) {
     throw new CannotStart((error as Error).message)
   }

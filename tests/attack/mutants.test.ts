@@ -25,7 +25,7 @@ beforeAll(async () => {
   report = JSON.parse(stdout.trimEnd().split('\n').at(-1)!)
 }, minutes * 60_000)
 
-test('each policy and each grant has its mutants', () => {
+test('there are mutants of each policy and each grant', () => {
   expect(report.kinds).toHaveProperty('row level security')
   expect(report.kinds.policy).toBeGreaterThan(50)
   for (const kind of ['table', 'column', 'sequence', 'routine', 'rights', 'schema', 'default', 'role']) {
@@ -33,9 +33,9 @@ test('each policy and each grant has its mutants', () => {
   }
 })
 
-test('every mutant can be made', () => expect(report.impossible).toEqual([]))
+test('every mutant can be applied', () => expect(report.impossible).toEqual([]))
 
-test('no mutant goes unnoticed by the pgTAP files', () => {
+test('the pgTAP files notice every mutant', () => {
   expect(report.survivors).toEqual([])
   expect(Object.values(report.detectedBy).reduce((sum, count) => sum + count, 0)).toBe(report.mutants)
 })

@@ -1,62 +1,35 @@
-// Where e-mail must be confirmed: whose an address is that nobody has confirmed, and what strangers learn of who has an account.
-import type { ChildProcess } from 'node:child_process'
-import { createHmac } from 'node:crypto'
+// E-mail confirmation: who owns an unconfirmed address, and that responses do not reveal who has an account.
 import postgres from 'postgres'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { signToken } from '../tools/jwt.ts'
+import { databaseUrl, mailedLinks, useStack } from '../tools/own_stack.ts'
 import { type Answer, call, freshEmail } from '../tools/people.ts'
-import { startStack, stopStack, testKeys } from '../tools/stack.ts'
+import { testKeys } from '../tools/stack.ts'
 import { pause } from '../tools/wait.ts'
 
-const databaseUrl = process.env.TEST_DATABASE_URL
 const password = 'correct horse'
 
-let base: string
-let origin: string
-let stack: ChildProcess
-let log = ''
-beforeAll(async () => {
-  const started = await startStack({ EMAIL_CONFIRMATION: 'on', ...(databaseUrl && { DATABASE_URL: databaseUrl }) })
-  base = started.base
-  origin = new URL(base).origin
-  stack = started.process
-  stack.stdout!.on('data', (text) => log += text)
-})
-afterAll(() => stopStack(stack))
+const stack = useStack({ EMAIL_CONFIRMATION: 'on', ...(databaseUrl && { DATABASE_URL: databaseUrl }) })
 
 type Options = Parameters<typeof call>[3]
-const ask = (method: string, path: string, body?: unknown, options?: Options) =>
-  call(method, base + path, body, options)
+const request = (method: string, path: string, body?: unknown, options?: Options) =>
+  call(method, stack.base + path, body, options)
 const signUp = (email: string, secret = password, fields: object = {}) =>
-  ask('POST', '/auth/signup', { email, password: secret, name: 'Somebody', ...fields })
-const logIn = (email: string, secret = password) => ask('POST', '/auth/login', { email, password: secret })
-const admin = async (
-  method: string,
-  path: string,
-  body?: unknown,
-) => (await call(method, `${origin}/rest/v1/${path}`, body, {
-  headers: { apikey: testKeys.secretKey, Prefer: 'return=representation' },
-}))
-const askAuth = (path: string, body: unknown) =>
-  call('POST', `${origin}/auth/v1/${path}`, body, { headers: { apikey: testKeys.publishableKey } })
-const usersWith = async (email: string) => (await admin('GET', `users?email=ilike.${email}`)).body
-
-/** The links in the mails to an address, which the local stack prints, in the order in which they were sent. */
-const links = async (email: string, count: number): Promise<string[]> => {
-  const found = () =>
-    log.split(`To: ${email.toLowerCase()}\n`).slice(1).flatMap((mail) =>
-      mail.match(/http\S+verify\?\S+(?=\s)/)?.[0] ?? []
-    )
-  await vi.waitUntil(() => found().length >= count, { timeout: 10_000 })
-  return found()
-}
-/** Where following a link leads; a dead one leads to an error. */
+  request('POST', '/auth/signup', { email, password: secret, name: 'Somebody', ...fields })
+const logIn = (email: string, secret = password) => request('POST', '/auth/login', { email, password: secret })
+const dataApi = async (path: string, apikey: string, token?: string) =>
+  (await call('GET', `${new URL(stack.base).origin}/rest/v1/${path}`, undefined, { token, headers: { apikey } })).body
+const callAuth = (path: string, body: unknown) =>
+  call('POST', `${new URL(stack.base).origin}/auth/v1/${path}`, body, { headers: { apikey: testKeys.publishableKey } })
+const usersWith = (email: string) => dataApi(`users?email=ilike.${email}`, testKeys.secretKey)
+/** Whether a link still works. */
 const follow = async (link: string): Promise<'confirmed' | 'dead'> => {
   const response = await fetch(link, { redirect: 'manual' })
   await response.body?.cancel()
   return response.status < 400 && !/error/.test(response.headers.get('Location') ?? '') ? 'confirmed' : 'dead'
 }
 const confirm = async (email: string): Promise<void> =>
-  expect(await follow((await links(email, 1)).at(-1)!)).toBe('confirmed')
+  expect(await follow((await mailedLinks(stack, email)).at(-1)!)).toBe('confirmed')
 
 const person = async (fields: object = {}) => {
   const email = freshEmail()
@@ -66,68 +39,61 @@ const person = async (fields: object = {}) => {
   return { email, id: body.user.id as number, token: body.access_token as string }
 }
 
-describe('until an address is confirmed', () => {
-  test('its account is nobody: no search finds it, and its ids are 404 everywhere', async () => {
+describe('before its address is confirmed, an account', () => {
+  test('is in no search, and its ids are 404 everywhere', async () => {
     const email = freshEmail()
     const { body } = await signUp(email, password, { biography: 'Thylacine', is_searchable: true })
     const [user] = await usersWith(email)
     expect(user).toMatchObject({ id: body.user.id, is_active: false })
-    const [profile] = (await admin('GET', `profiles?user_id=eq.${user.id}`)).body
+    const [profile] = await dataApi(`profiles?user_id=eq.${user.id}`, testKeys.secretKey)
     const ana = await person()
     for (const options of [undefined, { token: ana.token }]) {
-      expect((await ask('GET', '/users/search?q=Thylacine', undefined, options)).body.hits).toEqual([])
+      expect((await request('GET', '/users/search?q=Thylacine', undefined, options)).body.hits).toEqual([])
     }
     const attempts = [
-      await ask('GET', `/users/${profile.id}`),
-      await ask('POST', '/conversations', { other_user_id: user.id }, ana),
-      await ask('PUT', `/users/me/blocks/${user.id}`, undefined, ana),
-      await ask('DELETE', `/users/me/blocks/${user.id}`, undefined, ana),
+      await request('GET', `/users/${profile.id}`),
+      await request('POST', '/conversations', { other_user_id: user.id }, ana),
+      await request('PUT', `/users/me/blocks/${user.id}`, undefined, ana),
+      await request('DELETE', `/users/me/blocks/${user.id}`, undefined, ana),
     ]
     expect(attempts.map(({ status }) => status)).toEqual([404, 404, 404, 404])
     expect((await logIn(email)).status).toBe(401)
 
     await confirm(email)
-    expect((await ask('GET', '/users/search?q=Thylacine')).body.hits).toMatchObject([{ user_id: user.id }])
-    expect((await ask('GET', `/users/${profile.id}`)).status).toBe(200)
-    expect((await ask('PUT', `/users/me/blocks/${user.id}`, undefined, ana)).status).toBe(204)
+    expect((await request('GET', '/users/search?q=Thylacine')).body.hits).toMatchObject([{ user_id: user.id }])
+    expect((await request('GET', `/users/${profile.id}`)).status).toBe(200)
+    expect((await request('PUT', `/users/me/blocks/${user.id}`, undefined, ana)).status).toBe(204)
     expect((await logIn(email)).body.user).toEqual(body.user)
   })
 
-  test('a token of it, should there be one, is nobody’s: 401, and none where none is needed', async () => {
+  test('gets 401 with a valid token, and counts as anonymous where a token is optional', async () => {
     const email = freshEmail()
     await signUp(email)
     const [{ auth_id }] = await usersWith(email)
-    const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
     const exp = Math.floor(Date.now() / 1000) + 3600
-    const unsigned = `${encode({ alg: 'HS256', typ: 'JWT' })}.${
-      encode({ sub: auth_id, role: 'authenticated', aud: 'authenticated', exp })
-    }`
-    const token = `${unsigned}.${createHmac('sha256', testKeys.jwtSecret).update(unsigned).digest('base64url')}`
+    const claims = { sub: auth_id, role: 'authenticated', aud: 'authenticated', exp }
+    const token = signToken({ alg: 'HS256', typ: 'JWT' }, claims, testKeys.jwtSecret)
     for (const path of ['/users/me', '/conversations', '/users/me/blocks', '/users/me/export']) {
-      const { status, headers } = await ask('GET', path, undefined, { token })
+      const { status, headers } = await request('GET', path, undefined, { token })
       expect({ status, challenge: headers.get('WWW-Authenticate') })
         .toEqual({ status: 401, challenge: 'Bearer error="invalid_token"' })
     }
-    expect((await ask('GET', '/users/search?q=x', undefined, { token })).status).toBe(200)
+    expect((await request('GET', '/users/search?q=x', undefined, { token })).status).toBe(200)
     for (const table of ['users', 'profiles', 'conversations', 'messages']) {
-      const { body } = await call('GET', `${origin}/rest/v1/${table}`, undefined, {
-        token,
-        headers: { apikey: testKeys.publishableKey },
-      })
-      expect(body).toEqual([])
+      expect(await dataApi(table, testKeys.publishableKey, token)).toEqual([])
     }
     await confirm(email)
-    expect((await ask('GET', '/users/me', undefined, { token })).status).toBe(200)
+    expect((await request('GET', '/users/me', undefined, { token })).status).toBe(200)
   })
 
-  test('whoever signs up with it again takes its place: the first password never works, nor the first link', async () => {
+  test('is replaced by another sign-up: the first password and the first link never work', async () => {
     const email = freshEmail()
     await signUp(email, 'of a stranger', { name: 'Stranger', biography: 'Not me', is_searchable: true })
     const { status, body } = await signUp(email.toUpperCase(), password, { name: 'Owner' })
     expect(status).toBe(201)
     expect(await usersWith(email)).toMatchObject([{ id: body.user.id, name: 'Owner' }])
-    expect((await admin('GET', 'profiles?biography=eq.Not%20me')).body).toEqual([])
-    const [first, second] = await links(email, 2)
+    expect(await dataApi('profiles?biography=eq.Not%20me', testKeys.secretKey)).toEqual([])
+    const [first, second] = await mailedLinks(stack, email, 2)
     expect(await follow(first!)).toBe('dead')
     expect((await logIn(email, 'of a stranger')).status).toBe(401)
     expect(await follow(second!)).toBe('confirmed')
@@ -136,7 +102,7 @@ describe('until an address is confirmed', () => {
     expect(await follow(first!)).toBe('dead')
   })
 
-  test('once it is confirmed nobody takes its place, however often they sign up', async () => {
+  test('once confirmed, is not replaced by further sign-ups', async () => {
     const email = freshEmail()
     await signUp(email)
     await confirm(email)
@@ -145,19 +111,19 @@ describe('until an address is confirmed', () => {
     }
     expect((await logIn(email, 'of a stranger')).status).toBe(401)
     expect((await logIn(email)).status).toBe(200)
-    expect(log.split(`To: ${email}\n`)).toHaveLength(2)
+    expect(stack.output.split(`To: ${email}\n`)).toHaveLength(2)
   })
 
-  test('of many who sign up with it at once exactly one has it, and only their password logs in', async () => {
+  test('belongs to exactly one of several concurrent sign-ups, with its password', async () => {
     const email = freshEmail()
     const secrets = Array.from({ length: 8 }, (_, number) => `password ${number}`)
     const answers = await Promise.all(
       secrets.map((secret, number) => signUp(email, secret, { name: `Number ${number}` })),
     )
-    // Whoever has been overtaken again and again is told to come back.
+    // A sign-up that is replaced repeatedly is answered 503.
     for (const { status } of answers) expect([201, 503]).toContain(status)
     expect(answers.some(({ status }) => status === 201)).toBe(true)
-    // They are answered before Auth is done with all of them.
+    // The responses are sent before Auth has finished.
     let before: number | undefined
     let users = await usersWith(email)
     do {
@@ -166,9 +132,9 @@ describe('until an address is confirmed', () => {
       users = await usersWith(email)
     } while (users.length === 0 || users[0].id !== before)
     expect(users).toHaveLength(1)
-    const alive = (await links(email, 1)).toReversed()
+    const links = (await mailedLinks(stack, email)).toReversed()
     const outcomes: string[] = []
-    for (const link of alive) outcomes.push(await follow(link))
+    for (const link of links) outcomes.push(await follow(link))
     expect(outcomes.filter((outcome) => outcome === 'confirmed')).toHaveLength(1)
     const working: number[] = []
     for (const [number, secret] of secrets.entries()) {
@@ -178,11 +144,11 @@ describe('until an address is confirmed', () => {
     expect(answers[working[0]!]).toMatchObject({ status: 201, body: { user: { id: users[0].id } } })
   })
 
-  test('of a confirmation and a sign-up at the same moment one comes first, and then nothing is half', async () => {
+  test('is either confirmed or replaced when both happen at once', async () => {
     for (let round = 0; round < 4; round++) {
       const email = freshEmail()
       await signUp(email, 'the first')
-      const [link] = await links(email, 1)
+      const [link] = await mailedLinks(stack, email)
       const [followed] = await Promise.all([follow(link!), pause(round * 3).then(() => signUp(email, 'the second'))])
       const [user, ...others] = await usersWith(email)
       expect(others).toEqual([])
@@ -191,7 +157,7 @@ describe('until an address is confirmed', () => {
         second: (await logIn(email, 'the second')).status,
       }
       expect(works.second).toBe(401)
-      // Confirmed, and the first stays; or replaced, and the link was dead.
+      // Either confirmed and not replaced, or replaced and the link was dead.
       expect({ works: works.first === 200, active: user.is_active }).toEqual({
         works: followed === 'confirmed',
         active: followed === 'confirmed',
@@ -200,55 +166,61 @@ describe('until an address is confirmed', () => {
   })
 
   test.each([
-    ['this service', (email: string) => ask('POST', '/auth/recover', { email })],
-    ['Auth itself', (email: string) => askAuth('recover', { email })],
-    ['Auth for a magic link', (email: string) => askAuth('otp', { email, create_user: false })],
-  ])('recovery requested from %s confirms no password of a stranger', async (_, recover) => {
+    ['this service', (email: string) => request('POST', '/auth/recover', { email })],
+    ['Auth', (email: string) => callAuth('recover', { email })],
+    ['Auth for a magic link', (email: string) => callAuth('otp', { email, create_user: false })],
+  ])('loses its password to a recovery through %s', async (_, recover) => {
     const email = freshEmail()
     await signUp(email, 'of a stranger')
-    await links(email, 1)
+    await mailedLinks(stack, email)
     expect((await recover(email)).status).toBeLessThan(300)
-    const recovery = (await links(email, 2)).find((link) => !link.includes('type=signup'))
+    const recovery = (await mailedLinks(stack, email, 2)).find((link) => !link.includes('type=signup'))
     expect(await follow(recovery!)).toBe('confirmed')
     expect((await logIn(email, 'of a stranger')).status).toBe(401)
     expect(await usersWith(email)).toMatchObject([{ is_active: true }])
   })
 })
 
-describe('who has an account, sign-up, log-in and recovery do not tell', () => {
-  test('by what they say: free, pending and taken are answered alike, and so is the id that is named', async () => {
+describe('sign-up, log-in and recovery do not reveal who has an account', () => {
+  test('by their responses: free, pending and taken addresses get the same, ids included', async () => {
     const ana = await person()
     const [free, pending, taken] = [freshEmail(), freshEmail(), (await person()).email]
     await signUp(pending)
     const probe = async (email: string) => {
       const answer = await signUp(email, 'a guess of mine')
       const { id, ...user } = answer.body.user
-      const tries: Answer[] = [
-        await ask('PUT', `/users/me/blocks/${id}`, undefined, ana),
-        await ask('DELETE', `/users/me/blocks/${id}`, undefined, ana),
-        await ask('POST', '/conversations', { other_user_id: id }, ana),
-        // The id of a profile, which in a database of its own is as far on.
-        ...(databaseUrl ? [] : [await ask('GET', `/users/${id}`)]),
+      const attempts: Answer[] = [
+        await request('PUT', `/users/me/blocks/${id}`, undefined, ana),
+        await request('DELETE', `/users/me/blocks/${id}`, undefined, ana),
+        await request('POST', '/conversations', { other_user_id: id }, ana),
+        // Profile ids are as far advanced in a database of its own.
+        ...(databaseUrl ? [] : [await request('GET', `/users/${id}`)]),
       ]
       return {
         id,
         status: answer.status,
         headers: [...answer.headers.keys()],
         body: { ...answer.body, user: { ...user, email: user.email.replace(email, 'the address') } },
-        tries: tries.map(({ status, text }) => [status, text]),
+        attempts: attempts.map(({ status, text }) => [status, text]),
       }
     }
-    const said = [await probe(taken), await probe(free), await probe(pending), await probe(taken), await probe(taken)]
-    const [{ id: _, ...first }] = said as [typeof said[0], ...typeof said]
-    for (const { id: _, ...other } of said) expect(other).toEqual(first)
-    expect(new Set(first.tries.map(([status]) => status))).toEqual(new Set([404]))
-    // Nor by counting on: each names the next id, where nobody else signs up meanwhile.
-    if (!databaseUrl) expect(said.map(({ id }) => id - said[0]!.id)).toEqual([0, 1, 2, 3, 4])
+    const responses = [
+      await probe(taken),
+      await probe(free),
+      await probe(pending),
+      await probe(taken),
+      await probe(taken),
+    ]
+    const [{ id: _, ...first }] = responses as [typeof responses[0], ...typeof responses]
+    for (const { id: _, ...other } of responses) expect(other).toEqual(first)
+    expect(new Set(first.attempts.map(([status]) => status))).toEqual(new Set([404]))
+    // Nor by counting: each response has the next id, if no other sign-ups happen meanwhile.
+    if (!databaseUrl) expect(responses.map(({ id }) => id - responses[0]!.id)).toEqual([0, 1, 2, 3, 4])
   })
 
-  test.skipIf(databaseUrl)('nor by the ids of profiles, of which a sign-up uses up one either way', async () => {
+  test.skipIf(databaseUrl)('by profile ids: a sign-up consumes one in either case', async () => {
     const profileOf = async ({ token }: { token: string }) =>
-      (await ask('GET', '/users/me', undefined, { token })).body.Profile.id as number
+      (await request('GET', '/users/me', undefined, { token })).body.Profile.id as number
     const ben = await person()
     const before = await profileOf(ben)
     await signUp(ben.email)
@@ -258,7 +230,7 @@ describe('who has an account, sign-up, log-in and recovery do not tell', () => {
   })
 })
 
-describe('nor by the time they take, side by side in one run', () => {
+describe('response times, measured side by side, do not reveal who has an account', () => {
   const timed = async (work: () => Promise<unknown>): Promise<number> => {
     const began = performance.now()
     await work()
@@ -267,14 +239,14 @@ describe('nor by the time they take, side by side in one run', () => {
   const median = (values: number[]): number =>
     values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)]!
 
-  /** How often a stranger who guesses "known" for the slower of two answers is right. */
-  const guessed = async (rounds: number, known: () => Promise<unknown>, unknown: () => Promise<unknown>) => {
+  /** How often a guess that the slower response is the known address is right, and how far apart the medians are. */
+  const guess = async (rounds: number, known: () => Promise<unknown>, unknown: () => Promise<unknown>) => {
     const times = { known: [] as number[], unknown: [] as number[] }
-    // The first of each is warming up.
+    // The first round is a warm-up.
     for (let round = 0; round <= rounds; round++) {
       for (const kind of round % 2 ? ['known', 'unknown'] as const : ['unknown', 'known'] as const) {
-        const took = await timed(kind === 'known' ? known : unknown)
-        if (round > 0) times[kind].push(took)
+        const duration = await timed(kind === 'known' ? known : unknown)
+        if (round > 0) times[kind].push(duration)
       }
     }
     const pairs = times.known.flatMap((one) => times.unknown.map((other) => one > other ? 1 : 0))
@@ -284,21 +256,22 @@ describe('nor by the time they take, side by side in one run', () => {
     }
   }
 
-  // Without a floor it is right always, and the medians are apart by half to twenty times. Timers and a busy machine leave some percent.
-  const expectNothingLearnt = ({ right, apart }: { right: number; apart: number }) => {
+  // Without the floor the guess is always right, and the medians differ by half to twenty times. Timers and a busy
+  // machine leave a few percent.
+  const expectNothingRevealed = ({ right, apart }: { right: number; apart: number }) => {
     expect(apart).toBeLessThan(0.08)
     expect(right < 0.95 || apart < 0.01).toBe(true)
   }
 
-  test('of a refused log-in', async () => {
+  test('of failed log-ins', async () => {
     const { email } = await person()
-    expectNothingLearnt(
-      await guessed(7, () => logIn(email, 'a guess of mine'), () => logIn(freshEmail(), 'a guess of mine')),
+    expectNothingRevealed(
+      await guess(7, () => logIn(email, 'a guess of mine'), () => logIn(freshEmail(), 'a guess of mine')),
     )
   })
 
-  // By themselves ten hashes take as long as ten of them one after the other, and the unknown address is answered at once.
-  test('of log-ins that are refused many at once, even after a quiet while', async () => {
+  // Without the floor, ten hashes run one after the other, and the unknown address is answered at once.
+  test('of ten concurrent failed log-ins, also after a quiet period', async () => {
     const { email } = await person()
     const many = (address: string) =>
       timed(() => Promise.all(Array.from({ length: 10 }, () => logIn(address, 'a guess of mine'))))
@@ -306,34 +279,34 @@ describe('nor by the time they take, side by side in one run', () => {
     const known = await many(email)
     expect(unknown).toBeGreaterThanOrEqual(2000)
     expect(known).toBeGreaterThanOrEqual(2000)
-    // A floor cannot hide what takes longer than its most; a machine that hashes ten passwords so slowly is too busy to tell.
+    // The floor cannot hide more than its maximum. A machine that slow is too busy to measure.
     if (known < 5000) expect(known).toBeLessThan(unknown * 2)
   })
 
   test('of recovery', async () => {
     const { email } = await person()
-    const recover = (address: string) => ask('POST', '/auth/recover', { email: address })
-    expectNothingLearnt(await guessed(7, () => recover(email), () => recover(freshEmail())))
+    const recover = (address: string) => request('POST', '/auth/recover', { email: address })
+    expectNothingRevealed(await guess(7, () => recover(email), () => recover(freshEmail())))
   })
 
-  test('of signing up', async () => {
+  test('of sign-up', async () => {
     const { email } = await person()
-    expectNothingLearnt(await guessed(6, () => signUp(freshEmail()), () => signUp(email)))
+    expectNothingRevealed(await guess(6, () => signUp(freshEmail()), () => signUp(email)))
   })
 
-  test('and 300 refused log-ins that wait keep nobody else waiting', async () => {
+  test('300 failed log-ins that wait for the minimum response time do not delay other requests', async () => {
     const waiting = Promise.all(Array.from({ length: 300 }, () => logIn(freshEmail(), 'a guess of mine')))
     await pause(50)
-    const took = await timed(() => ask('GET', '/users/interests'))
+    const duration = await timed(() => request('GET', '/users/interests'))
     const answers = await waiting
     expect(answers.every(({ status }) => status === 401)).toBe(true)
-    expect(took).toBeLessThan(10_000)
+    expect(duration).toBeLessThan(10_000)
   })
 })
 
-// Row locks are what keeps a confirmation and a removal apart, and PGlite has one session.
+// Row locks serialise confirmation and removal, and PGlite has one session only.
 test.skipIf(!databaseUrl)(
-  'a removal waits for a confirmation that is under way, and then removes nothing',
+  'a sign-up waits for a concurrent confirmation and then removes nothing',
   async () => {
     const sql = postgres(databaseUrl!, { max: 2 })
     try {

@@ -46,7 +46,7 @@ test.concurrent.each([['is unavailable', 503], ['never answers', 202], ['sends h
 
 test.concurrent('if Auth fails after recovery was answered, a warning is logged', async () => {
   const { recover, warnings } = await outcomesWhere('is unavailable after a while')
-  expect({ recover, warnings }).toEqual({ recover: 202, warnings: expect.arrayContaining(['A link was not sent']) })
+  expect({ recover, warnings }).toEqual({ recover: 202, warnings: expect.arrayContaining(['Recovery mail not sent']) })
 })
 
 test.concurrent.each([

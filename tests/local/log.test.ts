@@ -44,7 +44,7 @@ test('each response is logged as one line of JSON with request id, route, status
   await callFunction('/users/4711', 'request-1')
   expect(await lineOf('request-1')).toEqual({
     level: 'info',
-    message: 'answered',
+    message: 'Request completed',
     request: 'request-1',
     method: 'GET',
     route: '/users/:id',

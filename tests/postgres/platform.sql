@@ -1,9 +1,9 @@
--- What a database on Supabase has before the first migration, on a plain Postgres 17: run in each new database as its superuser.
--- It is as strict as the platform where migrations can trip: `postgres` is no superuser, owns none of the platform's schemas, and may
--- give policies to the platform's tables but change nothing else there.
+-- A stub of a new Supabase database for a plain Postgres 17: run in each new database as its superuser. It is as strict
+-- as Supabase where migrations can fail: `postgres` is not a superuser, owns none of the platform's schemas, and may
+-- create policies on the platform's tables but change nothing else there.
 set client_min_messages = warning;
 
--- Roles belong to the whole server; another database may have made them.
+-- Roles are shared by all databases, so they may exist.
 do $$
 declare
   role text;
@@ -29,7 +29,7 @@ alter role postgres login createdb createrole replication bypassrls;
 grant anon, authenticated, service_role to authenticator;
 grant anon, authenticated, service_role to postgres with admin option;
 grant authenticator, pg_monitor, pg_signal_backend to postgres;
--- Owners may write policies. The event triggers below take the rest of an owner's rights away.
+-- Owners may create policies. The event triggers below revoke their other rights.
 grant supabase_realtime_admin, supabase_storage_admin to postgres;
 
 select format('grant all on database %I to postgres', current_database()),
@@ -50,7 +50,7 @@ create extension pgcrypto schema extensions;
 create extension "uuid-ossp" schema extensions;
 create extension pg_stat_statements schema extensions;
 
--- Generous, as the platform is: a migration that forgets to revoke shows it here.
+-- As permissive as Supabase, so that a missing revoke in a migration is found.
 alter default privileges for role postgres in schema public grant all on tables to anon, authenticated, service_role;
 alter default privileges for role postgres in schema public grant all on functions to anon, authenticated, service_role;
 alter default privileges for role postgres in schema public grant all on sequences to anon, authenticated, service_role;
@@ -111,7 +111,10 @@ alter table auth.audit_log_entries enable row level security;
 grant all on auth.sessions, auth.flow_state, auth.audit_log_entries to postgres;
 
 create function auth.jwt() returns jsonb language sql stable as $$
-  select coalesce(nullif(current_setting('request.jwt.claim', true), ''), nullif(current_setting('request.jwt.claims', true), ''))::jsonb
+  select coalesce(
+    nullif(current_setting('request.jwt.claim', true), ''),
+    nullif(current_setting('request.jwt.claims', true), '')
+  )::jsonb
 $$;
 create function auth.uid() returns uuid language sql stable as $$
   select coalesce(
@@ -177,7 +180,7 @@ create table realtime.messages (
   binary_payload bytea,
   primary key (id, inserted_at)
 ) partition by range (inserted_at);
--- The platform makes one for each day.
+-- Supabase creates one for each day.
 create table realtime.messages_always partition of realtime.messages default;
 alter table realtime.messages owner to supabase_realtime_admin;
 alter table realtime.messages enable row level security;
@@ -186,8 +189,9 @@ grant select, insert, update on realtime.messages to anon, authenticated, servic
 create function realtime.topic() returns text language sql stable as $$
   select nullif(current_setting('realtime.topic', true), '')::text
 $$;
--- Swallows what goes wrong, as the platform's does.
-create function realtime.send(payload jsonb, event text, topic text, private boolean default true) returns void language plpgsql as $$
+-- Turns errors into warnings, as Supabase does.
+create function realtime.send(payload jsonb, event text, topic text, private boolean default true)
+returns void language plpgsql as $$
 declare
   message_id uuid := coalesce((payload ->> 'id')::uuid, gen_random_uuid());
 begin
@@ -202,7 +206,9 @@ end
 $$;
 
 create table auth.platform_grants as
-  select oid, relacl from pg_class where oid in ('realtime.messages'::regclass, 'storage.buckets'::regclass, 'storage.objects'::regclass);
+  select oid, relacl
+  from pg_class
+  where oid in ('realtime.messages'::regclass, 'storage.buckets'::regclass, 'storage.objects'::regclass);
 grant select on auth.platform_grants to public;
 
 create function auth.refuse_platform_changes() returns event_trigger language plpgsql as $$
@@ -214,10 +220,17 @@ begin
   end if;
   for command in select * from pg_event_trigger_ddl_commands() where not in_extension loop
     if coalesce(command.schema_name, '') in ('realtime', 'storage')
-      or (command.object_type <> 'policy' or command.command_tag = 'COMMENT') and command.object_identity ~ '( on |^)(realtime|storage)\.'
-      or exists (select from auth.platform_grants as was join pg_class as now using (oid) where now.relacl is distinct from was.relacl)
+      or (command.object_type <> 'policy' or command.command_tag = 'COMMENT')
+        and command.object_identity ~ '( on |^)(realtime|storage)\.'
+      or exists (
+        select
+        from auth.platform_grants
+        join pg_class using (oid)
+        where pg_class.relacl is distinct from platform_grants.relacl
+      )
     then
-      raise insufficient_privilege using message = format('must be owner of what is the platform''s: %s %s', command.command_tag, command.object_identity);
+      raise insufficient_privilege using
+        message = format('must be owner of platform object: %s %s', command.command_tag, command.object_identity);
     end if;
   end loop;
 end
@@ -230,8 +243,11 @@ begin
     return;
   end if;
   for dropped in select * from pg_event_trigger_dropped_objects() where original and object_type <> 'policy' loop
-    if coalesce(dropped.schema_name, '') in ('realtime', 'storage') or dropped.object_identity ~ ' on (realtime|storage)\.' then
-      raise insufficient_privilege using message = format('must be owner of what is the platform''s: %s', dropped.object_identity);
+    if coalesce(dropped.schema_name, '') in ('realtime', 'storage')
+      or dropped.object_identity ~ ' on (realtime|storage)\.'
+    then
+      raise insufficient_privilege using
+        message = format('must be owner of platform object: %s', dropped.object_identity);
     end if;
   end loop;
 end
@@ -239,14 +255,17 @@ $$;
 create event trigger refuse_platform_changes on ddl_command_end execute function auth.refuse_platform_changes();
 create event trigger refuse_platform_drops on sql_drop execute function auth.refuse_platform_drops();
 
--- The platform lets its role postgres have pg_cron, in database postgres, and use it.
+-- Supabase lets role postgres use pg_cron, in database postgres.
 create function auth.share_pg_cron() returns event_trigger language plpgsql security definer as $$
 begin
-  if exists (select from pg_event_trigger_ddl_commands() where object_type = 'extension' and object_identity = 'pg_cron') then
+  if exists (
+    select from pg_event_trigger_ddl_commands() where object_type = 'extension' and object_identity = 'pg_cron'
+  ) then
     grant usage on schema cron to postgres;
     grant all on all tables in schema cron to postgres;
     grant all on all sequences in schema cron to postgres;
   end if;
 end
 $$;
-create event trigger share_pg_cron on ddl_command_end when tag in ('CREATE EXTENSION') execute function auth.share_pg_cron();
+create event trigger share_pg_cron on ddl_command_end when tag in ('CREATE EXTENSION')
+  execute function auth.share_pg_cron();

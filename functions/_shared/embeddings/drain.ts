@@ -1,4 +1,4 @@
-import { afterwards } from '../afterwards.ts'
+import { waitUntil } from '../wait_until.ts'
 import { asService } from '../rpc.ts'
 import { provider } from './chosen.ts'
 import { embedInTime } from './provider.ts'
@@ -74,5 +74,5 @@ export const drain = (): Promise<number> => {
  * later.
  */
 export const drainSoon = (): void => {
-  afterwards(drain().catch(({ name }) => log('warn', 'Draining the embedding queue failed', { name })))
+  waitUntil(drain().catch(({ name }) => log('warn', 'Draining the embedding queue failed', { name })))
 }
