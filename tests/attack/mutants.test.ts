@@ -1,6 +1,5 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import { beforeAll, expect, test } from 'vitest'
+import { runScript } from '../tools/run_script.ts'
 
 interface Mutant {
   kind: string
@@ -19,10 +18,7 @@ const minutes = 15
 
 let report: Report
 beforeAll(async () => {
-  const env = { ...process.env, DATABASE_URL: process.env.MUTANTS_DATABASE_URL }
-  const args = ['run', '-A', 'tests/db/mutants.ts']
-  const { stdout } = await promisify(execFile)('node_modules/.bin/deno', args, { env, maxBuffer: 1e8 })
-  report = JSON.parse(stdout.trimEnd().split('\n').at(-1)!)
+  report = await runScript('tests/db/mutants.ts', [], { DATABASE_URL: process.env.MUTANTS_DATABASE_URL! })
 }, minutes * 60_000)
 
 test('there are mutants of each policy and each grant', () => {

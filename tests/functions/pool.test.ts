@@ -1,11 +1,8 @@
 import { expect, test } from 'vitest'
-import { run } from '../tools/supabase.ts'
+import { runScript } from '../tools/run_script.ts'
 
-const schedules = async (...args: string[]): Promise<Record<string, number>> => {
-  const { code, stdout, stderr } = await run('deno', ['run', '-A', 'tests/functions/pool_schedules.ts', ...args])
-  expect(code, stderr).toBe(0)
-  return JSON.parse(stdout.trim().split('\n').at(-1)!)
-}
+const schedules = (...args: string[]): Promise<Record<string, number>> =>
+  runScript('tests/functions/pool_schedules.ts', args)
 
 const seed = process.env.POOL_SEED ?? '42'
 

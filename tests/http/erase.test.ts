@@ -1,11 +1,10 @@
-import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { asAdmin, call, converse, dataApi, freshEmail, type Person, say, signUp } from '../tools/people.ts'
 import { errorOf, expectError, resultOf } from '../tools/responses.ts'
+import { runScript } from '../tools/run_script.ts'
 import { madeUpCity, namesOf, searchIn } from '../tools/search.ts'
 import { startStack, stopStack, testKeys } from '../tools/stack.ts'
 
@@ -169,11 +168,8 @@ describe('the data of an erased user', () => {
       await stopStack(stack)
     }
   }
-  const scan = async (words: string[]): Promise<{ table: string; column: string; word: string }[]> => {
-    const args = ['run', '-A', 'tests/tools/scan.ts', ...words]
-    const { stdout } = await promisify(execFile)('node_modules/.bin/deno', args, { env: { ...process.env, ...env } })
-    return JSON.parse(stdout.trim().split('\n').at(-1)!)
-  }
+  const scan = (words: string[]): Promise<{ table: string; column: string; word: string }[]> =>
+    runScript('tests/tools/scan.ts', words, env)
 
   test(
     'is in no column of any table, of ours or of Auth, except messages to others',

@@ -1,7 +1,8 @@
 // No caller receives another's rows after a statement was abandoned.
 import { beforeAll, expect, test } from 'vitest'
 import { connected } from '../tools/postgres.ts'
-import { platform, run } from '../tools/supabase.ts'
+import { runScript } from '../tools/run_script.ts'
+import { platform } from '../tools/supabase.ts'
 
 beforeAll(() =>
   connected(platform('abandoned'), (sql) =>
@@ -23,12 +24,8 @@ beforeAll(() =>
 test.concurrent.each(['edge_functions', 'postgres'])(
   'callers queued behind an abandoned statement get their own row or an error, logged in as %s',
   async (role) => {
-    const { code, stdout, stderr } = await run('deno', ['run', '-A', 'tests/postgres/give_up.ts'], {
-      DATABASE_POOL: '1',
-      EDGE_DATABASE_URL: platform('abandoned', role),
-    })
-    expect(code, stderr).toBe(0)
-    const answers: Record<string, string> = JSON.parse(stdout.trim().split('\n').at(-1)!)
+    const env = { DATABASE_POOL: '1', EDGE_DATABASE_URL: platform('abandoned', role) }
+    const answers = await runScript<Record<string, string>>('tests/postgres/give_up.ts', [], env)
     expect(answers.slow).toBe('error')
     expect(answers.after).toBe('after')
     for (const [caller, answer] of Object.entries(answers)) expect(['error', caller], caller).toContain(answer)

@@ -8,6 +8,7 @@ import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freePort } from '../tools/ports.ts'
 import { connected } from '../tools/postgres.ts'
+import { runScript } from '../tools/run_script.ts'
 import { platform, run } from '../tools/supabase.ts'
 
 const ana = '00000000-0000-4000-8000-00000000000a'
@@ -193,12 +194,11 @@ test.concurrent.each(['a server', 'a pooler'])(
       url.port = String(await startPooler('pooled', 2))
       url.search = '?prepare=false'
     }
-    const { code, stdout, stderr } = await run('deno', ['run', '-A', 'tests/postgres/take_long.ts', ana], {
-      DATABASE_POOL: '2',
-      EDGE_DATABASE_URL: url.href,
-    })
-    expect(code, stderr).toBe(0)
-    const { user, anonymous, anonymousAgain, userAgain, userTooLong } = JSON.parse(stdout.trim().split('\n').at(-1)!)
+    type Outcome = { code: string | number | null; milliseconds: number }
+    const env = { DATABASE_POOL: '2', EDGE_DATABASE_URL: url.href }
+    const { user, anonymous, anonymousAgain, userAgain, userTooLong } = await runScript<
+      Record<'user' | 'anonymous' | 'anonymousAgain' | 'userAgain' | 'userTooLong', Outcome>
+    >('tests/postgres/take_long.ts', [ana], env)
     expect([user, anonymous, anonymousAgain, userAgain, userTooLong].map(({ code }) => code))
       .toEqual([null, 'CONNECTION_CLOSED', null, null, '57014'])
     expect(anonymous.milliseconds).toBeGreaterThan(2900)

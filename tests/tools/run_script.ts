@@ -8,7 +8,7 @@ export const runScript = async <Result>(
   env: Record<string, string> = {},
   timeout = 0,
 ): Promise<Result> => {
-  const options = { env: { ...process.env, ...env }, timeout }
+  const options = { env: { ...process.env, ...env }, timeout, maxBuffer: 1e8 }
   const { stdout } = await promisify(execFile)('node_modules/.bin/deno', ['run', '-A', script, ...args], options)
   return JSON.parse(stdout.trim().split('\n').at(-1)!)
 }
