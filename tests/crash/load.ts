@@ -43,8 +43,8 @@ export interface Ledger {
 
 type Send = (method: string, path: string, token: string | null, body?: unknown) => Promise<HttpResponse>
 
-// A start of PGlite blocks its process for seconds, on a busy machine for ten. Not fetch: if a connection is lost just as
-// Node reuses it for the next request, fetch neither sends that request nor fails.
+// A start of PGlite blocks its process for seconds, on a busy machine for ten. Not fetch: if a connection is lost just
+// as Node reuses it for the next request, fetch neither sends that request nor fails.
 const request = openHttpClient(60_000)
 const sender = (base: string): Send => (method, path, token, body) =>
   request(base, {
