@@ -29,7 +29,7 @@ export const logInForm = (supabase: SupabaseClient, logIns: Config['logIns'], pr
   const people = el('label', { class: 'field' }, el('span', {}, 'Demo account'), choice)
   const submit = el('button', { class: 'strong' })
   const toggle = el('button', { type: 'button', class: 'link', click: () => setSignUp(!isSignUp) })
-  const problem = el('p', { class: 'notice', role: 'alert', hidden: true })
+  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
   const heading = el('h3', {})
 
   const prefill = () => {
@@ -44,7 +44,7 @@ export const logInForm = (supabase: SupabaseClient, logIns: Config['logIns'], pr
     name.label.hidden = name.input.disabled = !signUp
     people.hidden = signUp || !logIns.length
     password.input.autocomplete = signUp ? 'new-password' : 'current-password'
-    setText(problem, '')
+    setText(alert, '')
     if (signUp) {
       choice.value = ''
       prefill()
@@ -74,11 +74,11 @@ export const logInForm = (supabase: SupabaseClient, logIns: Config['logIns'], pr
     event.preventDefault()
     if (isSubmitting) return
     setSubmitting(true)
-    setText(problem, '')
+    setText(alert, '')
     try {
       await (isSignUp ? signUp() : logIn())
     } catch (error) {
-      setText(problem, messageOf(error))
+      setText(alert, messageOf(error))
       password.input.focus()
       password.input.select()
     }
@@ -98,7 +98,7 @@ export const logInForm = (supabase: SupabaseClient, logIns: Config['logIns'], pr
     name.label,
     email.label,
     password.label,
-    problem,
+    alert,
     el('div', { class: 'row' }, submit, toggle),
   )
 }

@@ -104,16 +104,16 @@ export const openMessages = (conversation: Conversation, inbox: Inbox) => {
     isLoadingOlder = true
     try {
       await conversation.older()
-      setText(problem, '')
+      setText(alert, '')
     } catch (error) {
-      setText(problem, messageOf(error))
+      setText(alert, messageOf(error))
     } finally {
       isLoadingOlder = false
     }
   }
 
   const older = el('button', { type: 'button', class: 'link older', hidden: true, click: loadOlder }, 'Older messages')
-  const problem = el('p', { class: 'notice', role: 'alert', hidden: true })
+  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
   const note = el('p', { class: 'empty' }, 'Loading…')
   const list = el('ol', { class: 'messages' })
   const end = el('div', { class: 'end' })
@@ -129,7 +129,7 @@ export const openMessages = (conversation: Conversation, inbox: Inbox) => {
       },
     },
     older,
-    problem,
+    alert,
     note,
     list,
     end,

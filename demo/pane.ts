@@ -44,11 +44,11 @@ export const openPane = (
   const face = el('span', { class: 'face' })
   const heading = el('h2', {}, `${name} person`)
   const status = el('p', { class: 'status', role: 'status' })
-  const problem = el('p', { class: 'notice', role: 'alert', hidden: true })
+  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
   const user = el('div', { class: 'user' }, heading, status)
   const bar = el('header', { class: 'bar' }, face, user, disconnect, logOutButton)
   const content = el('div', { class: 'room' })
-  const pane = el('section', { class: 'pane', 'aria-label': `${name} person` }, bar, problem, content)
+  const pane = el('section', { class: 'pane', 'aria-label': `${name} person` }, bar, alert, content)
 
   let home: ReturnType<typeof openHome> | null = null
   let shownUser: string | null | undefined
@@ -58,7 +58,7 @@ export const openPane = (
     const offline = now === 'offline'
     status.dataset.status = now
     setText(status, offline && error ? `offline: ${error}` : now)
-    setText(problem, offline ? '' : error)
+    setText(alert, offline ? '' : error)
   }
   const showHome = () => {
     home = openHome(supabase, (view) => {
@@ -92,7 +92,7 @@ export const openPane = (
   }
   const logOut = async () => {
     const { error } = await supabase.auth.signOut({ scope: 'local' })
-    if (error) setText(problem, error.message)
+    if (error) setText(alert, error.message)
   }
 
   // supabase-js awaits this listener, so calling supabase-js inside it would deadlock.

@@ -55,11 +55,11 @@ export const openPeople = (supabase: SupabaseClient, openWith: (user: number) =>
       const { hits, estimatedTotalHits } = await request<SearchResult>(supabase, query(), { signal })
       if (signal.aborted) return
       show(hits)
-      setText(problem, '')
+      setText(alert, '')
       found.textContent = hits.length ? pluralize(estimatedTotalHits, 'person', 'people') : 'No results'
       more.hidden = hits.length < limit || hits.length >= Math.min(estimatedTotalHits, maxHits)
     } catch (error) {
-      if (!signal.aborted) setText(problem, messageOf(error))
+      if (!signal.aborted) setText(alert, messageOf(error))
     } finally {
       if (!signal.aborted) node.removeAttribute('aria-busy')
     }
@@ -120,7 +120,7 @@ export const openPeople = (supabase: SupabaseClient, openWith: (user: number) =>
   const interests = openChips('Interests', scheduleSearch)
   const cities = openChips('Cities', scheduleSearch)
   const found = el('p', { class: 'found', role: 'status' })
-  const problem = el('p', { class: 'notice', role: 'alert', hidden: true })
+  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
   const hits = el('ul', { class: 'hits' })
   const more = el('button', {
     type: 'button',
@@ -138,7 +138,7 @@ export const openPeople = (supabase: SupabaseClient, openWith: (user: number) =>
     interests.node,
     cities.node,
     found,
-    problem,
+    alert,
     hits,
     more,
   )
@@ -153,7 +153,7 @@ export const openPeople = (supabase: SupabaseClient, openWith: (user: number) =>
       search()
       loadFilters().catch((error) => {
         loaded = false
-        if (!closed.signal.aborted) setText(problem, messageOf(error))
+        if (!closed.signal.aborted) setText(alert, messageOf(error))
       })
     },
     close() {

@@ -31,7 +31,10 @@ const conversationList = `
 
 const messagePage = `
   select coalesce(
-    json_agg(private.to_message_view(entry, json_build_object('id', users.id, 'name', users.name)) order by entry.id desc),
+    json_agg(
+      private.to_message_view(entry, json_build_object('id', users.id, 'name', users.name))
+      order by entry.id desc
+    ),
     '[]'
   )::text as body
   from (

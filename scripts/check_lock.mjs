@@ -1,12 +1,13 @@
-// Every package of the lock file must be known by its hash: npm installs whatever a registry sends for one that is not. `--mend` asks the registry for
-// those that are missing and changes nothing else.
+// Every package in the lock file must have a hash: for one that has none, npm installs whatever a registry sends.
+// `--mend` asks the registry for the missing hashes and changes nothing else.
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 
 const file = new URL('../package-lock.json', import.meta.url)
 const lock = JSON.parse(readFileSync(file, 'utf8'))
 
-// Binaries for other platforms than Linux on x64, which the registry that this file was written with does not have. Take out what has been mended.
+// Binaries for platforms other than Linux on x64: the registry that wrote this file does not have them. When one has
+// got its hash, remove it here.
 const unknown = [
   ...['darwin-arm64', 'darwin-x64', 'linux-arm64-glibc', 'win32-arm64', 'win32-x64'].map((name) => `@deno/${name}`),
   ...['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-arm64-musl', 'linux-x64-musl', 'windows-arm64', 'windows-x64']
@@ -36,7 +37,7 @@ const missing = entries.filter(([path]) => !isKnown(lock.packages[path])).map(([
 const faults = [
   ...missing.filter((name) => !unknown.includes(name)).map((name) => `package-lock.json: ${name} has no integrity`),
   ...unknown.filter((name) => !missing.includes(name)).map((name) =>
-    `scripts/lock_integrity.mjs: ${name} has an integrity, so it is no exception any more`
+    `scripts/check_lock.mjs: ${name} has an integrity, so it is no exception any more`
   ),
 ]
 for (const fault of faults) console.error(fault)

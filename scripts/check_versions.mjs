@@ -1,4 +1,5 @@
-// The functions run with package.json here and with functions/deno.json on Supabase: both must name the same versions, exactly.
+// The functions run with package.json here and with functions/deno.json on Supabase: both must pin the same exact
+// versions.
 import { readFileSync } from 'node:fs'
 
 const read = (path) => JSON.parse(readFileSync(new URL(`../${path}`, import.meta.url)))
@@ -7,7 +8,7 @@ const { imports } = read('functions/deno.json')
 
 const faults = Object.entries({ ...dependencies, ...devDependencies })
   .filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))
-  .map(([name, version]) => `package.json: ${name} is ${version}, which is no exact version`)
+  .map(([name, version]) => `package.json: ${name} is ${version}, not an exact version`)
 for (const [name, version] of Object.entries(dependencies)) {
   const mapped = imports[name]
   if (mapped !== `npm:${name}@${version}`) {
