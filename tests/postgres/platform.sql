@@ -38,13 +38,9 @@ grant all on schema public to postgres, anon, authenticated, service_role;
 
 create schema extensions authorization postgres;
 create schema auth authorization supabase_admin;
-create schema storage authorization supabase_admin;
-create schema realtime authorization supabase_admin;
 grant usage on schema extensions to public;
-grant usage on schema auth, storage, realtime to postgres, anon, authenticated, service_role;
+grant usage on schema auth to postgres, anon, authenticated, service_role;
 grant all on schema auth to supabase_auth_admin;
-grant usage on schema storage to supabase_storage_admin;
-grant usage on schema realtime to supabase_realtime_admin;
 
 create extension pgcrypto schema extensions;
 create extension "uuid-ossp" schema extensions;
@@ -129,81 +125,26 @@ create function auth.role() returns text language sql stable as $$
   )::text
 $$;
 
-create table storage.buckets (
-  id text primary key,
-  name text not null unique,
-  owner uuid,
-  owner_id text,
-  public boolean default false,
-  avif_autodetection boolean default false,
-  file_size_limit bigint,
-  allowed_mime_types text[],
-  created_at timestamptz default now(),
-  updated_at timestamptz default now()
-);
-create table storage.objects (
-  id uuid primary key default gen_random_uuid(),
-  bucket_id text references storage.buckets (id),
-  name text,
-  owner uuid,
-  owner_id text,
-  metadata jsonb,
-  user_metadata jsonb,
-  version text,
-  path_tokens text[] generated always as (string_to_array(name, '/')) stored,
-  created_at timestamptz default now(),
-  updated_at timestamptz default now(),
-  last_accessed_at timestamptz default now(),
-  unique (bucket_id, name)
-);
+\ir ../../supabase/local/platform_storage.sql
 alter table storage.buckets owner to supabase_storage_admin;
 alter table storage.objects owner to supabase_storage_admin;
-alter table storage.buckets enable row level security;
-alter table storage.objects enable row level security;
-grant all on storage.buckets, storage.objects to postgres, anon, authenticated, service_role;
-create function storage.foldername(name text) returns text[] language sql immutable as $$
-  select (string_to_array(name, '/'))[1 : cardinality(string_to_array(name, '/')) - 1]
-$$;
-create function storage.filename(name text) returns text language sql immutable as $$
-  select (string_to_array(name, '/'))[cardinality(string_to_array(name, '/'))]
-$$;
+grant usage on schema storage to postgres, supabase_storage_admin;
+grant all on storage.buckets, storage.objects to postgres;
 
+\ir ../../supabase/local/platform_realtime.sql
+-- Supabase creates a partition for each day.
+alter table realtime.messages rename to messages_always;
 create table realtime.messages (
-  topic text not null,
-  extension text not null,
-  payload jsonb,
-  event text,
-  private boolean default false,
-  updated_at timestamp not null default now(),
-  inserted_at timestamp not null default now(),
-  id uuid not null default gen_random_uuid(),
-  binary_payload bytea,
+  like realtime.messages_always including defaults including constraints,
   primary key (id, inserted_at)
 ) partition by range (inserted_at);
--- Supabase creates one for each day.
-create table realtime.messages_always partition of realtime.messages default;
+alter table realtime.messages attach partition realtime.messages_always default;
 alter table realtime.messages owner to supabase_realtime_admin;
 alter table realtime.messages enable row level security;
+grant usage on schema realtime to postgres, supabase_realtime_admin;
 grant all on realtime.messages to postgres;
 grant select, insert, update on realtime.messages to anon, authenticated, service_role;
-create function realtime.topic() returns text language sql stable as $$
-  select nullif(current_setting('realtime.topic', true), '')::text
-$$;
--- Turns errors into warnings, as Supabase does.
-create function realtime.send(payload jsonb, event text, topic text, private boolean default true)
-returns void language plpgsql as $$
-declare
-  message_id uuid := coalesce((payload ->> 'id')::uuid, gen_random_uuid());
-begin
-  begin
-    perform set_config('realtime.topic', topic, true);
-    insert into realtime.messages (id, payload, event, topic, private, extension)
-    values (message_id, payload || jsonb_build_object('id', message_id), event, topic, private, 'broadcast');
-  exception when others then
-    raise warning 'WarnSendingBroadcastMessage: %', sqlerrm;
-  end;
-end
-$$;
+revoke all on realtime.messages_always from anon, authenticated, service_role;
 
 create table auth.platform_grants as
   select oid, relacl

@@ -24,7 +24,7 @@ bash tests/postgres/server.sh start "$data/data" "$port"
 url=postgresql://supabase_admin@127.0.0.1:$port
 "${psql[@]}" -p "$port" postgres -c 'create database pushed' -c 'create database scripted' -c 'create database bare'
 for database in pushed scripted bare postgres; do
-  "${psql[@]}" -p "$port" "$database" < tests/postgres/platform.sql
+  "${psql[@]}" -p "$port" "$database" -f tests/postgres/platform.sql
 done
 for database in http pgtap mutants cost; do
   "${psql[@]}" -p "$port" postgres -c "create database $database"
