@@ -77,6 +77,8 @@ const serveFunctions = (database: string, auth?: Server, pool = '6', script = 's
   return serve(script, [], {
     EDGE_DATABASE_URL: edge.href,
     DATABASE_POOL: pool,
+    // load.lua sends every request from another address, so that no rate limit is reached.
+    CLIENT_ADDRESS_HEADER: 'cf-connecting-ip',
     ...auth && { SUPABASE_URL: auth.base },
     SUPABASE_PUBLISHABLE_KEY: publishableKey,
     SUPABASE_SECRET_KEY: secretKey,
