@@ -4,7 +4,7 @@
  */
 import { offline } from '../../functions/_shared/embeddings/offline.ts'
 import { readDataFile } from '../../functions/_shared/embeddings/wordnet/data_file.ts'
-import { numbersFrom } from '../../tests/tools/random.ts'
+import { seededRandom } from '../../tests/tools/random.ts'
 
 export const model = offline().model
 const dimensions = 384
@@ -28,7 +28,7 @@ export interface Query {
   filters: { interests: string[]; cities: string[]; countries: string[] }
 }
 
-const random = numbersFrom(7)
+const random = seededRandom(7)
 const below = (count: number): number => Math.floor(random() * count)
 const pick = <Item>(items: Item[]): Item => items[below(items.length)]!
 const normal = (): number => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())

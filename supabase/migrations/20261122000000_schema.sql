@@ -1336,7 +1336,7 @@ create type private.message_view as (
   "Sender" json
 );
 comment on type private.message_view is
-  'A message as the listing shows it. A composite type, because turning a page of rows into JSON takes two thirds of the
+  'A message as every answer shows it. A composite type, because turning a page of rows into JSON takes two thirds of the
 time of building as many objects.';
 
 create function private.to_message_view(message public.messages, sender json)
@@ -1355,7 +1355,7 @@ as $$
   )::private.message_view
 $$;
 comment on function private.to_message_view(public.messages, json) is
-  'A message as the listing shows it; sender is {id, name}. Without `set search_path`, so that it is inlined, as
+  'A message as every answer shows it; sender is {id, name}. Without `set search_path`, so that it is inlined, as
 private.iso.';
 grant execute on function private.to_message_view(public.messages, json) to authenticated;
 
@@ -1486,13 +1486,7 @@ begin
     end if;
   end if;
 
-  -- Keep this format, white space included: a repeat must return the bytes of the first answer, however old it is. The
-  -- JSON of a row, as in list_messages, has no spaces.
-  return json_build_object(
-    'id', sent.id, 'user_id', sent.user_id, 'conversation_id', sent.conversation_id, 'content', sent.content,
-    'attachment', sent.attachment, 'read', sent.read, 'createdAt', private.iso(sent.created_at),
-    'Sender', json_build_object('id', me, 'name', my_name)
-  );
+  return to_json(private.to_message_view(sent, json_build_object('id', me, 'name', my_name)));
 end
 $$;
 comment on function api.send_message(bigint, jsonb) is

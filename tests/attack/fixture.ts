@@ -1,5 +1,14 @@
 import { inside } from '../tools/inside.ts'
-import { type Answer, asAdmin, call, converse, type Person, say, seededInterests, signUp } from '../tools/people.ts'
+import {
+  type Answer,
+  asAdmin,
+  call,
+  openConversation,
+  type Person,
+  seededInterests,
+  sendMessage,
+  signUp,
+} from '../tools/people.ts'
 
 export const roles = ['voyager', 'local', 'outsider', 'anonymous', 'deactivated', 'erased'] as const
 export type Role = typeof roles[number]
@@ -61,10 +70,10 @@ export const createFixture = async (): Promise<Fixture> => {
   }
 
   const startConversation = async (name: string, one: Person, other: Person, ...readableBy: Role[]) => {
-    const id = await converse(one, other)
+    const id = await openConversation(one, other)
     const text = (part: string) => secret(`${part}-${name}`, ...readableBy)
-    const mine: number = (await say(one, id, text('said'))).id
-    const theirs: number = (await say(other, id, text('answered'))).id
+    const mine: number = (await sendMessage(one, id, text('said'))).id
+    const theirs: number = (await sendMessage(other, id, text('answered'))).id
     const stay = { title: text('stay'), price: 20, date: '2026-06-01T12:00:00Z', status: 'accepted' }
     await asAdmin('POST', 'reservations', { conversation_id: id, ...stay })
     return { ofOne: { id, received: theirs, sent: mine }, ofOther: { id, received: mine, sent: theirs } }

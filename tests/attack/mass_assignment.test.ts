@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
 import { operations } from '../tools/openapi.ts'
-import { asAdmin, call, freshEmail } from '../tools/people.ts'
+import { asAdmin, call, uniqueEmail } from '../tools/people.ts'
 import { createFixture, type Fixture, snapshot } from './fixture.ts'
 
 // Every column of every table of the Data API.
@@ -30,7 +30,7 @@ const forged = (): Record<string, unknown> => {
     auth_id: '00000000-0000-4000-8000-000000000000',
     role: 'admin',
     is_active: false,
-    email: freshEmail(),
+    email: uniqueEmail(),
     read: true,
     voyager_id: stranger.id,
     local_id: people.outsider.id,
@@ -161,7 +161,7 @@ test.each(['POST /auth/signup', 'POST /users'])(
   '%s creates an ordinary user, whatever other fields the request has',
   async (name) => {
     const before = await snapshot(fixture)
-    const email = freshEmail()
+    const email = uniqueEmail()
     const profile = {
       name: 'New',
       age: 30,

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { faults, type Operation, operations } from '../tools/openapi.ts'
-import { type Answer, freshEmail, type Person, signUp } from '../tools/people.ts'
+import { type Answer, type Person, signUp, uniqueEmail } from '../tools/people.ts'
 import { callAs, createFixture, disclosures, type Fixture, type Role, roles, snapshot } from './fixture.ts'
 
 // The object of a request: the caller's own, another user's, or an unknown one.
@@ -62,7 +62,7 @@ const secretKeyOnly = { ...publicRoute(401), except: { deactivated: { own: 401, 
 /** The expected statuses of every route. The first test fails if a documented route is missing. */
 const matrix: Record<string, Row> = {
   'POST /auth/signup': {
-    ...publicRoute(201, () => ({ email: freshEmail(), password: 'correct horse', name: 'New' })),
+    ...publicRoute(201, () => ({ email: uniqueEmail(), password: 'correct horse', name: 'New' })),
     isSlow: true,
   },
   'POST /auth/login': {
@@ -70,7 +70,7 @@ const matrix: Record<string, Row> = {
       email: ownership === 'own'
         ? fixture.people[userRole(role)].email
         : ownership === 'unknown'
-        ? freshEmail()
+        ? uniqueEmail()
         : fixture.stranger.email,
       password: ownership === 'own' ? fixture.people[userRole(role)].password : 'another password',
     }),
@@ -83,12 +83,12 @@ const matrix: Record<string, Row> = {
   'POST /auth/logout': { ...personal(204), endsSession: true },
   'POST /auth/recover': publicRoute(202, (role, ownership) => ({
     email: ownership === 'unknown'
-      ? freshEmail()
+      ? uniqueEmail()
       : ownership === 'own'
       ? fixture.people[userRole(role)].email
       : fixture.stranger.email,
   })),
-  'POST /users': { ...publicRoute(201, () => ({ email: freshEmail(), name: 'New', role: 'admin' })), isSlow: true },
+  'POST /users': { ...publicRoute(201, () => ({ email: uniqueEmail(), name: 'New', role: 'admin' })), isSlow: true },
   'GET /users/me': personal(200),
   'DELETE /users/me': { ...personal(204), endsSession: true },
   'GET /users/me/export': personal(200),

@@ -2,7 +2,7 @@ import { createClient } from '@supabase/supabase-js'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import ws from 'ws'
 import { openInbox } from '../../clients/inbox.ts'
-import { converse, type Person, signUp } from '../tools/people.ts'
+import { openConversation, type Person, signUp } from '../tools/people.ts'
 import { eventually } from '../tools/wait.ts'
 
 const stack = inject('stack')
@@ -15,8 +15,8 @@ const until = async (condition: () => boolean) => {
 // Uses the real supabase-js, because it decides when auth events fire and whose token a request carries.
 test('two users who sign in one after the other on one client read and send only as themselves', async () => {
   const [ana, bob, eve] = await Promise.all([signUp('Ana'), signUp('Bob'), signUp('Eve')])
-  const conversation = await converse(ana, bob)
-  await converse(ana, eve)
+  const conversation = await openConversation(ana, bob)
+  await openConversation(ana, eve)
   let online = true
   const supabase = createClient(stack.origin, stack.publishableKey, {
     auth: { persistSession: false, storageKey: ana.email },

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, vi } from 'vitest'
 import { type Inbox, openInbox, type Options } from '../../clients/inbox.ts'
-import { numbersFrom } from '../tools/random.ts'
+import { seededRandom } from '../tools/random.ts'
 import { createSimulator } from './network_simulator.ts'
 
 const opened: Inbox[] = []
@@ -12,7 +12,7 @@ const opened: Inbox[] = []
 export const useFakeTime = (): void => {
   beforeEach(() => {
     vi.useFakeTimers()
-    vi.spyOn(Math, 'random').mockImplementation(numbersFrom(1))
+    vi.spyOn(Math, 'random').mockImplementation(seededRandom(1))
   })
   afterEach(() => {
     for (const inbox of opened.splice(0)) inbox.close()

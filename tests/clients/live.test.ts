@@ -3,7 +3,7 @@ import { decodeJwt, SignJWT } from 'jose'
 import { expect, inject, test } from 'vitest'
 import ws from 'ws'
 import { type Conversation, type Message, openInbox } from '../../clients/inbox.ts'
-import { converse, type Person, signUp } from '../tools/people.ts'
+import { openConversation, type Person, signUp } from '../tools/people.ts'
 import { eventually, pause } from '../tools/wait.ts'
 
 const stack = inject('stack')
@@ -60,7 +60,7 @@ const openClient = async (person: Person, conversation: number) => {
 
 const openBoth = async () => {
   const [ana, bob] = await Promise.all([signUp('Ana'), signUp('Bob')])
-  const conversation = await converse(ana, bob)
+  const conversation = await openConversation(ana, bob)
   const [anas, bobs] = await Promise.all([openClient(ana, conversation), openClient(bob, conversation)])
   return { ana, bob, conversation, anas, bobs }
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { beforeUnread, lastId, markReadUpTo, merge, positionOf, unconfirmed } from '../../clients/merge.ts'
 import type { Outgoing } from '../../clients/outbox.ts'
 import type { Message } from '../../clients/types.ts'
-import { numbersFrom } from '../tools/random.ts'
+import { seededRandom } from '../tools/random.ts'
 
 const ana = 1
 const bob = 2
@@ -58,7 +58,7 @@ describe('merging a page', () => {
 
   test('reproduces the table from pages of any size, repeated and overlapping', () => {
     for (let seed = 0; seed < 200; seed++) {
-      const random = numbersFrom(seed)
+      const random = seededRandom(seed)
       const table = messages(...Array.from({ length: 40 }, (_, index) => index * 3 + 1))
       let view: readonly Message[] = []
       while (view.length < table.length) {

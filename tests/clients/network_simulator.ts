@@ -1,7 +1,7 @@
 import { createClient } from '@supabase/supabase-js'
 import ws from 'ws'
 import type { Client, Draft, EventPayload, Message } from '../../clients/types.ts'
-import { numbersFrom } from '../tools/random.ts'
+import { seededRandom } from '../tools/random.ts'
 
 /** Faults of the network: shares from 0 to 1, and times in milliseconds. */
 export interface Network {
@@ -50,7 +50,7 @@ interface FakeChannel {
 
 /** The service and its network in memory, with one conversation of Ana (1) and Bob (2) and any number of clients. */
 export const createSimulator = (seed = 1) => {
-  const random = numbersFrom(seed)
+  const random = seededRandom(seed)
   const people = [{ id: 1, name: 'Ana' }, { id: 2, name: 'Bob' }]
   const conversation = 7
   const table: Message[] = []

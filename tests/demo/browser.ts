@@ -71,7 +71,7 @@ export const openWith = async (side: Locator, name: string): Promise<void> => {
   await side.locator('.message').first().waitFor()
 }
 
-export const say = async (side: Locator, text: string): Promise<void> => {
+export const sendMessage = async (side: Locator, text: string): Promise<void> => {
   await side.getByRole('textbox', { name: 'Message to' }).fill(text)
   await side.getByRole('textbox', { name: 'Message to' }).press('Enter')
 }

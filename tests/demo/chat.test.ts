@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 import { describe, expect, test, vi } from 'vitest'
 import { call } from '../tools/people.ts'
-import { hasBrowser, messagesFrom, openDemo, openWith, say } from './browser.ts'
+import { hasBrowser, messagesFrom, openDemo, openWith, sendMessage } from './browser.ts'
 
 const eventually = { timeout: 50_000, interval: 50 }
 
@@ -15,7 +15,7 @@ describe.skipIf(!hasBrowser)('a conversation in a browser', { timeout: 120_000 }
     await entry.waitFor()
     const unread = async () => parseInt(await entry.locator('.badge').textContent().catch(() => '') || '0')
     const before = await entry.locator('.badge').count() ? await unread() : 0
-    await say(ines, 'The terrace is free.')
+    await sendMessage(ines, 'The terrace is free.')
     const sent = ines.locator('.message', { hasText: 'The terrace' })
     await sent.getByTitle('Sent').waitFor()
     await vi.waitFor(async () => expect(await unread()).toBe(before + 1), eventually)
@@ -25,7 +25,7 @@ describe.skipIf(!hasBrowser)('a conversation in a browser', { timeout: 120_000 }
     await sent.getByTitle('Read').waitFor()
     await tomas.getByRole('textbox').pressSequentially('Then I')
     await ines.getByText('Tomáš Novák is writing').waitFor()
-    await say(tomas, 'Then I come on Thursday!')
+    await sendMessage(tomas, 'Then I come on Thursday!')
     await ines.locator('.message.others', { hasText: 'Then I come on Thursday!' }).waitFor()
     expect(await ines.locator('[aria-live=polite]').textContent()).toBe('Tomáš Novák: Then I come on Thursday!')
     expect(await ines.getByText('Tomáš Novák is writing').isVisible()).toBe(false)
@@ -45,14 +45,14 @@ describe.skipIf(!hasBrowser)('a conversation in a browser', { timeout: 120_000 }
     const { ines, tomas } = await openBoth()
     await openWith(ines, 'Tomáš Novák')
     await openWith(tomas, 'Inês Carvalho')
-    await say(ines, 'before disconnecting')
+    await sendMessage(ines, 'before disconnecting')
     await tomas.locator('.message', { hasText: 'before disconnecting' }).waitFor()
     await ines.getByRole('button', { name: 'Cut the connection' }).click()
     await ines.locator('.status', { hasText: 'offline' }).waitFor()
     const others = ['one', 'two', 'three'].map((number) => `${number} from Tomáš`)
-    for (const text of others) await say(tomas, text)
-    await say(ines, 'own, first')
-    await say(ines, 'own, second')
+    for (const text of others) await sendMessage(tomas, text)
+    await sendMessage(ines, 'own, first')
+    await sendMessage(ines, 'own, second')
     await ines.locator('.outgoing.waiting', { hasText: 'Not sent yet' }).first().waitFor()
     await tomas.locator('.message:not(.outgoing)', { hasText: others[2]! }).waitFor()
     expect(await messagesFrom(tomas, 'before disconnecting')).toEqual(['before disconnecting', ...others])
@@ -74,7 +74,7 @@ describe.skipIf(!hasBrowser)('a conversation in a browser', { timeout: 120_000 }
   test('a refused message shows the reason and can be retried or discarded', async () => {
     const { ines } = await openBoth([400])
     await openWith(ines, 'Stavroula Mantzari')
-    await say(ines, 'x'.repeat(20_001))
+    await sendMessage(ines, 'x'.repeat(20_001))
     const refused = ines.locator('.refused')
     await refused.getByRole('button', { name: 'Try again' }).click()
     expect(await refused.getByRole('alert').textContent()).toMatch(/^content: must have/)

@@ -6,7 +6,7 @@ import { resolve } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { build } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { converse, freshEmail, say, signUp } from '../tools/people.ts'
+import { openConversation, sendMessage, signUp, uniqueEmail } from '../tools/people.ts'
 import { hasBrowser, openBrowser } from './browser.ts'
 
 const { origin, publishableKey } = inject('stack')
@@ -63,8 +63,8 @@ describe.runIf(hasBrowser)('a page on another origin', () => {
   test('signs up, logs in, reads, refreshes, receives, sends and logs out as the README shows', async () => {
     const ben = await signUp('Ben')
     const ana = await signUp('Ana')
-    const conversation = await converse(ana, ben)
-    await say(ben, conversation, 'Welcome!')
+    const conversation = await openConversation(ana, ben)
+    await sendMessage(ben, conversation, 'Welcome!')
     const { imports, body } = examples(ana.email, ana.password, conversation)
     script = await bundle(`${imports}
       const publishableKey = ${JSON.stringify(publishableKey)}
@@ -73,7 +73,7 @@ describe.runIf(hasBrowser)('a page on another origin', () => {
       console.log = (...words) => { printed.push(words.join(' ')); print(...words) }
       const main = async () => {
         const newcomer = createClient(${JSON.stringify(origin)}, publishableKey, { auth: { storageKey: 'newcomer' } })
-        const account = { email: ${JSON.stringify(freshEmail())}, password: 'correct horse' }
+        const account = { email: ${JSON.stringify(uniqueEmail())}, password: 'correct horse' }
         const signedUp = await newcomer.auth.signUp({ ...account, options: { data: { name: 'Cat' } } })
         const again = await newcomer.auth.signUp(account)
         const wrong = await newcomer.auth.signInWithPassword({ ...account, password: 'wrong' })

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { call, converse, type Person, say, signUp } from '../tools/people.ts'
+import { call, openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
 import { startStack, stopStack, testKeys } from '../tools/stack.ts'
 import { hasBrowser, openBrowser } from './browser.ts'
 
@@ -93,7 +93,7 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
   test('shows user content as text, including markup and script URLs', async () => {
     const payload = `<img src=x onerror="document.title='caught'"><script>document.title='caught'</script>`
     const mallory = await signUp(payload.slice(0, 100), {}, stack.base)
-    const conversation = await converse(mallory, ana)
+    const conversation = await openConversation(mallory, ana)
     const { status } = await mallory.call('PATCH', '/users/profile', {
       bio: 'javascript:alert(document.domain)',
       biography: `<a href="javascript:alert(1)">look</a>${payload}`,
@@ -101,8 +101,8 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
       image_url: 'https://images.example.com/onerror=alert(1)',
     })
     expect(status).toBe(200)
-    await say(mallory, conversation, `${payload} javascript:alert(1)`)
-    await say(mallory, conversation, 'javascript:alert(document.cookie)')
+    await sendMessage(mallory, conversation, `${payload} javascript:alert(1)`)
+    await sendMessage(mallory, conversation, 'javascript:alert(document.cookie)')
     const { page, errors } = await visit()
     await page.goto(link)
     for (

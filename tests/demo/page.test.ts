@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 import { describe, expect, inject, test, vi } from 'vitest'
 import { pause } from '../tools/wait.ts'
-import { hasBrowser, logIn, openDemo, openWith, pane, say } from './browser.ts'
+import { hasBrowser, logIn, openDemo, openWith, pane, sendMessage } from './browser.ts'
 
 const eventually = { timeout: 50_000, interval: 50 }
 
@@ -87,7 +87,7 @@ describe.skipIf(!hasBrowser)('the demo page in a browser', { timeout: 120_000 },
     await ines.getByRole('searchbox').fill('Levon Sahakyan')
     await ines.getByRole('button', { name: 'Write to Levon Sahakyan' }).click()
     await ines.getByText('Say hello to Levon Sahakyan.').waitFor()
-    await say(ines, 'Good morning, <b>Levon</b>!')
+    await sendMessage(ines, 'Good morning, <b>Levon</b>!')
     await ines.locator('.message:not(.outgoing)', { hasText: 'Good morning, <b>Levon</b>!' }).waitFor()
     await ines.locator('.preview', { hasText: 'You: Good morning, <b>Levon</b>!' }).waitFor({ state: 'attached' })
     expect(await ines.locator('.message').count()).toBe(1)
@@ -134,7 +134,7 @@ describe.skipIf(!hasBrowser)('the demo page in a browser', { timeout: 120_000 },
   test('the focus stays on its conversation while the list is reordered', async () => {
     const { tomas } = await openBoth()
     await openWith(tomas, 'Daisuke Morimoto')
-    await say(tomas, 'Is it open on Sundays?')
+    await sendMessage(tomas, 'Is it open on Sundays?')
     await tomas.getByRole('button', { name: 'Back' }).click()
     await tomas.locator('.entry').first().filter({ hasText: 'Daisuke Morimoto' }).waitFor()
     const entry = tomas.locator('.entry', { hasText: 'Inês Carvalho' })
@@ -142,7 +142,7 @@ describe.skipIf(!hasBrowser)('the demo page in a browser', { timeout: 120_000 },
     const another = await open('/demo')
     await logIn(another.ines)
     await openWith(another.ines, 'Tomáš Novák')
-    await say(another.ines, 'Are you still there?')
+    await sendMessage(another.ines, 'Are you still there?')
     await tomas.locator('.entry').first().filter({ hasText: 'Are you still there?' }).waitFor()
     expect(await entry.evaluate((node) => node === document.activeElement)).toBe(true)
   })

@@ -14,7 +14,7 @@ import {
   statements,
 } from '../../functions/_shared/postgres.ts'
 import { surviveConnectionLoss } from '../../functions/_shared/connection_loss.ts'
-import { numbersFrom } from '../tools/random.ts'
+import { seededRandom } from '../tools/random.ts'
 import { pause } from '../tools/wait.ts'
 import { behaviours, openFakePostgres } from './fake_postgres.ts'
 
@@ -131,14 +131,14 @@ const runSchedule = async (name: string, random: () => number): Promise<void> =>
   found.schedules++
 }
 
-const random = numbersFrom(Number(seed))
+const random = seededRandom(Number(seed))
 const names = Array.from(
   { length: Number(schedules) },
   (_, index) => ({ name: `s${index}`, seed: Math.floor(random() * 2 ** 31) }),
 )
 // More at once delay each other until only timeouts are seen: with 32, 1 statement in 17 was answered; with 8, 1 in 3.
 const workers = Array.from({ length: 8 }, async () => {
-  for (let next = names.pop(); next; next = names.pop()) await runSchedule(next.name, numbersFrom(next.seed))
+  for (let next = names.pop(); next; next = names.pop()) await runSchedule(next.name, seededRandom(next.seed))
 })
 await Promise.all(workers)
 await pause(1000)

@@ -15,7 +15,7 @@ import { makeProfiles, makeQueries, model } from '../../bench/search/generated.t
 import { fill } from '../../bench/search/fill.ts'
 import { openEmpty } from '../../bench/search/labelled.ts'
 import type { Query } from '../../functions/_shared/postgres.ts'
-import { numbersFrom } from '../tools/random.ts'
+import { seededRandom } from '../tools/random.ts'
 import { costFaults } from './cost_faults.ts'
 
 const textOption = (name: string): string | undefined =>
@@ -25,7 +25,7 @@ const count = option('profiles', 10_000)
 const seconds = option('seconds', 120)
 const tries = option('tries', Infinity)
 const rounds = option('rounds', 6)
-const random = numbersFrom(option('seed', 1))
+const random = seededRandom(option('seed', 1))
 const below = (limit: number): number => Math.floor(random() * limit)
 const pick = <Item>(items: readonly Item[]): Item => items[below(items.length)]!
 const chance = (share: number): boolean => random() < share

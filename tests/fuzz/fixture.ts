@@ -1,5 +1,13 @@
 import { inject } from 'vitest'
-import { type Answer, call, converse, type Person, say, seededInterests, signUp } from '../tools/people.ts'
+import {
+  type Answer,
+  call,
+  openConversation,
+  type Person,
+  seededInterests,
+  sendMessage,
+  signUp,
+} from '../tools/people.ts'
 import type { Fixture } from './arbitraries.ts'
 
 /** Three users with conversations, and a hidden one whose texts and e-mail address no answer may contain. */
@@ -15,14 +23,14 @@ export const makeFixture = async (): Promise<{ fixture: Fixture; secrets: string
     is_searchable: false,
   })
   const friend = await signUp('Friend')
-  const hiddenConversation = await converse(hidden, friend)
-  const hiddenMessage = await say(hidden, hiddenConversation, `${secret} words`)
-  const conversations = [await converse(ana, ben), await converse(cat, ana)]
+  const hiddenConversation = await openConversation(hidden, friend)
+  const hiddenMessage = await sendMessage(hidden, hiddenConversation, `${secret} words`)
+  const conversations = [await openConversation(ana, ben), await openConversation(cat, ana)]
   const messages: Answer['body'][] = []
   for (let count = 0; count < 5; count++) {
     messages.push(
-      await say(ana, conversations[0]!, `From Ana ${count}`),
-      await say(ana, conversations[1]!, `To Cat ${count}`),
+      await sendMessage(ana, conversations[0]!, `From Ana ${count}`),
+      await sendMessage(ana, conversations[1]!, `To Cat ${count}`),
     )
   }
   const interests = (await seededInterests()).slice(0, 30).map(({ id }) => id)

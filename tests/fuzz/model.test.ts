@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Answer, asAdmin, converse, type Person, signUp } from '../tools/people.ts'
-import { madeUpCity, search } from '../tools/search.ts'
+import { type Answer, asAdmin, openConversation, type Person, signUp } from '../tools/people.ts'
+import { search, uniqueCity } from '../tools/search.ts'
 
 const full = Number(process.env.FUZZ ?? 0)
 const seeds = full ? [42, Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31)] : [42]
@@ -232,7 +232,7 @@ describe.each(seeds)('with the seed %i', (seed) => {
     'the service behaves as the model, whatever users do (%i)',
     async (index) => {
       const runCommands = async (commands: Iterable<Command>): Promise<void> => {
-        const city = madeUpCity('Modelled')
+        const city = uniqueCity('Modelled')
         const users = await Promise.all(
           Array.from({ length: userCount }, (_, one) => signUp(`Person ${one}`, { city })),
         )
@@ -325,7 +325,7 @@ describe.each(seeds)('with the seed %i', (seed) => {
         expectStatus(await reader.call('POST', `/conversations/${id}/read`, { up_to_message_id: all.at(-1).id }), 200)
         expect((await reader.call('GET', '/conversations/unread')).body).toEqual({ total: 0, conversations: [] })
       }
-      await expect(converse(ben, ana)).rejects.toThrow('409')
+      await expect(openConversation(ben, ana)).rejects.toThrow('409')
     },
     30 * 60_000,
   )

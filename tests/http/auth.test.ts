@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { mailedLinks, useStack } from '../tools/own_stack.ts'
-import { type Answer, asAdmin, call, freshEmail, type Person, seededInterests, signUp } from '../tools/people.ts'
+import { type Answer, asAdmin, call, type Person, seededInterests, signUp, uniqueEmail } from '../tools/people.ts'
 import { expectError } from '../tools/responses.ts'
 
 const { secretKey, publishableKey } = inject('stack')
@@ -9,9 +9,9 @@ const keys = (value: object): string[] => Object.keys(value).sort()
 const sessionKeys = ['access_token', 'expires_in', 'refresh_token', 'token_type', 'user']
 
 const register = (fields: object, base = '') =>
-  call('POST', `${base}/auth/signup`, { email: freshEmail(), password, name: 'Somebody', ...fields })
+  call('POST', `${base}/auth/signup`, { email: uniqueEmail(), password, name: 'Somebody', ...fields })
 const create = (fields: object, apikey?: string, base = '') =>
-  call('POST', `${base}/users`, { email: freshEmail(), name: 'Somebody', ...fields }, {
+  call('POST', `${base}/users`, { email: uniqueEmail(), name: 'Somebody', ...fields }, {
     headers: { ...(apikey && { apikey }) },
   })
 const logIn = (email: string, secret = password) => call('POST', '/auth/login', { email, password: secret })
@@ -39,7 +39,7 @@ describe('sign-up', () => {
     const person = { first_name: 'Zoë', last_name: 'Núñez', age: 34, biography: 'Walks 🚶 everywhere' }
     const place = { country: 'España', city: 'Cádiz', image_url: 'https://example.com/zoe.png' }
     const profile = { ...person, ...place, is_searchable: true }
-    const fields = { email: freshEmail(), name: 'Zoë N.', bio: 'Sea person', location: 'By the sea' }
+    const fields = { email: uniqueEmail(), name: 'Zoë N.', bio: 'Sea person', location: 'By the sea' }
     const interest_ids = [first!.id, second!.id, first!.id]
     const answer = await register({ ...fields, ...profile, interest_ids })
     const { name, email } = fields
@@ -77,7 +77,7 @@ describe('sign-up', () => {
     ['a password of 73 bytes', { password: 'x'.repeat(73) }],
     ['a password of 73 bytes in 37 characters', { password: `${'é'.repeat(36)}x` }],
   ])('sign-up and POST /users refuse %s and create no account', async (_, fields) => {
-    const email = freshEmail()
+    const email = uniqueEmail()
     const [field] = Object.keys(fields)
     expectError(await register({ email, ...fields }), 400, field)
     expectError(await create({ email, ...fields }), 400, field)
@@ -92,7 +92,7 @@ describe('sign-up', () => {
   )
 
   test('sign-up accepts an e-mail address of 254 characters and refuses one of 255', async () => {
-    const local = () => freshEmail().split('@')[0]!.padEnd(64, 'a')
+    const local = () => uniqueEmail().split('@')[0]!.padEnd(64, 'a')
     const domain = `${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(57)}.com`
     expect((await register({ email: `${local()}@${domain}` })).status).toBe(201)
     expectError(await register({ email: `${local()}@d${domain}` }), 400, 'email')
@@ -107,7 +107,7 @@ describe('sessions', () => {
 
   test('a wrong password and an unknown e-mail get the same response', async () => {
     const wrong = await logIn(ana.email, 'incorrect horse')
-    const unknown = await logIn(freshEmail(), 'incorrect horse')
+    const unknown = await logIn(uniqueEmail(), 'incorrect horse')
     expectError(wrong, 401)
     expect({ status: unknown.status, text: unknown.text }).toEqual({ status: 401, text: wrong.text })
     expect([...unknown.headers.keys()]).toEqual([...wrong.headers.keys()])
@@ -142,7 +142,7 @@ describe('sessions', () => {
   test('recovery responds alike for known and unknown addresses, also repeatedly', async () => {
     const known = await call('POST', '/auth/recover', { email: ana.email })
     expect(known.status).toBe(202)
-    for (const email of [freshEmail(), ana.email]) {
+    for (const email of [uniqueEmail(), ana.email]) {
       const { status, text } = await call('POST', '/auth/recover', { email })
       expect({ status, text }).toEqual({ status: 202, text: known.text })
     }
@@ -192,7 +192,7 @@ describe('POST /users', () => {
   test.each([['root'], [''], ['Admin'], ['service_role'], [1], [['admin']]])(
     'the secret key cannot grant the role %j',
     async (role) => {
-      const email = freshEmail()
+      const email = uniqueEmail()
       expectError(await create({ email, role }, secretKey), 400, 'role')
       expect(await usersWith(email)).toEqual([])
     },
@@ -242,7 +242,7 @@ describe('with EMAIL_CONFIRMATION=on and PUBLIC_USER_CREATION=off', () => {
   })
 
   test('sign-up does not reveal a taken address; POST /users with the secret key does', async () => {
-    const email = freshEmail().toUpperCase()
+    const email = uniqueEmail().toUpperCase()
     const free = await register({ email }, stack.base)
     await confirm(email)
     expectError(await create({ email }, secretKey, stack.base), 409)
@@ -254,7 +254,7 @@ describe('with EMAIL_CONFIRMATION=on and PUBLIC_USER_CREATION=off', () => {
   })
 
   test('the secret key can create a user with an unconfirmed address', async () => {
-    const email = freshEmail()
+    const email = uniqueEmail()
     await register({ email, name: 'Stranger' }, stack.base)
     expect(await create({ email, name: 'Owner' }, secretKey, stack.base)).toMatchObject({
       status: 201,
@@ -263,7 +263,7 @@ describe('with EMAIL_CONFIRMATION=on and PUBLIC_USER_CREATION=off', () => {
   })
 
   test('only the secret key creates users', async () => {
-    const email = freshEmail()
+    const email = uniqueEmail()
     expectError(await create({ email }, undefined, stack.base), 403)
     expectError(await create({ email }, publishableKey, stack.base), 403)
     const { status, body } = await create({ email, role: 'admin' }, secretKey, stack.base)

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { asAdmin, converse, type Person, say, signUp } from '../tools/people.ts'
+import { asAdmin, openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
 import { expectError, isoTimestamp, resultOf } from '../tools/responses.ts'
-import { madeUpCity, namesOf, searchIn, until } from '../tools/search.ts'
+import { namesOf, searchIn, uniqueCity, until } from '../tools/search.ts'
 
 const block = (user: Person, other: number | string) => user.call('PUT', `/users/me/blocks/${other}`)
 const unblock = (user: Person, other: number | string) => user.call('DELETE', `/users/me/blocks/${other}`)
@@ -74,9 +74,9 @@ describe('between two users of whom one has blocked the other', () => {
   })
 
   test('neither can send a message, with the same error for both; earlier messages stay', async () => {
-    const conversation = await converse(ana, ben)
-    const other = await converse(ana, cleo)
-    const { id: up_to_message_id } = await say(ben, conversation, 'Before')
+    const conversation = await openConversation(ana, ben)
+    const other = await openConversation(ana, cleo)
+    const { id: up_to_message_id } = await sendMessage(ben, conversation, 'Before')
     await block(ben, ana.id)
     const [one, two] = [await write(ana, conversation), await write(ben, conversation)]
     expectError(one, 403)
@@ -94,7 +94,7 @@ describe('between two users of whom one has blocked the other', () => {
   })
 
   test('a retry of an earlier message is replayed, and its client_id allows no new one', async () => {
-    const conversation = await converse(ana, ben)
+    const conversation = await openConversation(ana, ben)
     const client_id = crypto.randomUUID()
     const first = await write(ana, conversation, { client_id })
     await block(ben, ana.id)
@@ -114,7 +114,7 @@ describe('between two users of whom one has blocked the other', () => {
   })
 
   test('neither finds the other by keywords, filters or meaning; other users find both', async () => {
-    const city = madeUpCity('Blocken')
+    const city = uniqueCity('Blocken')
     for (const [user, name] of [[ana, 'Anouk'], [ben, 'Benoît'], [cleo, 'Cleo']] as const) {
       await user.call('PATCH', '/users/profile', { name, city, biography: 'I climb mountains', is_searchable: true })
     }

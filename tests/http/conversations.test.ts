@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { asAdmin, converse, freshEmail, type Person, say, signUp } from '../tools/people.ts'
+import { asAdmin, openConversation, type Person, sendMessage, signUp, uniqueEmail } from '../tools/people.ts'
 import { expectError, idsOf, isoTimestamp, resultOf } from '../tools/responses.ts'
 
 const unknown = 999_999_999
@@ -21,7 +21,7 @@ beforeAll(async () => {
   bob = await signUp('Bob <b>&amp;</b> Söhne')
   cleo = await signUp('Cleo')
   outsider = await signUp('Otto')
-  conversation = await converse(ana, bob)
+  conversation = await openConversation(ana, bob)
 })
 
 describe('opening a conversation', () => {
@@ -73,7 +73,7 @@ describe('the list of conversations', () => {
 
   test('shows both participants the same entry, without messages at first', async () => {
     const [dan, eva] = [await signUp('Dan'), await signUp('Eva')]
-    const id = await converse(dan, eva)
+    const id = await openConversation(dan, eva)
     const entry = {
       id,
       voyager_id: dan.id,
@@ -89,9 +89,9 @@ describe('the list of conversations', () => {
   })
 
   test('embeds only the latest message, with the documented fields', async () => {
-    const first = await say(ana, conversation, 'First')
-    await say(bob, conversation, 'Second')
-    const last = await say(ana, conversation, 'Third')
+    const first = await sendMessage(ana, conversation, 'First')
+    await sendMessage(bob, conversation, 'Second')
+    const last = await sendMessage(ana, conversation, 'Third')
     expect(last.id).toBeGreaterThan(first.id)
     const entry = (await list(bob)).find(({ id }: { id: number }) => id === conversation)
     expect(entry.Messages).toEqual([
@@ -102,21 +102,21 @@ describe('the list of conversations', () => {
   test('is sorted by latest activity, which is a message or the opening', async () => {
     const host = await signUp('Host')
     const guests = [await signUp('G1'), await signUp('G2'), await signUp('G3')] as const
-    const a = await converse(guests[0], host)
-    const b = await converse(host, guests[1])
+    const a = await openConversation(guests[0], host)
+    const b = await openConversation(host, guests[1])
     expect(idsOf(await list(host))).toEqual([b, a])
-    await say(guests[0], a, 'Are you there?')
+    await sendMessage(guests[0], a, 'Are you there?')
     expect(idsOf(await list(host))).toEqual([a, b])
-    const c = await converse(guests[2], host)
+    const c = await openConversation(guests[2], host)
     expect(idsOf(await list(host))).toEqual([c, a, b])
-    await say(host, b, 'Hello')
-    await say(host, a, 'Yes')
+    await sendMessage(host, b, 'Hello')
+    await sendMessage(host, a, 'Yes')
     expect(idsOf(await list(host))).toEqual([a, b, c])
   })
 
   test('is complete unless pages are requested; equal times are sorted by id, highest first', async () => {
     const host = await signUp('Host')
-    const strangers = Array.from({ length: 103 }, (_, index) => ({ name: `Stranger ${index}`, email: freshEmail() }))
+    const strangers = Array.from({ length: 103 }, (_, index) => ({ name: `Stranger ${index}`, email: uniqueEmail() }))
     const { body: users } = await asAdmin('POST', 'users', strangers)
     const created_at = '2024-02-29T23:59:59.999Z'
     const rows = users.map(({ id }: { id: number }) => ({ voyager_id: id, local_id: host.id, created_at }))
@@ -135,7 +135,7 @@ describe('the list of conversations', () => {
 
   test('keeps conversations with a deactivated user', async () => {
     const gone = await signUp('Gone')
-    const id = await converse(gone, cleo)
+    const id = await openConversation(gone, cleo)
     await asAdmin('PATCH', `users?id=eq.${gone.id}`, { is_active: false })
     expect(await list(cleo)).toMatchObject([{ id, Voyager: { id: gone.id }, Local: contact(cleo) }])
     expect((await cleo.call('GET', `/conversations/${id}`)).status).toBe(200)
@@ -144,13 +144,13 @@ describe('the list of conversations', () => {
 
 describe('the details of a conversation', () => {
   test('show both participants without e-mail', async () => {
-    const id = await converse(ana, cleo)
+    const id = await openConversation(ana, cleo)
     const detail = { status: 200, body: { id, Voyager: card(ana), Local: card(cleo), Reservations: [] } }
     for (const reader of [ana, cleo]) expect(resultOf(await reader.call('GET', `/conversations/${id}`))).toEqual(detail)
   })
 
   test('show reservations of every status, and none of other conversations', async () => {
-    const elsewhere = await converse(outsider, bob)
+    const elsewhere = await openConversation(outsider, bob)
     const details = (id: number) => ({ conversation_id: id, title: 'Tapas & <i>walk</i> 🚶', price: 1234567.89 })
     await asAdmin('POST', 'reservations', { ...details(elsewhere), date: '2031-01-01T00:00:00Z' })
     const rows = statuses.map((status, index) => ({

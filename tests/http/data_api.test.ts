@@ -1,7 +1,16 @@
 import { createClient, type SupabaseClient } from '@supabase/supabase-js'
 import ws from 'ws'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
-import { asAdmin, converse, dataApi, freshEmail, type Person, say, seededInterests, signUp } from '../tools/people.ts'
+import {
+  asAdmin,
+  dataApi,
+  openConversation,
+  type Person,
+  seededInterests,
+  sendMessage,
+  signUp,
+  uniqueEmail,
+} from '../tools/people.ts'
 
 const { origin, publishableKey } = inject('stack')
 const password = 'correct horse'
@@ -53,8 +62,8 @@ beforeAll(async () => {
   cat = await signUp('Cat')
   interest = (await seededInterests())[0]!.id
   await ana.call('PUT', '/users/profile/interests', { interest_ids: [interest] })
-  conversation = await converse(ana, ben)
-  message = (await say(ana, conversation, 'Is the room free?')).id
+  conversation = await openConversation(ana, ben)
+  message = (await sendMessage(ana, conversation, 'Is the room free?')).id
   const stay = {
     conversation_id: conversation,
     title: 'Stone room',
@@ -63,8 +72,8 @@ beforeAll(async () => {
     status: 'pending',
   }
   reservation = (await asAdmin('POST', 'reservations', stay)).body[0].id
-  ownConversation = await converse(cat, await signUp('Dan'))
-  ownMessage = (await say(cat, ownConversation, 'Another talk')).id
+  ownConversation = await openConversation(cat, await signUp('Dan'))
+  ownMessage = (await sendMessage(cat, ownConversation, 'Another talk')).id
   clients = { participant: await connect(ana), outsider: await connect(cat), anonymous: await connect() }
 })
 
@@ -73,7 +82,7 @@ describe('reading', () => {
     const newcomer = await connect()
     const profile = { city: 'Faro', id: ana.profileId, user_id: ana.id }
     const data = { name: 'New', role: 'admin', is_active: false, id: ana.id, profile }
-    const { error } = await newcomer.auth.signUp({ email: freshEmail(), password, options: { data } })
+    const { error } = await newcomer.auth.signUp({ email: uniqueEmail(), password, options: { data } })
     expect(error).toBeNull()
     const { data: users } = await newcomer.from('users').select('*')
     expect(users).toMatchObject([{ name: 'New', role: 'user', is_active: true }])
@@ -205,7 +214,7 @@ describe.each(['participant', 'outsider', 'anonymous'] as const)('as %s, the Dat
 
   test('create or delete users and profiles', async () => {
     const client = clients[who]
-    const user = { name: 'Forged', email: freshEmail(), role: 'admin' }
+    const user = { name: 'Forged', email: uniqueEmail(), role: 'admin' }
     expect((await client.from('users').insert(user)).error).not.toBeNull()
     expect((await client.from('profiles').insert({ user_id: ana.id })).error).not.toBeNull()
     expect((await client.from('profiles').upsert({ user_id: ana.id, city: 'Forged' })).error).not.toBeNull()

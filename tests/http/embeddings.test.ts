@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { createServer, type ServerResponse } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Answer, call, freshEmail } from '../tools/people.ts'
+import { type Answer, call, uniqueEmail } from '../tools/people.ts'
 import { listen } from '../tools/ports.ts'
 import { until } from '../tools/search.ts'
 import { startStack, stopStack, testKeys } from '../tools/stack.ts'
@@ -76,12 +76,12 @@ beforeAll(async () => {
   const started = await startStack({ OPENAI_API_KEY: 'sk-test', OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1` })
   base = started.base
   stack = started.process
-  const account = { email: freshEmail(), password: 'correct horse', name: 'Gribwax', bio: 'hiking' }
+  const account = { email: uniqueEmail(), password: 'correct horse', name: 'Gribwax', bio: 'hiking' }
   const signedUp = await call('POST', `${base}/auth/signup`, { ...account, city: 'Ortho', is_searchable: true })
   token = signedUp.body.access_token
   await call('POST', `${base}/auth/signup`, {
     ...account,
-    email: freshEmail(),
+    email: uniqueEmail(),
     name: 'Hulm',
     biography: 'hiking',
     is_searchable: true,

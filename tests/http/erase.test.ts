@@ -2,10 +2,19 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { asAdmin, call, converse, dataApi, freshEmail, type Person, say, signUp } from '../tools/people.ts'
+import {
+  asAdmin,
+  call,
+  dataApi,
+  openConversation,
+  type Person,
+  sendMessage,
+  signUp,
+  uniqueEmail,
+} from '../tools/people.ts'
 import { errorOf, expectError, resultOf } from '../tools/responses.ts'
 import { runScript } from '../tools/run_script.ts'
-import { madeUpCity, namesOf, searchIn } from '../tools/search.ts'
+import { namesOf, searchIn, uniqueCity } from '../tools/search.ts'
 import { startStack, stopStack, testKeys } from '../tools/stack.ts'
 
 const erase = (who: Person) => who.call('DELETE', '/users/me')
@@ -14,9 +23,9 @@ let ana: Person, ben: Person
 let conversation: number
 beforeEach(async () => {
   ;[ana, ben] = await Promise.all([signUp('Ana', { bio: 'Sea', is_searchable: true }), signUp('Ben')])
-  conversation = await converse(ana, ben)
-  await say(ana, conversation, 'From Ana')
-  await say(ben, conversation, 'From Ben')
+  conversation = await openConversation(ana, ben)
+  await sendMessage(ana, conversation, 'From Ana')
+  await sendMessage(ben, conversation, 'From Ben')
 })
 
 test('erasing ends tokens, log-in and the public profile', async () => {
@@ -67,7 +76,7 @@ test('the partner keeps the conversation and its messages, from "Deleted user"',
 })
 
 test('an erased user is in no search results', async () => {
-  const city = madeUpCity('Goneville')
+  const city = uniqueCity('Goneville')
   await ana.call('PATCH', '/users/profile', { city, name: 'Findable', biography: 'I climb mountains' })
   const find = searchIn(city)
   const ways: Record<string, string>[] = [{}, { q: 'Findable' }, { q: 'climb mountains' }]
@@ -204,7 +213,7 @@ describe('the data of an erased user', () => {
         const data = { name: canary('old-name'), nickname: canary('nickname'), profile: { bio: canary('old-bio') } }
         token = (await request('POST', '/auth/v1/signup', { ...account, data })).access_token
         const { body: partner } = await call('POST', `${base}/auth/signup`, {
-          email: freshEmail(),
+          email: uniqueEmail(),
           password: account.password,
           name: 'Partner',
         })
@@ -213,7 +222,7 @@ describe('the data of an erased user', () => {
         // Sent under a name that changes later; the stored first response contains the old one.
         await request('POST', `/conversations/${id}/messages`, { content: kept, client_id: crypto.randomUUID() })
         await request('PATCH', '/users/profile', { ...given, is_searchable: true, interest_ids: [1, 2] })
-        const { body: other } = await call('POST', `${base}/users`, { email: freshEmail(), name: 'Other' })
+        const { body: other } = await call('POST', `${base}/users`, { email: uniqueEmail(), name: 'Other' })
         await request('PUT', `/users/me/blocks/${other.id}`)
         await request('POST', '/auth/login', account, { 'User-Agent': canary('browser') })
         await request('PUT', '/auth/v1/user', { data: { motto: canary('motto') } })

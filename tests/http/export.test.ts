@@ -1,5 +1,13 @@
 import { beforeAll, describe, expect, inject, test } from 'vitest'
-import { type Answer, asAdmin, converse, type Person, say, seededInterests, signUp } from '../tools/people.ts'
+import {
+  type Answer,
+  asAdmin,
+  openConversation,
+  type Person,
+  seededInterests,
+  sendMessage,
+  signUp,
+} from '../tools/people.ts'
 import { isoTimestamp } from '../tools/responses.ts'
 
 const take = (who: Person): Promise<Answer> => who.call('GET', '/users/me/export')
@@ -47,13 +55,13 @@ test('contains all own data, received messages and reservations, and no data of 
   const shown = { ...person, image_url: 'https://example.com/z.png', is_searchable: true }
   const zoe = await signUp('Zoë', { bio: 'Sea', location: 'By it', ...shown })
   await zoe.call('PUT', '/users/profile/interests', { interest_ids: interests.map(({ id }) => id) })
-  const [first, second] = [await converse(zoe, ana), await converse(ben, zoe)]
-  const others = await converse(ana, ben)
-  await say(ana, others, 'Secret between Ana and Ben')
+  const [first, second] = [await openConversation(zoe, ana), await openConversation(ben, zoe)]
+  const others = await openConversation(ana, ben)
+  await sendMessage(ana, others, 'Secret between Ana and Ben')
   const attachment = { url: 'a/b.png', name: 'b.png', mime_type: 'image/png', size: 5 }
   const sent = [
-    await say(zoe, first, 'Hello, "Ana"\n]}'),
-    await say(ana, first, 'Hello back'),
+    await sendMessage(zoe, first, 'Hello, "Ana"\n]}'),
+    await sendMessage(ana, first, 'Hello back'),
     (await zoe.call('POST', `/conversations/${first}/messages`, { content: '', attachment })).body,
   ]
   const reservation = { title: 'Walk', price: 12.5, date: '2027-01-01T10:00:00.000Z', status: 'accepted' }
@@ -106,7 +114,7 @@ describe('a long history', () => {
     const conversations = []
     for (const length of lengths) {
       const partner = await signUp('Partner')
-      const id = await converse(writer, partner)
+      const id = await openConversation(writer, partner)
       await fill(id, [writer, partner], length)
       conversations.push(id)
     }
@@ -134,7 +142,7 @@ describe('a long history', () => {
 
   test('that a client stops reading does not block other requests', async () => {
     const slow = await signUp('Slow')
-    const conversation = await converse(slow, await signUp('Partner'))
+    const conversation = await openConversation(slow, await signUp('Partner'))
     await fill(conversation, [slow], 4000)
     const headers = { Authorization: `Bearer ${slow.token}` }
     const left = await Promise.all(Array.from({ length: 10 }, async () => {

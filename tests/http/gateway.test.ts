@@ -2,7 +2,7 @@ import { createClient } from '@supabase/supabase-js'
 import { request } from 'node:http'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { call, converse, freshEmail, say, signUp } from '../tools/people.ts'
+import { call, openConversation, sendMessage, signUp, uniqueEmail } from '../tools/people.ts'
 import { rawRequest, type RawResponse } from '../tools/raw_request.ts'
 import { dashboardCookie } from '../tools/stack.ts'
 
@@ -313,8 +313,8 @@ describe('embedding in the Data API', () => {
 
   test('of a table in itself returns few rows, whatever limit and range say', async () => {
     const ana = await signUp('Ana')
-    const conversation = await converse(ana, await signUp('Ben'))
-    for (let index = 0; index < 25; index++) await say(ana, conversation, `Message ${index}`)
+    const conversation = await openConversation(ana, await signUp('Ben'))
+    for (let index = 0; index < 25; index++) await sendMessage(ana, conversation, `Message ${index}`)
     const read = async (query: string, headers: Record<string, string> = {}) => {
       const options = { headers: { apikey: publishableKey, ...headers } }
       return (await ana.call('GET', `${origin}/rest/v1/messages?${query}`, undefined, options)).body
@@ -403,7 +403,7 @@ describe('a request body', () => {
 
 describe('Auth', () => {
   const signUpAs = (body: Record<string, unknown>) =>
-    call('POST', `${origin}/auth/v1/signup`, { email: freshEmail(), password: 'correct horse', ...body }, {
+    call('POST', `${origin}/auth/v1/signup`, { email: uniqueEmail(), password: 'correct horse', ...body }, {
       headers: { apikey: publishableKey },
     })
 
@@ -445,7 +445,7 @@ describe('CORS', () => {
   const key = { ...elsewhere, apikey: publishableKey, 'Content-Type': 'application/json' }
 
   test('every response of Auth, the Data API and Realtime is readable, errors included', async () => {
-    const account = JSON.stringify({ email: freshEmail(), password: 'correct horse', data: { name: 'Ana' } })
+    const account = JSON.stringify({ email: uniqueEmail(), password: 'correct horse', data: { name: 'Ana' } })
     const large = '1'.repeat(1_100_000)
     const requests: [number, string, Record<string, string>, string?, string?][] = [
       [200, '/auth/v1/signup', key, 'POST', account],
@@ -510,7 +510,7 @@ test('the method TRACE is refused', async () => {
 })
 
 test('of twenty concurrent sign-ups with one address, one succeeds', async () => {
-  const email = freshEmail()
+  const email = uniqueEmail()
   const answers = await Promise.all(
     Array.from({ length: 20 }, () => call('POST', '/auth/signup', { email, password: 'correct horse', name: 'Ana' })),
   )
@@ -524,7 +524,7 @@ test('logging out twice is allowed', async () => {
 })
 
 test.each(['\u0085', '\u001c', '\u00a0', '\u2003'])('a name of white space alone is refused: %j', async (name) => {
-  const body = { email: freshEmail(), password: 'correct horse', name }
+  const body = { email: uniqueEmail(), password: 'correct horse', name }
   expect((await call('POST', '/auth/signup', body)).status).toBe(400)
 })
 

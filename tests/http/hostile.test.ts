@@ -1,5 +1,13 @@
 import { beforeAll, describe, expect, inject, test } from 'vitest'
-import { type Answer, asAdmin, converse, freshEmail, type Person, say, signUp } from '../tools/people.ts'
+import {
+  type Answer,
+  asAdmin,
+  openConversation,
+  type Person,
+  sendMessage,
+  signUp,
+  uniqueEmail,
+} from '../tools/people.ts'
 import { rawRequest } from '../tools/raw_request.ts'
 
 type Sent = { token?: string; headers?: Record<string, string>; body?: string | Uint8Array; chunked?: boolean }
@@ -31,17 +39,17 @@ let message: number
 beforeAll(async () => {
   ana = await signUp('Ana')
   ben = await signUp('Ben')
-  conversation = await converse(ana, ben)
-  message = (await say(ben, conversation, 'Hello')).id
+  conversation = await openConversation(ana, ben)
+  message = (await sendMessage(ben, conversation, 'Hello')).id
 })
 
 /** Every route with a request body, and a valid body. */
 const routesWithBody = (): [method: string, path: string, body: Record<string, unknown>][] => [
-  ['POST', '/auth/signup', { email: freshEmail(), password: 'correct horse', name: 'Somebody' }],
+  ['POST', '/auth/signup', { email: uniqueEmail(), password: 'correct horse', name: 'Somebody' }],
   ['POST', '/auth/login', { email: ana.email, password: ana.password }],
   ['POST', '/auth/refresh', { refresh_token: 'garbage' }],
-  ['POST', '/auth/recover', { email: freshEmail() }],
-  ['POST', '/users', { email: freshEmail(), name: 'Somebody' }],
+  ['POST', '/auth/recover', { email: uniqueEmail() }],
+  ['POST', '/users', { email: uniqueEmail(), name: 'Somebody' }],
   ['PATCH', '/users/profile', { bio: 'Walks' }],
   ['PUT', '/users/profile/interests', { interest_ids: [] }],
   ['PATCH', '/users/searchable', { is_searchable: true }],
@@ -245,7 +253,7 @@ describe('a request body', () => {
     }
     const polluted = '{"__proto__": {"bio": "Polluted"}, "constructor": {"prototype": {"bio": "Polluted"}}}'
     expect((await sendJson('PATCH', '/users/profile', polluted)).body.bio).not.toBe('Polluted')
-    const climber = `{"email": "${freshEmail()}", "name": "Climber", "__proto__": {"role": "admin"}}`
+    const climber = `{"email": "${uniqueEmail()}", "name": "Climber", "__proto__": {"role": "admin"}}`
     const { body } = await sendJson('POST', '/users', climber)
     expect(body.role).toBe('user')
     expect(await ben.call('GET', '/users/me')).toMatchObject({ status: 200, body: { bio: null } })

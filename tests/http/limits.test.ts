@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import postgres from 'postgres'
 import { describe, expect, test } from 'vitest'
 import { databaseUrl, useStack } from '../tools/own_stack.ts'
-import { type Answer, call, freshEmail } from '../tools/people.ts'
+import { type Answer, call, uniqueEmail } from '../tools/people.ts'
 import { testKeys } from '../tools/stack.ts'
 import { pause } from '../tools/wait.ts'
 
@@ -40,7 +40,7 @@ interface Limited {
 }
 /** A user, created with the secret key, which has no rate limit. */
 const person = async (): Promise<Limited> => {
-  const account = { email: freshEmail(), password, name: 'Limited' }
+  const account = { email: uniqueEmail(), password, name: 'Limited' }
   const made = await request('POST', '/users', account, { headers: { apikey: testKeys.secretKey } })
   const { body } = await logIn(account.email, from(freshAddress()))
   return { id: made.body.id, email: account.email, token: body.access_token }
@@ -52,7 +52,7 @@ const open = (who: Limited, other: number) =>
 const send = (who: Limited, conversation: number, client_id?: string) =>
   request('POST', `/conversations/${conversation}/messages`, { content: 'Hello', client_id }, { token: who.token })
 const search = (options: Options) => request('GET', '/users/search?limit=1', undefined, options)
-const signUp = (options: Options, email = freshEmail()) =>
+const signUp = (options: Options, email = uniqueEmail()) =>
   request('POST', '/auth/signup', { email, password, name: 'Newcomer' }, options)
 
 const statuses = (answers: Answer[]) => answers.map(({ status }) => status).toSorted()
@@ -178,10 +178,10 @@ describe('anonymous clients are limited by address', () => {
   test('sign-up and POST /users share a limit; the secret key has none', async () => {
     const here = from(freshAddress())
     expect((await signUp(here)).status).toBe(201)
-    const create = (options: Options) => request('POST', '/users', { email: freshEmail(), name: 'Created' }, options)
+    const create = (options: Options) => request('POST', '/users', { email: uniqueEmail(), name: 'Created' }, options)
     expect((await create(here)).status).toBe(201)
     expectLimited(await create(here), 3000)
-    const email = freshEmail()
+    const email = uniqueEmail()
     expectLimited(await signUp(here, email), 3000)
     const secret = { headers: { ...here.headers, apikey: testKeys.secretKey } }
     expect(statuses(await times(3, () => create(secret)))).toEqual(several(3, 201))
@@ -195,7 +195,7 @@ test('log-in attempts are limited by address, whatever the password and the acco
   const here = from(freshAddress())
   expect((await logIn(ana.email, here, 'wrong horse')).status).toBe(401)
   expect((await logIn(ben.email, here)).status).toBe(200)
-  expect((await logIn(freshEmail(), here)).status).toBe(401)
+  expect((await logIn(uniqueEmail(), here)).status).toBe(401)
   expectLimited(await logIn(ana.email, here), 2000)
   // Failed attempts by others do not lock an account.
   expect((await logIn(ana.email, from(freshAddress()))).status).toBe(200)
@@ -207,10 +207,10 @@ test('recovery is limited by address, whether or not the account exists', async 
   const here = from(freshAddress())
   const recover = (email: string, options = here) => request('POST', '/auth/recover', { email }, options)
   expect((await recover(ana.email)).status).toBe(202)
-  expect((await recover(freshEmail())).status).toBe(202)
+  expect((await recover(uniqueEmail())).status).toBe(202)
   expectLimited(await recover(ana.email), 3000)
-  expectLimited(await recover(freshEmail()), 3000)
-  expect((await recover(freshEmail(), from(freshAddress()))).status).toBe(202)
+  expectLimited(await recover(uniqueEmail()), 3000)
+  expect((await recover(uniqueEmail(), from(freshAddress()))).status).toBe(202)
 })
 
 test('profile changes are limited across all routes; hiding the profile is not', async () => {
@@ -310,7 +310,7 @@ test('invalid addresses share one limit, and unconfigured headers are ignored', 
   // Invalid addresses from a proxy all count as one.
   const garbage = ['<script>', `${'9'.repeat(500)}.1.1.1`, '1.2.3', '_hidden']
   const recover = (text: string) =>
-    request('POST', '/auth/recover', { email: freshEmail() }, { headers: { 'X-Forwarded-For': text } })
+    request('POST', '/auth/recover', { email: uniqueEmail() }, { headers: { 'X-Forwarded-For': text } })
   expect(statuses(await Promise.all(garbage.map(recover)))).toEqual([202, 202, 429, 429])
 })
 

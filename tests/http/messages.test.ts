@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, inject, test } from 'vitest'
-import { type Answer, asAdmin, converse, type Person, say, signUp } from '../tools/people.ts'
+import { type Answer, asAdmin, openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
 import { errorOf, expectError, idsOf, isoTimestamp, resultOf } from '../tools/responses.ts'
 
 const send = (sender: Person, id: number, draft: unknown, headers = {}) =>
@@ -10,14 +10,17 @@ let ana: Person, bob: Person, cleo: Person
 let conversation: number
 beforeAll(async () => {
   ;[ana, bob, cleo] = await Promise.all([signUp('Ana'), signUp('Bob'), signUp('Cleo')])
-  conversation = await converse(ana, bob)
+  conversation = await openConversation(ana, bob)
 })
 
 /** A conversation of two new users with this many messages; `ids` are oldest first. */
 const conversationOf = async (count: number) => {
   const [voyager, local] = await Promise.all([signUp('Voyager'), signUp('Local')])
-  const id = await converse(voyager, local)
-  const messages = Array.from({ length: count }, (_, index) => say(index % 2 ? local : voyager, id, `Message ${index}`))
+  const id = await openConversation(voyager, local)
+  const messages = Array.from(
+    { length: count },
+    (_, index) => sendMessage(index % 2 ? local : voyager, id, `Message ${index}`),
+  )
   return { id, voyager, local, ids: idsOf(await Promise.all(messages)).sort((a, b) => a - b) }
 }
 
@@ -47,7 +50,7 @@ describe('sending', () => {
   })
 
   test('an admin writes and corrects a message in the dashboard', async () => {
-    const row = { conversation_id: await converse(bob, cleo), user_id: cleo.id, content: 'Wlecome' }
+    const row = { conversation_id: await openConversation(bob, cleo), user_id: cleo.id, content: 'Wlecome' }
     const { body: [{ id }] } = await asAdmin('POST', 'messages', row)
     await asAdmin('PATCH', `messages?id=eq.${id}`, { content: 'Welcome' })
     const expected = [{ id, user_id: cleo.id, content: 'Welcome', read: false, createdAt: isoTimestamp }]
@@ -205,7 +208,7 @@ describe('pages', () => {
   })
 
   test('an empty conversation is one empty page', async () => {
-    const id = await converse(ana, cleo)
+    const id = await openConversation(ana, cleo)
     const answer = await list(cleo, id)
     expect({ ...resultOf(answer), next: nextOf(answer) }).toEqual({ status: 200, body: [], next: undefined })
   })
@@ -231,7 +234,7 @@ describe('pages', () => {
       const sendMore = async () => {
         if (rounds++ < 3) {
           for (const sender of [busy.local, busy.voyager]) {
-            await say(sender, busy.id, `More ${rounds}`)
+            await sendMessage(sender, busy.id, `More ${rounds}`)
           }
         }
       }

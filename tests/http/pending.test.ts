@@ -3,7 +3,7 @@ import postgres from 'postgres'
 import { describe, expect, test } from 'vitest'
 import { signToken } from '../tools/jwt.ts'
 import { databaseUrl, mailedLinks, useStack } from '../tools/own_stack.ts'
-import { type Answer, call, freshEmail } from '../tools/people.ts'
+import { type Answer, call, uniqueEmail } from '../tools/people.ts'
 import { testKeys } from '../tools/stack.ts'
 import { pause } from '../tools/wait.ts'
 
@@ -32,7 +32,7 @@ const confirm = async (email: string): Promise<void> =>
   expect(await follow((await mailedLinks(stack, email)).at(-1)!)).toBe('confirmed')
 
 const person = async (fields: object = {}) => {
-  const email = freshEmail()
+  const email = uniqueEmail()
   await signUp(email, password, fields)
   await confirm(email)
   const { body } = await logIn(email)
@@ -41,7 +41,7 @@ const person = async (fields: object = {}) => {
 
 describe('before its address is confirmed, an account', () => {
   test('is in no search, and its ids are 404 everywhere', async () => {
-    const email = freshEmail()
+    const email = uniqueEmail()
     const { body } = await signUp(email, password, { biography: 'Thylacine', is_searchable: true })
     const [user] = await usersWith(email)
     expect(user).toMatchObject({ id: body.user.id, is_active: false })
@@ -67,7 +67,7 @@ describe('before its address is confirmed, an account', () => {
   })
 
   test('gets 401 with a valid token, and counts as anonymous where a token is optional', async () => {
-    const email = freshEmail()
+    const email = uniqueEmail()
     await signUp(email)
     const [{ auth_id }] = await usersWith(email)
     const exp = Math.floor(Date.now() / 1000) + 3600
@@ -87,7 +87,7 @@ describe('before its address is confirmed, an account', () => {
   })
 
   test('is replaced by another sign-up: the first password and the first link never work', async () => {
-    const email = freshEmail()
+    const email = uniqueEmail()
     await signUp(email, 'of a stranger', { name: 'Stranger', biography: 'Not me', is_searchable: true })
     const { status, body } = await signUp(email.toUpperCase(), password, { name: 'Owner' })
     expect(status).toBe(201)
@@ -103,7 +103,7 @@ describe('before its address is confirmed, an account', () => {
   })
 
   test('once confirmed, is not replaced by further sign-ups', async () => {
-    const email = freshEmail()
+    const email = uniqueEmail()
     await signUp(email)
     await confirm(email)
     for (const spelling of [email, email.toUpperCase(), email]) {
@@ -115,7 +115,7 @@ describe('before its address is confirmed, an account', () => {
   })
 
   test('belongs to exactly one of several concurrent sign-ups, with its password', async () => {
-    const email = freshEmail()
+    const email = uniqueEmail()
     const secrets = Array.from({ length: 8 }, (_, number) => `password ${number}`)
     const answers = await Promise.all(
       secrets.map((secret, number) => signUp(email, secret, { name: `Number ${number}` })),
@@ -146,7 +146,7 @@ describe('before its address is confirmed, an account', () => {
 
   test('is either confirmed or replaced when both happen at once', async () => {
     for (let round = 0; round < 4; round++) {
-      const email = freshEmail()
+      const email = uniqueEmail()
       await signUp(email, 'the first')
       const [link] = await mailedLinks(stack, email)
       const [followed] = await Promise.all([follow(link!), pause(round * 3).then(() => signUp(email, 'the second'))])
@@ -170,7 +170,7 @@ describe('before its address is confirmed, an account', () => {
     ['Auth', (email: string) => callAuth('recover', { email })],
     ['Auth for a magic link', (email: string) => callAuth('otp', { email, create_user: false })],
   ])('loses its password to a recovery through %s', async (_, recover) => {
-    const email = freshEmail()
+    const email = uniqueEmail()
     await signUp(email, 'of a stranger')
     await mailedLinks(stack, email)
     expect((await recover(email)).status).toBeLessThan(300)
@@ -184,7 +184,7 @@ describe('before its address is confirmed, an account', () => {
 describe('sign-up, log-in and recovery do not reveal who has an account', () => {
   test('by their responses: free, pending and taken addresses get the same, ids included', async () => {
     const ana = await person()
-    const [free, pending, taken] = [freshEmail(), freshEmail(), (await person()).email]
+    const [free, pending, taken] = [uniqueEmail(), uniqueEmail(), (await person()).email]
     await signUp(pending)
     const probe = async (email: string) => {
       const answer = await signUp(email, 'a guess of mine')
@@ -225,7 +225,7 @@ describe('sign-up, log-in and recovery do not reveal who has an account', () => 
     const before = await profileOf(ben)
     await signUp(ben.email)
     const between = await profileOf(await person())
-    await signUp(freshEmail())
+    await signUp(uniqueEmail())
     expect(await profileOf(await person()) - between).toBe(between - before)
   })
 })
@@ -266,7 +266,7 @@ describe('response times, measured side by side, do not reveal who has an accoun
   test('of failed log-ins', async () => {
     const { email } = await person()
     expectNothingRevealed(
-      await guess(7, () => logIn(email, 'a guess of mine'), () => logIn(freshEmail(), 'a guess of mine')),
+      await guess(7, () => logIn(email, 'a guess of mine'), () => logIn(uniqueEmail(), 'a guess of mine')),
     )
   })
 
@@ -275,7 +275,7 @@ describe('response times, measured side by side, do not reveal who has an accoun
     const { email } = await person()
     const many = (address: string) =>
       timed(() => Promise.all(Array.from({ length: 10 }, () => logIn(address, 'a guess of mine'))))
-    const unknown = await many(freshEmail())
+    const unknown = await many(uniqueEmail())
     const known = await many(email)
     expect(unknown).toBeGreaterThanOrEqual(2000)
     expect(known).toBeGreaterThanOrEqual(2000)
@@ -286,16 +286,16 @@ describe('response times, measured side by side, do not reveal who has an accoun
   test('of recovery', async () => {
     const { email } = await person()
     const recover = (address: string) => request('POST', '/auth/recover', { email: address })
-    expectNothingRevealed(await guess(7, () => recover(email), () => recover(freshEmail())))
+    expectNothingRevealed(await guess(7, () => recover(email), () => recover(uniqueEmail())))
   })
 
   test('of sign-up', async () => {
     const { email } = await person()
-    expectNothingRevealed(await guess(6, () => signUp(freshEmail()), () => signUp(email)))
+    expectNothingRevealed(await guess(6, () => signUp(uniqueEmail()), () => signUp(email)))
   })
 
   test('300 failed log-ins that wait for the minimum response time do not delay other requests', async () => {
-    const waiting = Promise.all(Array.from({ length: 300 }, () => logIn(freshEmail(), 'a guess of mine')))
+    const waiting = Promise.all(Array.from({ length: 300 }, () => logIn(uniqueEmail(), 'a guess of mine')))
     await pause(50)
     const duration = await timed(() => request('GET', '/users/interests'))
     const answers = await waiting
@@ -310,7 +310,7 @@ test.skipIf(!databaseUrl)(
   async () => {
     const sql = postgres(databaseUrl!, { max: 2 })
     try {
-      const email = freshEmail()
+      const email = uniqueEmail()
       await signUp(email)
       let again: Promise<Answer> | undefined
       await sql.begin(async (confirming) => {

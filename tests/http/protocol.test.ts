@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type Answer, call, converse, freshEmail, type Person, signUp } from '../tools/people.ts'
+import { type Answer, call, openConversation, type Person, signUp, uniqueEmail } from '../tools/people.ts'
 
 const allMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
@@ -41,7 +41,7 @@ let ana: Person
 let conversation: number
 beforeAll(async () => {
   ana = await signUp('Ana', { is_searchable: true })
-  conversation = await converse(ana, await signUp('Ben'))
+  conversation = await openConversation(ana, await signUp('Ben'))
 })
 
 describe('unknown routes', () => {
@@ -129,7 +129,7 @@ describe('CORS', () => {
     const headers = origin
     const answers = [
       [200, await ana.call('GET', '/users/me', undefined, { headers })],
-      [201, await call('POST', '/users', { email: freshEmail(), name: 'Ben' }, { headers })],
+      [201, await call('POST', '/users', { email: uniqueEmail(), name: 'Ben' }, { headers })],
       [204, await (await signUp('Leaver')).call('POST', '/auth/logout', undefined, { headers })],
       [400, await call('POST', '/auth/login', {}, { headers })],
       [401, await call('GET', '/users/me', undefined, { headers })],
@@ -198,8 +198,8 @@ describe('Cache-Control', () => {
       await ana.call('GET', `/conversations/${conversation}/messages`),
       await ana.call('POST', `/conversations/${conversation}/messages`, { content: 'Hello' }),
       await call('POST', '/auth/login', secret),
-      await call('POST', '/users', { email: freshEmail(), name: 'Ben' }),
-      await call('POST', '/auth/recover', { email: freshEmail() }),
+      await call('POST', '/users', { email: uniqueEmail(), name: 'Ben' }),
+      await call('POST', '/auth/recover', { email: uniqueEmail() }),
     ]
     for (const { status, headers } of answers) {
       expect({ ok: status < 300, cached: headers.get('Cache-Control') })

@@ -1,6 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type Answer, asAdmin, converse, dataApi, type Person, say, seededInterests, signUp } from '../tools/people.ts'
+import {
+  type Answer,
+  asAdmin,
+  dataApi,
+  openConversation,
+  type Person,
+  seededInterests,
+  sendMessage,
+  signUp,
+} from '../tools/people.ts'
 import { errorOf, expectError, idsOf, resultOf } from '../tools/responses.ts'
 
 const times = <Result>(count: number, each: (index: number) => Promise<Result>): Promise<Result[]> =>
@@ -25,7 +34,7 @@ describe('a client_id', () => {
   let conversation: number
   beforeEach(async () => {
     ;[ana, bob] = await Promise.all([signUp('Ana'), signUp('Bob')])
-    conversation = await converse(ana, bob)
+    conversation = await openConversation(ana, bob)
   })
 
   const inHeader = (clientId: string): Identified => ({ header: clientId })
@@ -48,7 +57,7 @@ describe('a client_id', () => {
       expect([first.status, isReplay(first)]).toEqual([201, null])
       await bob.call('PATCH', `/conversations/${conversation}/messages/${first.body.id}/read`)
       await ana.call('PATCH', '/users/profile', { name: 'Ana the Second' })
-      await say(bob, conversation, 'Answer')
+      await sendMessage(bob, conversation, 'Answer')
       for (
         const repeat of [
           await send(ana, conversation, draft, again(clientId)),
@@ -91,7 +100,7 @@ describe('a client_id', () => {
 
   test('a client_id cannot be reused in another conversation', async () => {
     const cleo = await signUp('Cleo')
-    const other = await converse(ana, cleo)
+    const other = await openConversation(ana, cleo)
     const clientId = randomUUID()
     await send(ana, conversation, hello, inHeader(clientId))
     expectError(await send(ana, other, hello, inHeader(clientId)), 422)
@@ -149,7 +158,7 @@ describe('a client_id', () => {
 
   test('of different messages racing for one client_id, in one or two conversations, one is sent', async () => {
     const cleo = await signUp('Cleo')
-    const other = await converse(cleo, ana)
+    const other = await openConversation(cleo, ana)
     const clientId = randomUUID()
     const drafts = [[conversation, 'This'], [conversation, 'That'], [other, 'This']] as const
     const answers = await times(30, (index) => {
@@ -202,7 +211,9 @@ test('thirty concurrent users never see data of others', async () => {
       }),
     )
   }
-  const opened: number[] = await Promise.all(people.map((person, index) => converse(person, people[(index + 1) % 30]!)))
+  const opened: number[] = await Promise.all(
+    people.map((person, index) => openConversation(person, people[(index + 1) % 30]!)),
+  )
   expect(new Set(opened).size).toBe(30)
 
   const work = async (index: number, round: number) => {
@@ -249,8 +260,8 @@ test('thirty concurrent users never see data of others', async () => {
 
 test('paging with after_id misses none of sixty concurrent messages', async () => {
   const [ana, bob] = await Promise.all([signUp('Ana'), signUp('Bob')])
-  const conversation = await converse(ana, bob)
-  const start: number = (await say(ana, conversation, 'Start')).id
+  const conversation = await openConversation(ana, bob)
+  const start: number = (await sendMessage(ana, conversation, 'Start')).id
   let sending = true
 
   const catchUp = async (reader: Person, limit: number) => {
@@ -274,7 +285,7 @@ test('paging with after_id misses none of sixty concurrent messages', async () =
   const sent = await times(12, async (index) => {
     const ids: number[] = []
     for (let turn = 0; turn < 5; turn++) {
-      ids.push((await say(index % 2 ? ana : bob, conversation, `${index}.${turn}`)).id)
+      ids.push((await sendMessage(index % 2 ? ana : bob, conversation, `${index}.${turn}`)).id)
     }
     return ids
   })

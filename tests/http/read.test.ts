@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { converse, type Person, say, signUp } from '../tools/people.ts'
+import { openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
 import { expectError, resultOf } from '../tools/responses.ts'
 
 const unknown = 999_999_999
@@ -37,12 +37,12 @@ let fromBob: number[]
 /** Ana and Bob are new and send alternately: a b a b a b. */
 const meet = async () => {
   ;[ana, bob] = await Promise.all([signUp('Ana'), signUp('Bob')])
-  conversation = await converse(ana, bob)
+  conversation = await openConversation(ana, bob)
   fromAna = []
   fromBob = []
   for (const turn of [1, 2, 3]) {
-    fromAna.push((await say(ana, conversation, `Ana ${turn}`)).id)
-    fromBob.push((await say(bob, conversation, `Bob ${turn}`)).id)
+    fromAna.push((await sendMessage(ana, conversation, `Ana ${turn}`)).id)
+    fromBob.push((await sendMessage(bob, conversation, `Bob ${turn}`)).id)
   }
 }
 beforeAll(async () => {
@@ -86,8 +86,8 @@ describe('marking one message', () => {
   })
 
   test('a message of another conversation is 404, even for its recipient', async () => {
-    const other = await converse(ana, cleo)
-    const { id } = await say(cleo, other, 'To ana, elsewhere')
+    const other = await openConversation(ana, cleo)
+    const { id } = await sendMessage(cleo, other, 'To ana, elsewhere')
     const foreign = await mark(ana, conversation, id)
     expectError(foreign, 404)
     expect((await mark(ana, conversation, unknown)).text).toBe(foreign.text)
@@ -152,14 +152,14 @@ describe('unread counts', () => {
   test('are zero without messages', async () => {
     const dan = await signUp('Dan')
     expect(await unreadOf(dan)).toEqual({ total: 0, conversations: [] })
-    await converse(dan, cleo)
+    await openConversation(dan, cleo)
     expect(await unreadOf(dan)).toEqual({ total: 0, conversations: [] })
   })
 
   test('count received messages until they are read, whatever the partner reads', async () => {
-    const other = await converse(cleo, ana)
-    const [first, second] = [await say(cleo, other, 'One'), await say(cleo, other, 'Two')]
-    await say(ana, other, 'Mine')
+    const other = await openConversation(cleo, ana)
+    const [first, second] = [await sendMessage(cleo, other, 'One'), await sendMessage(cleo, other, 'Two')]
+    await sendMessage(ana, other, 'Mine')
     const inBoth = (here: number, there: number) => ({
       total: here + there,
       conversations: [{ conversation_id: conversation, unread: here }, { conversation_id: other, unread: there }]
@@ -178,7 +178,7 @@ describe('unread counts', () => {
     expect(await unreadOf(ana)).toEqual(inBoth(2, 0))
     await markUpTo(ana, conversation, fromBob[2])
     expect(await unreadOf(ana)).toEqual(inBoth(0, 0))
-    await say(cleo, other, 'Three')
+    await sendMessage(cleo, other, 'Three')
     expect(await unreadOf(ana)).toEqual(inBoth(0, 1))
   })
 

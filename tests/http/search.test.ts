@@ -2,10 +2,10 @@ import { SignJWT } from 'jose'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { claimsOf } from '../tools/jwt.ts'
 import { type Answer, asAdmin, call, type Person, seededInterests, signUp } from '../tools/people.ts'
-import { byWords, madeUpCity, makePeople, namesOf, search, searchIn, until } from '../tools/search.ts'
+import { byWords, makePeople, namesOf, search, searchIn, uniqueCity, until } from '../tools/search.ts'
 
 const { jwtSecret } = inject('stack')
-const city = madeUpCity('Qwéxbürg')
+const city = uniqueCity('Qwéxbürg')
 const inCity = searchIn(city)
 /** The names that match by keywords; matches by meaning alone are left out. */
 const found = async (q: string, place = city) => byWords(await searchIn(place)({ q, explain: 'true', limit: 100 }))
@@ -115,7 +115,7 @@ describe('the response', () => {
 })
 
 describe('filters', () => {
-  const place = madeUpCity('Filtrópolis')
+  const place = uniqueCity('Filtrópolis')
   const other = `${place}b`
   const names = async (parameters: Parameters<typeof search>[0]) => {
     const answer = await search({ filterCity: `${place},${other}`, ...parameters })
@@ -208,7 +208,7 @@ describe('the caller', () => {
 })
 
 describe('searched fields', () => {
-  const place = madeUpCity('Zanqui')
+  const place = uniqueCity('Zanqui')
   beforeAll(async () => {
     const secrets = { email: `kwyjibo.${Date.now()}@example.com`, bio: 'Snorkwump', location: 'Farnquist' }
     const interest_ids = [idOf('Birdwatching')]
@@ -230,7 +230,7 @@ describe('searched fields', () => {
 })
 
 describe('a change is visible in the next search', () => {
-  const place = madeUpCity('Togglewick')
+  const place = uniqueCity('Togglewick')
   const isThere = async (q: string) => {
     const answers = await Promise.all([searchIn(place)(), searchIn(place)({ q }), searchIn(place)({ q }, ana.token)])
     const counts = answers.map(({ body }) => [body.hits.length, body.estimatedTotalHits])

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type Answer, asAdmin, type Person, seededInterests, signUp } from '../tools/people.ts'
-import { byWords, madeUpCity, makePeople, namesOf, searchIn, until } from '../tools/search.ts'
+import { byWords, makePeople, namesOf, searchIn, uniqueCity, until } from '../tools/search.ts'
 
 // deno-lint-ignore no-explicit-any
 type Hit = any
@@ -9,7 +9,7 @@ const lookUp = (city: string) => async (q: string) =>
   byWords(await searchIn(city)({ q, explain: 'true', limit: 100, filterCity: city }))
 
 describe('keywords', () => {
-  const city = madeUpCity('Ortho')
+  const city = uniqueCity('Ortho')
   const found = lookUp(city)
   beforeAll(() =>
     makePeople([
@@ -92,7 +92,7 @@ describe('keywords', () => {
   })
 
   test('the score prefers more words, fewer typos, adjacent words and the name', async () => {
-    const place = madeUpCity('Rankholm')
+    const place = uniqueCity('Rankholm')
     const people = [
       { name: 'Fenwick Mulgrove' },
       { name: 'Fenwick Ashby Mulgrove' },
@@ -115,7 +115,7 @@ describe('keywords', () => {
 })
 
 describe('pages and scores', () => {
-  const city = madeUpCity('Pagenstadt')
+  const city = uniqueCity('Pagenstadt')
   const inCity = searchIn(city)
   const count = 43
   const tastes = ['Hiking in the hills', 'Opera and violins', 'Zorbing quokkas', 'Baking bread', '']
@@ -212,7 +212,7 @@ describe('pages and scores', () => {
 })
 
 test('of 1,010 matches 1,000 can be paged, and the total is 1,000', async () => {
-  const city = madeUpCity('Crowdville')
+  const city = uniqueCity('Crowdville')
   await makePeople(Array.from({ length: 1010 }, (_, index) => ({ name: `Crowd ${index}`, city })))
   for (const q of ['', 'crowd', 'crwod ']) {
     const pages = [[0, 10], [990, 10], [995, 5], [1000, 0]] as const
@@ -229,7 +229,7 @@ test('of 1,010 matches 1,000 can be paged, and the total is 1,000', async () => 
 
 describe('meaning', () => {
   test('a profile is found by meaning within ten seconds of becoming searchable, and not once hidden', async () => {
-    const city = madeUpCity('Semantica')
+    const city = uniqueCity('Semantica')
     const interests = await seededInterests()
     const ids = (name: string) => [interests.find((interest) => interest.name === name)!.id]
     const hiker = await signUp('Hiker', { city, interest_ids: ids('Hiking') })
@@ -247,7 +247,7 @@ describe('meaning', () => {
   })
 
   test('a match by name ranks above a match by meaning', async () => {
-    const city = madeUpCity('Guardia')
+    const city = uniqueCity('Guardia')
     const interest_ids: number[] = (await seededInterests())
       .filter(({ name }: { name: string }) => ['Opera', 'Live music'].includes(name))
       .map(({ id }: { id: number }) => id)

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type Answer, asAdmin, call, freshEmail, type Person, seededInterests, signUp } from '../tools/people.ts'
+import { type Answer, asAdmin, call, type Person, seededInterests, signUp, uniqueEmail } from '../tools/people.ts'
 import { expectError } from '../tools/responses.ts'
 
 type Interest = { id: number; name: string }
@@ -37,7 +37,7 @@ const replace = (interest_ids: unknown, person = ben) =>
 
 beforeAll(async () => {
   // A user without a profile makes user ids and profile ids differ.
-  await asAdmin('POST', 'users', { name: 'Apart', email: freshEmail() })
+  await asAdmin('POST', 'users', { name: 'Apart', email: uniqueEmail() })
   interests = await seededInterests()
   extra = interests.slice(0, 51).map(({ id }) => id)
   ana = await signUp(full.name, { ...full, interest_ids: [interests[3]!.id, interests[1]!.id] })

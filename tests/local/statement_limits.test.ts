@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { queryNestingError } from '../../supabase/local/nesting.ts'
-import { call, converse, freshEmail, type Person, say, signUp } from '../tools/people.ts'
+import { call, openConversation, type Person, sendMessage, signUp, uniqueEmail } from '../tools/people.ts'
 import { connect, join } from '../tools/realtime.ts'
 import { startStack, stopStack, testKeys } from '../tools/stack.ts'
 import { eventually } from '../tools/wait.ts'
@@ -30,7 +30,7 @@ const expectHealthy = async (): Promise<void> => {
 
 const signUpWithMessage = async (): Promise<Person> => {
   const ana = await signUp('Ana', {}, stack.base)
-  await say(ana, await converse(ana, await signUp('Ben', {}, stack.base)), 'Hello')
+  await sendMessage(ana, await openConversation(ana, await signUp('Ben', {}, stack.base)), 'Hello')
   return ana
 }
 
@@ -60,7 +60,7 @@ test('a body that is nested too deep is refused by the Data API and by Auth', as
     options(`{"bio": ${nested(20_000)}}`),
   )
   expect([status, body]).toEqual([400, { message: 'The body is nested too deep' }])
-  const metadata = `{"email": "${freshEmail()}", "password": "correct horse", "data": {"name": "Deep", "x": ${
+  const metadata = `{"email": "${uniqueEmail()}", "password": "correct horse", "data": {"name": "Deep", "x": ${
     nested(20_000)
   }}}`
   expect((await call('POST', `${origin}/auth/v1/signup`, undefined, options(metadata))).status).toBe(400)

@@ -2,7 +2,7 @@
 // active users.
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
-import { call, converse, type Person, signUp } from '../tools/people.ts'
+import { call, openConversation, type Person, signUp } from '../tools/people.ts'
 import { connected, makeDatabase } from '../tools/postgres.ts'
 import { startStack, stopStack } from '../tools/stack.ts'
 import { pause } from '../tools/wait.ts'
@@ -39,7 +39,7 @@ test(
     const [ana, ben, caro, dev] = people as [Person, Person, Person, Person]
     const conversations = new Map<Person, number>()
     for (const [voyager, local] of [[ana, ben], [caro, dev]] as const) {
-      const conversation = await converse(voyager, local)
+      const conversation = await openConversation(voyager, local)
       conversations.set(voyager, conversation).set(local, conversation)
     }
     await connected(database, (sql) => sql.unsafe(slowSearch))

@@ -5,7 +5,7 @@ import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { call, converse, type Person, signUp } from '../tools/people.ts'
+import { call, openConversation, type Person, signUp } from '../tools/people.ts'
 import { connected, makeDatabase } from '../tools/postgres.ts'
 import { startStack, stopStack } from '../tools/stack.ts'
 import { pause } from '../tools/wait.ts'
@@ -69,7 +69,7 @@ test('no request fails while a migration is applied under functions of the previ
   onTestFinished(() => stopStack(before.process))
   const searchable = { city: 'Porto', is_searchable: true }
   const [ana, ben] = [await signUp('Ana', searchable, before.base), await signUp('Ben', searchable, before.base)]
-  const conversation = await converse(ana, ben)
+  const conversation = await openConversation(ana, ben)
 
   const failures: string[] = []
   const sent = new Set<number>()

@@ -3,7 +3,7 @@ import { createClient } from '@supabase/supabase-js'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import ws from 'ws'
 import { openInbox } from '../../clients/inbox.ts'
-import { converse, type Person, say, signUp } from '../tools/people.ts'
+import { openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
 import { connect, join, listen } from '../tools/realtime.ts'
 import { aWhile, eventually } from '../tools/wait.ts'
 
@@ -11,7 +11,7 @@ const stack = inject('stack')
 
 const pair = async () => {
   const [ana, ben] = await Promise.all([signUp('Ana'), signUp('Ben')])
-  const conversation = await converse(ana, ben)
+  const conversation = await openConversation(ana, ben)
   await aWhile()
   return { ana, ben, conversation, topic: `typing:${conversation}` }
 }
@@ -109,7 +109,7 @@ test('a block is broadcast to the blocker alone, and the blocked user keeps all 
   await aWhile()
   expect([bens.heard, shared.heard]).toEqual([[], []])
   await unblock(ana, ben)
-  await say(ben, conversation, 'Hello again')
+  await sendMessage(ben, conversation, 'Hello again')
   await eventually(() => bens.heard.length > 0 && shared.heard.length > 0)
   for (const { heard } of [bens, shared]) expect(heard.map(({ event }) => event)).toEqual(['message.created'])
 })
@@ -118,7 +118,7 @@ test('a block between other users changes nothing', async () => {
   const { ana, ben, topic } = await pair()
   const cat = await signUp('Cat')
   const [anas, bens] = [await joinTyping(ana, topic), await joinTyping(ben, topic)]
-  await converse(ana, cat)
+  await openConversation(ana, cat)
   await block(ana, cat)
   await block(cat, ben)
   await aWhile()

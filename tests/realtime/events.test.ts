@@ -1,5 +1,5 @@
 import { expect, inject, test } from 'vitest'
-import { asAdmin, call, converse, type Person, say, signUp } from '../tools/people.ts'
+import { asAdmin, call, openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
 import { connect, listen } from '../tools/realtime.ts'
 import { aWhile, eventually, pause } from '../tools/wait.ts'
 
@@ -18,12 +18,12 @@ const eventsOf = ({ heard }: Subscription) => heard.map(({ event, payload }) => 
 
 test('both participants receive all events of a conversation, on user: and conversation: topics', async () => {
   const { ana, ben, anas, bens, clients } = await subscribePair()
-  const conversation_id = await converse(ana, ben)
+  const conversation_id = await openConversation(ana, ben)
   await aWhile()
   const shared = await Promise.all(clients.map((client) => listen(client, `conversation:${conversation_id}`)))
 
-  const first = await say(ana, conversation_id, 'Hello')
-  const second = await say(ben, conversation_id, 'Welcome')
+  const first = await sendMessage(ana, conversation_id, 'Hello')
+  const second = await sendMessage(ben, conversation_id, 'Welcome')
   await ben.call('PATCH', `/conversations/${conversation_id}/messages/${first.id}/read`)
   await ana.call('POST', `/conversations/${conversation_id}/read`, { up_to_message_id: second.id })
   const [reservation] = (await asAdmin('POST', 'reservations', {
@@ -60,8 +60,8 @@ test('both participants receive all events of a conversation, on user: and conve
 test('other users receive nothing, and marking a message as read twice sends one event', async () => {
   const { ana, ben, anas } = await subscribePair()
   const other = await subscribePair()
-  const conversation = await converse(ana, ben)
-  const { id } = await say(ben, conversation, 'Hello')
+  const conversation = await openConversation(ana, ben)
+  const { id } = await sendMessage(ben, conversation, 'Hello')
   for (const _ of [1, 2]) await ana.call('PATCH', `/conversations/${conversation}/messages/${id}/read`)
   await eventually(() => anas.heard.length >= 3)
   await aWhile()
@@ -71,10 +71,10 @@ test('other users receive nothing, and marking a message as read twice sends one
 
 test('a thousand concurrent messages arrive once each and in order', async () => {
   const { ana, ben, anas, bens } = await subscribePair()
-  const conversation = await converse(ana, ben)
+  const conversation = await openConversation(ana, ben)
   const sent: number[] = []
   const send = async (person: Person) => {
-    for (let n = 0; n < 500; n++) sent.push((await say(person, conversation, `${person.name} ${n}`)).id)
+    for (let n = 0; n < 500; n++) sent.push((await sendMessage(person, conversation, `${person.name} ${n}`)).id)
   }
   await Promise.all([send(ana), send(ben)])
   const inOrder = sent.toSorted((one, other) => one - other)
@@ -114,7 +114,7 @@ test('the secret key can broadcast 100 kB over HTTP, and users cannot', async ()
 
 test('participants can broadcast typing over HTTP, as JSON or bytes', async () => {
   const { ana, ben, clients } = await subscribePair()
-  const conversation = await converse(ana, ben)
+  const conversation = await openConversation(ana, ben)
   const subscription = await listen(clients[1], `typing:${conversation}`)
   const channel = clients[0].channel(`typing:${conversation}`, { config: { private: true } })
   expect(await channel.httpSend('typing', { user_id: ana.id })).toEqual({ success: true })
@@ -132,10 +132,10 @@ test('participants can broadcast typing over HTTP, as JSON or bytes', async () =
 
 test('a join can replay the newest 25 broadcasts, and an outsider cannot', async () => {
   const { ana, ben, clients } = await subscribePair()
-  const conversation = await converse(ana, ben)
+  const conversation = await openConversation(ana, ben)
   const since = Date.now() - 1000
   const ids: number[] = []
-  for (let n = 0; n < 30; n++) ids.push((await say(ana, conversation, `${n}`)).id)
+  for (let n = 0; n < 30; n++) ids.push((await sendMessage(ana, conversation, `${n}`)).id)
   await aWhile()
   const replay = { since, limit: 100 }
   const subscription = await listen(clients[1], `conversation:${conversation}`, { replay })
@@ -153,7 +153,7 @@ test('protocol 1.0.0 works too', async () => {
   const [ana, ben] = await Promise.all([signUp('Ana'), signUp('Ben')])
   const subscription = await listen(await connect(ben.token, { vsn: '1.0.0' }), `user:${ben.id}`)
   expect(subscription.status).toBe('SUBSCRIBED')
-  const conversation = await converse(ana, ben)
+  const conversation = await openConversation(ana, ben)
   await eventually(() => subscription.heard.length > 0)
   expect(subscription.heard).toMatchObject([{ event: 'conversation.created', payload: { id: conversation }, meta: {} }])
 })

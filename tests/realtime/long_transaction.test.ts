@@ -1,6 +1,6 @@
 import postgres from 'postgres'
 import { expect, onTestFinished, test } from 'vitest'
-import { converse, signUp } from '../tools/people.ts'
+import { openConversation, signUp } from '../tools/people.ts'
 import { connect, join } from '../tools/realtime.ts'
 import { eventually } from '../tools/wait.ts'
 
@@ -9,7 +9,7 @@ const url = process.env.TEST_DATABASE_URL
 // On PGlite no transaction stays open, because it has one session.
 test.skipIf(!url)('the rows of a transaction that was open for minutes arrive, all and in order', async () => {
   const [ana, ben] = await Promise.all([signUp('Ana'), signUp('Ben')])
-  const conversation = await converse(ana, ben)
+  const conversation = await openConversation(ana, ben)
   const received: number[] = []
   const replies: unknown[] = []
   const channel = (await connect(ana.token)).channel(`user:${ana.id}`, { config: { private: true } })

@@ -1,7 +1,7 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
 import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { converse, signUp } from '../tools/people.ts'
+import { openConversation, signUp } from '../tools/people.ts'
 import { makeDatabase } from '../tools/postgres.ts'
 import { connect, join, listen } from '../tools/realtime.ts'
 import { startStack, stopStack } from '../tools/stack.ts'
@@ -28,40 +28,40 @@ describe.skipIf(!url)('on a Postgres server', () => {
 
     const pair = async () => {
       const [ana, ben] = [await signUp('Ana', {}, stack.base), await signUp('Ben', {}, stack.base)]
-      const conversation = await converse(ana, ben)
+      const conversation = await openConversation(ana, ben)
       await aWhile()
-      const say = (content: string) => ana.call('POST', `/conversations/${conversation}/messages`, { content })
+      const sendMessage = (content: string) => ana.call('POST', `/conversations/${conversation}/messages`, { content })
       const clientOf = ({ base }: { base: string }) => connect(ben.token, { origin: new URL(base).origin })
       return {
         topic: `user:${ben.id}`,
         room: `conversation:${conversation}`,
-        say,
+        sendMessage,
         clientOf,
         client: await clientOf(stack),
       }
     }
 
     test('a send does not wait for a lock on realtime.messages, and the next message arrives', async () => {
-      const { topic, say, client } = await pair()
+      const { topic, sendMessage, client } = await pair()
       const { heard } = await listen(client, topic)
       const sql = openSession(address)
       let first = 0
       await sql.begin(async (locked) => {
         await locked`lock table realtime.messages in access exclusive mode`
         const before = Date.now()
-        const { status, body } = await say('Behind a lock')
+        const { status, body } = await sendMessage('Behind a lock')
         expect(status).toBe(201)
         expect(Date.now() - before).toBeLessThan(4000)
         first = body.id
       })
-      const { id } = (await say('After it')).body
+      const { id } = (await sendMessage('After it')).body
       await eventually(() => heard.length > 0)
       // The second event names the first message, whose event was lost.
       expect(heard.map(({ payload }) => [payload.previous_id, payload.id])).toEqual([[first, id]])
     })
 
     test('after the database connection is lost, clients reconnect and receive new events', async () => {
-      const { topic, say, client } = await pair()
+      const { topic, sendMessage, client } = await pair()
       const statuses: string[] = []
       const heard: unknown[] = []
       client.channel(topic, { config: { private: true } })
@@ -76,14 +76,14 @@ describe.skipIf(!url)('on a Postgres server', () => {
       await eventually(() => statuses.length >= 3, 20)
       expect(statuses.at(0)).toBe('SUBSCRIBED')
       expect(statuses.at(-1)).toBe('SUBSCRIBED')
-      const { body } = await say('Again')
+      const { body } = await sendMessage('Again')
       await eventually(() => heard.length > 0)
       expect(heard).toEqual([body.id])
     })
 
     // Once a start emptied local_realtime.subscribed_tables, and subscribers of the first stack received nothing.
     test('two stacks on one database both deliver events, and one also after the other stops', async () => {
-      const { topic, room, say, clientOf, client } = await pair()
+      const { topic, room, sendMessage, clientOf, client } = await pair()
       const subscribe = async (client: SupabaseClient) => {
         const { heard } = await listen(client, topic)
         const rows: unknown[] = []
@@ -101,18 +101,18 @@ describe.skipIf(!url)('on a Postgres server', () => {
       const first = await subscribe(client)
       const second = await startStack({ DATABASE_URL: address })
       onTestFinished(() => stopStack(second.process))
-      const { body: before } = await say('Before the second has subscribers')
+      const { body: before } = await sendMessage('Before the second has subscribers')
       await eventually(() => first.ids().length > 0 && first.rows.length > 0)
       expect([first.ids(), first.rows]).toEqual([[before.id], [before.id]])
 
       const other = await subscribe(await clientOf(second))
-      const { body: after } = await say('After')
+      const { body: after } = await sendMessage('After')
       await eventually(() => [first.ids(), first.rows, other.ids(), other.rows].every((ids) => ids.includes(after.id)))
       expect([first.ids(), first.rows]).toEqual([[before.id, after.id], [before.id, after.id]])
       expect([other.ids(), other.rows]).toEqual([[after.id], [after.id]])
 
       await stopStack(second.process)
-      const { body: last } = await say('Alone again')
+      const { body: last } = await sendMessage('Alone again')
       await eventually(() => first.ids().length > 2 && first.rows.length > 2)
       expect([first.ids().at(-1), first.rows.at(-1)]).toEqual([last.id, last.id])
     })

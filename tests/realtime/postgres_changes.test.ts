@@ -4,7 +4,7 @@ import {
   type SupabaseClient,
 } from '@supabase/supabase-js'
 import { expect, inject, test } from 'vitest'
-import { asAdmin, converse, type Person, say, signUp } from '../tools/people.ts'
+import { asAdmin, openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
 import { connect, join, resign } from '../tools/realtime.ts'
 import { aWhile, eventually } from '../tools/wait.ts'
 
@@ -53,14 +53,14 @@ const subscribe = async ({ id, token }: Person, binding?: Parameters<typeof subs
 
 const pair = async (): Promise<{ ana: Person; ben: Person; conversation: number }> => {
   const [ana, ben] = await Promise.all([signUp('Ana'), signUp('Ben')])
-  return { ana, ben, conversation: await converse(ana, ben) }
+  return { ana, ben, conversation: await openConversation(ana, ben) }
 }
 
 test('participants receive inserts, updates and deletes of messages', async () => {
   const { ana, ben, conversation } = await pair()
   const { changes, reply } = await subscribe(ana, { filter: `conversation_id=eq.${conversation}` })
   expect(reply).toMatchObject({ status: 'ok', message: 'Subscribed to PostgreSQL' })
-  const { id } = await say(ben, conversation, 'Welcome')
+  const { id } = await sendMessage(ben, conversation, 'Welcome')
   await ana.call('PATCH', `/conversations/${conversation}/messages/${id}/read`)
   await eventually(() => changes.length >= 2)
   const row = {
@@ -95,11 +95,11 @@ test('participants receive inserts, updates and deletes of messages', async () =
 test('outsiders receive no change, nor do users who were deactivated after they joined', async () => {
   const { ana, ben, conversation } = await pair()
   const [gone, mallory] = await Promise.all([signUp('Gone'), signUp('Mallory')])
-  const theirs = await converse(gone, ben)
+  const theirs = await openConversation(gone, ben)
   const [partner, ...outsiders] = await Promise.all([subscribe(ana), subscribe(gone), subscribe(mallory)])
   await asAdmin('PATCH', `users?id=eq.${gone.id}`, { is_active: false })
-  await say(ben, theirs, 'Still there?')
-  const { id } = await say(ben, conversation, 'Only for Ana')
+  await sendMessage(ben, theirs, 'Still there?')
+  const { id } = await sendMessage(ben, conversation, 'Only for Ana')
   await eventually(() => partner.changes.length >= 1)
   await aWhile()
   expect(partner.changes.map((change) => change.new.id)).toEqual([id])
@@ -131,7 +131,7 @@ test('broadcasts and changes arrive through one channel', async () => {
   const { changes } = await subscribeOn(client, `user:${ana.id}`)
   // A renewed token does not interrupt it.
   await client.realtime.setAuth(resign(ana.token, { renewed: true }))
-  const { id } = await say(ben, conversation, 'Hello')
+  const { id } = await sendMessage(ben, conversation, 'Hello')
   await eventually(() => events.length > 0 && changes.length > 0)
   expect([events, changes.map((change) => change.new.id)]).toEqual([[id], [id]])
 })
@@ -145,7 +145,7 @@ test('the secret key receives every change, and a channel that was left receives
   })
   const left = await subscribeOn(client, 'there', { event: 'INSERT', filter: `conversation_id=eq.${conversation}` })
   await left.channel.unsubscribe()
-  await say(ana, conversation, 'Hello')
+  await sendMessage(ana, conversation, 'Hello')
   await eventually(() => changes.length > 0)
   await aWhile()
   expect([changes.length, left.changes.length]).toEqual([1, 0])
@@ -179,8 +179,8 @@ test('a filter passes the changes that match and no others', async () => {
   ]
   const subscriptions: ({ expected: string[] } & Awaited<ReturnType<typeof subscribeWith>>)[] = []
   for (const [filter, expected] of filters) subscriptions.push({ expected, ...await subscribeWith(filter) })
-  await say(ana, conversation, 'Hello')
-  await say(ben, conversation, 'a, "b" (c)')
+  await sendMessage(ana, conversation, 'Hello')
+  await sendMessage(ben, conversation, 'a, "b" (c)')
   await eventually(() => subscriptions[0]!.changes.length >= 2)
   await aWhile()
   for (const { filter, expected, changes, reply } of subscriptions) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { converse, say, signUp } from '../tools/people.ts'
+import { openConversation, sendMessage, signUp } from '../tools/people.ts'
 import { connect, join, listen, resign } from '../tools/realtime.ts'
 import { aWhile, eventually } from '../tools/wait.ts'
 
@@ -7,7 +7,7 @@ const inSeconds = (seconds: number): number => Math.floor(Date.now() / 1000) + s
 
 test('a channel is closed when its token expires, unless it was renewed in time', async () => {
   const [ana, ben] = await Promise.all([signUp('Ana'), signUp('Ben')])
-  const conversation = await converse(ana, ben)
+  const conversation = await openConversation(ana, ben)
   await aWhile()
 
   // Both tokens expire then, so that the renewed channel's old token has expired when the other channel closes.
@@ -31,7 +31,7 @@ test('a channel is closed when its token expires, unless it was renewed in time'
   expect(statuses).toEqual(['SUBSCRIBED', 'CLOSED'])
   const message = expect.stringMatching(/^Token has expired \d+ seconds ago$/)
   expect(messages).toMatchObject([{ extension: 'system', status: 'error', message }])
-  await say(ana, conversation, 'Still there?')
+  await sendMessage(ana, conversation, 'Still there?')
   await eventually(() => renewed.heard.length > 0)
   expect(renewed.heard).toMatchObject([{ event: 'message.created' }])
 })

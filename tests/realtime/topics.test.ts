@@ -1,5 +1,5 @@
 import { expect, inject, test } from 'vitest'
-import { asAdmin, converse, type Person, say, signUp } from '../tools/people.ts'
+import { asAdmin, openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
 import { connect, join, listen } from '../tools/realtime.ts'
 import { aWhile, eventually } from '../tools/wait.ts'
 
@@ -7,7 +7,7 @@ const stack = inject('stack')
 
 const pair = async (): Promise<{ ana: Person; ben: Person; conversation: number }> => {
   const [ana, ben] = await Promise.all([signUp('Ana'), signUp('Ben')])
-  const conversation = await converse(ana, ben)
+  const conversation = await openConversation(ana, ben)
   await aWhile()
   return { ana, ben, conversation }
 }
@@ -84,7 +84,7 @@ test('users cannot forge events of the database, neither with ack nor over HTTP'
       .rejects.toThrow('Unauthorized')
     expect(await forger.channel(`user:${ben.id}`, { config: { private: true } }).send(forged)).toBe('ok')
     // The database's event arrives after the forged ones, and alone.
-    const { id } = await say(ben, conversation, 'True')
+    const { id } = await sendMessage(ben, conversation, 'True')
     await eventually(() => receiver.heard.length > 0 && self.heard.length > 0)
     for (const { heard } of [receiver, self]) expect(heard.map(({ payload }) => payload.id)).toEqual([id])
   }

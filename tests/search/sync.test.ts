@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { asAdmin, freshEmail, type Person, signUp } from '../tools/people.ts'
-import { numbersFrom } from '../tools/random.ts'
-import { madeUpCity, searchIn } from '../tools/search.ts'
+import { asAdmin, type Person, signUp, uniqueEmail } from '../tools/people.ts'
+import { seededRandom } from '../tools/random.ts'
+import { searchIn, uniqueCity } from '../tools/search.ts'
 
 const steps = 150
 const seed = Number(process.env.SEED_OF_STEPS ?? 20_261_121)
@@ -26,17 +26,17 @@ interface Subject {
 }
 
 test(`after each of ${steps} changes a search finds the searchable, active profiles only (seed ${seed})`, async () => {
-  const random = numbersFrom(seed)
+  const random = seededRandom(seed)
   const pick = <Value>(list: Value[]): Value => list[Math.floor(random() * list.length)]!
   const chance = (share: number): boolean => random() < share
-  const here = madeUpCity('Steptown')
+  const here = uniqueCity('Steptown')
   const elsewhere = `${here} elsewhere`
   const inBoth = searchIn(`${here},${elsewhere}`)
   const words = ['zorbing', 'quokkas', 'plonthir', 'gribwax']
 
   const interests = new Map<number, string>()
   const addInterest = async () => {
-    const name = `Pastime ${freshEmail()}`
+    const name = `Pastime ${uniqueEmail()}`
     const { body } = await asAdmin('POST', 'interests', { name })
     interests.set(body[0].id, name)
   }
@@ -59,7 +59,7 @@ test(`after each of ${steps} changes a search finds the searchable, active profi
         : asAdmin('PATCH', `profiles?id=eq.${subject.person.profileId}`, { is_searchable })
     },
     edit: (subject) => {
-      const name = `Walker ${freshEmail()}`
+      const name = `Walker ${uniqueEmail()}`
       const change = { name, city: pick([here, elsewhere]), biography: pick([...words, null]) }
       Object.assign(subject, change)
       const { name: _, ...texts } = change
@@ -92,7 +92,7 @@ test(`after each of ${steps} changes a search finds the searchable, active profi
     },
     renameInterest: () => {
       const id = pick([...interests.keys()])
-      const name = `Pastime ${freshEmail()}`
+      const name = `Pastime ${uniqueEmail()}`
       interests.set(id, name)
       return asAdmin('PATCH', `interests?id=eq.${id}`, { name })
     },
@@ -100,7 +100,7 @@ test(`after each of ${steps} changes a search finds the searchable, active profi
     replace: async (subject) => {
       await asAdmin('DELETE', `users?id=eq.${subject.person.id}`)
       people.splice(people.indexOf(subject), 1)
-      const name = `Walker ${freshEmail()}`
+      const name = `Walker ${uniqueEmail()}`
       const person = await signUp(name, { city: here, is_searchable: true })
       people.push({ person, name, city: here, biography: null, searchable: true, active: true, likes: new Set() })
     },

@@ -43,7 +43,7 @@ export interface Person {
 
 let count = 0
 /** An unused e-mail address. */
-export const freshEmail = (): string => `p${process.pid}.${Date.now()}.${count++}@example.com`
+export const uniqueEmail = (): string => `p${process.pid}.${Date.now()}.${count++}@example.com`
 
 /** Signs up a user with these fields of PATCH /users/profile; `base` selects another stack. */
 export const signUp = async (
@@ -51,7 +51,7 @@ export const signUp = async (
   fields: Record<string, unknown> = {},
   base = stack.base,
 ): Promise<Person> => {
-  const email = freshEmail()
+  const email = uniqueEmail()
   const password = 'correct horse'
   const { status, body, text } = await call('POST', `${base}/auth/signup`, { email, password, name, ...fields })
   if (status !== 201) throw new Error(`sign-up answered ${status} ${text}`)
@@ -92,14 +92,14 @@ export const dataApi = (token: string | undefined, method: string, path: string,
   })
 
 /** Opens a conversation; the first user is the voyager. Returns its id. */
-export const converse = async (voyager: Person, local: Person): Promise<number> => {
+export const openConversation = async (voyager: Person, local: Person): Promise<number> => {
   const { status, body, text } = await voyager.call('POST', '/conversations', { other_user_id: local.id })
   if (status !== 201) throw new Error(`opening a conversation answered ${status} ${text}`)
   return body.id
 }
 
 /** Sends a message and returns it. */
-export const say = async (sender: Person, conversation: number, content: string): Promise<Answer['body']> => {
+export const sendMessage = async (sender: Person, conversation: number, content: string): Promise<Answer['body']> => {
   const { status, body, text } = await sender.call('POST', `/conversations/${conversation}/messages`, { content })
   if (status !== 201) throw new Error(`sending answered ${status} ${text}`)
   return body

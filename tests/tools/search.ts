@@ -1,4 +1,4 @@
-import { type Answer, asAdmin, call, freshEmail } from './people.ts'
+import { type Answer, asAdmin, call, uniqueEmail } from './people.ts'
 import { pause } from './wait.ts'
 
 /** An array repeats the parameter. */
@@ -13,7 +13,7 @@ export const search: Searching = (parameters = {}, token) => {
 
 let count = 0
 /** A unique city, so that a test finds only its own users. */
-export const madeUpCity = (name: string): string => `${name} ${process.pid} ${Date.now()} ${count++}`
+export const uniqueCity = (name: string): string => `${name} ${process.pid} ${Date.now()} ${count++}`
 
 /** A search in one city. */
 export const searchIn = (city: string): Searching => (parameters = {}, token) =>
@@ -35,7 +35,7 @@ export const byWords = ({ body }: Answer): string[] =>
  */
 export const makePeople = async (people: { name: string; [field: string]: unknown }[]): Promise<number[]> => {
   if (people.length > 300) return [...await makePeople(people.slice(0, 300)), ...await makePeople(people.slice(300))]
-  const { body: users } = await asAdmin('POST', 'users', people.map(({ name }) => ({ name, email: freshEmail() })))
+  const { body: users } = await asAdmin('POST', 'users', people.map(({ name }) => ({ name, email: uniqueEmail() })))
   // The Data API requires the same keys in every row.
   const defaults = {
     biography: null,
