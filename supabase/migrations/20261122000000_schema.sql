@@ -1336,8 +1336,8 @@ create type private.message_view as (
   "Sender" json
 );
 comment on type private.message_view is
-  'A message as every answer shows it. A composite type, because turning a page of rows into JSON takes two thirds of the
-time of building as many objects.';
+  'A message as every answer shows it. A composite type, because turning a page of rows into JSON takes two thirds of
+the time of building as many objects.';
 
 create function private.to_message_view(message public.messages, sender json)
 returns private.message_view
