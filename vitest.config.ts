@@ -21,7 +21,14 @@ const onPglite = [
 // These take half a minute to two and a half, so they start first.
 const slow = [
   ...['attack/mutants', 'clients/live', 'demo/page', 'functions/pool', 'fuzz/cost'],
-  ...['http/embeddings', 'http/hostile', 'http/pending', 'local/lifecycle', 'postgres/outage'],
+  ...[
+    'http/embeddings',
+    'http/hostile',
+    'http/account_enumeration',
+    'http/email_confirmation',
+    'local/lifecycle',
+    'postgres/outage',
+  ],
 ]
 
 class SlowFirst extends BaseSequencer {

@@ -116,8 +116,11 @@ test('a message reaches the other participant within milliseconds', async () => 
 
 test('a channel that the server closes because its token expired is joined again with a fresh token', async () => {
   const { anas, bobs } = await openBoth()
+  // It joins again at once, so that looking now and then could miss it.
+  let wasOffline = false
+  anas.inbox.subscribe(() => wasOffline ||= anas.inbox.view.status === 'offline')
   await anas.expireIn(2)
-  await until(() => anas.inbox.view.status === 'offline', 10)
+  await until(() => wasOffline, 10)
   await bobs.chat.send('Missed')
   await until(() => anas.inbox.view.status === 'live' && anas.chat.view.status === 'live', 10)
   expect(anas.chat.view.messages).toMatchObject([{ content: 'Missed' }])
