@@ -14,7 +14,7 @@ const { origin, publishableKey } = inject('stack')
 /** The README's client examples with the URL, key and accounts of this test. */
 const examples = (email: string, password: string, conversation: number): { imports: string; body: string } => {
   const readme = readFileSync('README.md', 'utf8')
-  const part = readme.slice(readme.indexOf('## Clients of Supabase'), readme.indexOf('## Settings'))
+  const part = readme.slice(readme.indexOf('## Use supabase-js'), readme.indexOf('## Settings'))
   const lines = [...part.matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => code!).join('\n')
     .replace('http://127.0.0.1:54321', origin)
     .replaceAll('ines.carvalho@example.com', email)
