@@ -70,9 +70,9 @@ const documentResponse = (status: string, response: z.ZodType | string) => {
 
 const generalResponses: RouteDocs['responses'] = {
   400: 'A value is not allowed; the message names it',
-  429: 'Too many requests; Retry-After says when to come back',
+  429: 'Too many requests; Retry-After says when to retry',
   500: 'Internal server error',
-  503: 'The service is busy; Retry-After says when to come back',
+  503: 'The service is busy; Retry-After says when to retry',
 }
 
 /** The OpenAPI 3.1 document of an Edge Function, from the schemas that validate its requests. */

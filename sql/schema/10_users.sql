@@ -1,4 +1,4 @@
--- Users. Supabase Auth keeps their credentials, this table who they are.
+-- Users. Supabase Auth keeps their credentials; this table keeps their names, contact data and roles.
 create table public.users (
   id bigint generated always as identity primary key,
   auth_id uuid unique references auth.users (id) on delete set null,
@@ -36,7 +36,7 @@ comment on column public.users.erased_at is
 
 create unique index users_email_key on public.users (lower(email)) where email <> '';
 comment on index public.users_email_key is
-  'An address belongs to one account, whatever its case. Erased accounts have none.';
+  'An address belongs to one account, regardless of case. Erased accounts have none.';
 
 alter table public.users enable row level security;
 

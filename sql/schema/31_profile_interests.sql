@@ -43,7 +43,7 @@ begin
 end
 $$;
 comment on function private.cap_interests() is
-  'Enforces the limit of 50 interests a profile, whoever inserts; a constraint cannot count rows.';
+  'Enforces the limit of 50 interests a profile for every role; a constraint cannot count rows.';
 
 create trigger cap_interests
   after insert on public.profile_interests

@@ -210,8 +210,8 @@ begin
 end
 $$;
 comment on function private.check_sign_up(text, uuid) is
-  'The outcome of a sign-up after Auth has answered, which does not say it: made; superseded by a later sign-up with the
-same address; retry, because an earlier one came between and has been removed; taken, by a confirmed account; not made,
-for another reason. Only for the Edge Functions, because it reveals whether an address is taken. Definer, as
+  'The outcome of a sign-up, which the answer of Auth does not reveal: made; superseded by a later sign-up with the same
+address; retry, because an earlier one came between and has been removed; taken, by a confirmed account; not made, for
+another reason. Only for the Edge Functions, because it reveals whether an address is taken. Definer, as
 begin_sign_up.';
 grant execute on function private.check_sign_up(text, uuid) to edge_functions;

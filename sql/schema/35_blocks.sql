@@ -22,8 +22,8 @@ begin
 end
 $$;
 comment on function private.is_blocked_between(bigint, bigint) is
-  'Whether either of two users has blocked the other. Only for definer functions: callers cannot read blocks, as half of
-those that concern them are other users''.';
+  'Whether either of two users has blocked the other. Only for definer functions: callers cannot read blocks, or they
+would learn who has blocked them.';
 
 create function private.blocked_users_of(person bigint)
 returns bigint[]

@@ -12,7 +12,7 @@ while it exists; erasing a user keeps the row.';
 
 create unique index conversations_one_per_pair
   on public.conversations (least(voyager_id, local_id), greatest(voyager_id, local_id));
-comment on index public.conversations_one_per_pair is 'One conversation for each pair, whoever opened it.';
+comment on index public.conversations_one_per_pair is 'One conversation for each pair, no matter who opened it.';
 create index conversations_voyager_id_id_idx on public.conversations (voyager_id, id);
 comment on index public.conversations_voyager_id_id_idx is
   'Includes the id so that private.my_conversations() can use an index-only scan: for an inbox of 600 conversations 10
@@ -114,8 +114,8 @@ begin
 end
 $$;
 comment on function private.participants_of(bigint[]) is
-  'What the interface shows of the two participants of each of these conversations, if the caller is one of them.
-Definer, because users can read only their own row of users; this is all that they see of a partner''s.';
+  'The names and e-mail addresses of both participants of each of these conversations, if the caller is one of them.
+Definer, because users can read only their own row of users; they see no other columns of a partner''s.';
 grant execute on function private.participants_of(bigint[]) to authenticated;
 
 create function private.require_participant(conversation bigint)

@@ -1,6 +1,6 @@
 -- The profiles that a search considers: those that pass its filters and contain words of the query or are similar to it
--- in meaning. Of the search's functions only api.search_profiles is security definer; nobody may call the ones that it
--- calls.
+-- in meaning. Of the search's functions only api.search_profiles is security definer; no role may call the functions
+-- behind it.
 
 create function private.facet_keys(list jsonb)
 returns text[]

@@ -82,7 +82,7 @@ begin
   );
 end
 $$;
-comment on function private.entry_text(bigint) is 'The text of which a profile''s embedding is made.';
+comment on function private.entry_text(bigint) is 'The text that a profile''s embedding is made from.';
 
 create function private.context_text(person bigint)
 returns text
@@ -107,7 +107,7 @@ begin
   );
 end
 $$;
-comment on function private.context_text(bigint) is 'The text of which the embedding of a user''s context is made.';
+comment on function private.context_text(bigint) is 'The text that the embedding of a user''s context is made from.';
 
 create function private.refresh_search_context(person bigint)
 returns void

@@ -95,8 +95,8 @@ begin
 end
 $$;
 comment on function private.audit_search_index() is
-  'Counts the differences between the index and the profiles. missing: not in the index, and should be; surplus: in it,
-and should not be; stale: with other texts; misworded: with other words (of 100 random profiles); miscounted: words with
+  'Counts the differences between the index and the profiles. missing: not in the index, but should be; surplus: in it,
+but should not be; stale: with other texts; misworded: with other words (of 100 random profiles); miscounted: words with
 a wrong count in the lexicon; forgotten: without an embedding and not queued for one.';
 
 create function private.rebuild_search_index()
@@ -129,8 +129,8 @@ begin
 end
 $$;
 comment on function private.rebuild_search_index() is
-  'Rebuilds the index from the profiles, and returns the audit. It blocks changes of profiles: up to 12 ms for each
-profile that there is.';
+  'Rebuilds the index from the profiles, and returns the audit. It blocks changes of profiles for up to 12 ms per
+profile in the database.';
 
 create function private.describe_search()
 returns json

@@ -146,7 +146,7 @@ begin
       and (objects.metadata ->> 'size')::numeric = (new.attachment ->> 'size')::numeric
   ) then
     raise sqlstate 'PT400' using
-      message = 'attachment: is not a file that you put into this conversation, or not of this type and size';
+      message = 'attachment: is not a file that you uploaded to this conversation, or not of this type and size';
   end if;
   return null;
 end
@@ -171,9 +171,9 @@ begin
     return;
   end if;
   if matches is null then
-    raise sqlstate 'PT503' using message = 'attachment: could not be looked at, please try again';
+    raise sqlstate 'PT503' using message = 'attachment: could not be checked, please try again';
   end if;
-  raise sqlstate 'PT400' using message = 'attachment: its content is not of the type that it is said to be';
+  raise sqlstate 'PT400' using message = 'attachment: its content does not match its mime_type';
 end
 $$;
 comment on function private.require_matching_mime_type(jsonb, boolean) is

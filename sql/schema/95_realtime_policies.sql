@@ -3,8 +3,8 @@
 --   conversation:<id>         its participants receive; only the database sends
 --   typing:<conversation id>  its participants receive and send
 -- typing: is a topic of its own because a policy sees the topic but not the event's name. A topic without a policy is
--- refused. A migration of its own and without comments: realtime.messages belongs to the platform, which allows only
--- policies on it.
+-- refused. These policies have a migration of their own and no comments, because realtime.messages belongs to the
+-- platform, which allows only policies on it.
 create function private.topic_conversation_id()
 returns bigint
 language sql stable security invoker set search_path = ''

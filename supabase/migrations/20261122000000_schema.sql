@@ -119,7 +119,7 @@ bracket, backslash, white space, control or invisible character. Null for null. 
 of an SQL function again at each call, and a constraint calls this at each change of a profile.';
 grant execute on function private.is_web_address(text) to authenticated, service_role;
 
--- Users. Supabase Auth keeps their credentials, this table who they are.
+-- Users. Supabase Auth keeps their credentials; this table keeps their names, contact data and roles.
 create table public.users (
   id bigint generated always as identity primary key,
   auth_id uuid unique references auth.users (id) on delete set null,
@@ -157,7 +157,7 @@ comment on column public.users.erased_at is
 
 create unique index users_email_key on public.users (lower(email)) where email <> '';
 comment on index public.users_email_key is
-  'An address belongs to one account, whatever its case. Erased accounts have none.';
+  'An address belongs to one account, regardless of case. Erased accounts have none.';
 
 alter table public.users enable row level security;
 
@@ -584,7 +584,7 @@ begin
 end
 $$;
 comment on function private.cap_interests() is
-  'Enforces the limit of 50 interests a profile, whoever inserts; a constraint cannot count rows.';
+  'Enforces the limit of 50 interests a profile for every role; a constraint cannot count rows.';
 
 create trigger cap_interests
   after insert on public.profile_interests
@@ -856,9 +856,9 @@ begin
 end
 $$;
 comment on function private.check_sign_up(text, uuid) is
-  'The outcome of a sign-up after Auth has answered, which does not say it: made; superseded by a later sign-up with the
-same address; retry, because an earlier one came between and has been removed; taken, by a confirmed account; not made,
-for another reason. Only for the Edge Functions, because it reveals whether an address is taken. Definer, as
+  'The outcome of a sign-up, which the answer of Auth does not reveal: made; superseded by a later sign-up with the same
+address; retry, because an earlier one came between and has been removed; taken, by a confirmed account; not made, for
+another reason. Only for the Edge Functions, because it reveals whether an address is taken. Definer, as
 begin_sign_up.';
 grant execute on function private.check_sign_up(text, uuid) to edge_functions;
 
@@ -886,8 +886,8 @@ begin
 end
 $$;
 comment on function private.is_blocked_between(bigint, bigint) is
-  'Whether either of two users has blocked the other. Only for definer functions: callers cannot read blocks, as half of
-those that concern them are other users''.';
+  'Whether either of two users has blocked the other. Only for definer functions: callers cannot read blocks, or they
+would learn who has blocked them.';
 
 create function private.blocked_users_of(person bigint)
 returns bigint[]
@@ -1004,7 +1004,7 @@ while it exists; erasing a user keeps the row.';
 
 create unique index conversations_one_per_pair
   on public.conversations (least(voyager_id, local_id), greatest(voyager_id, local_id));
-comment on index public.conversations_one_per_pair is 'One conversation for each pair, whoever opened it.';
+comment on index public.conversations_one_per_pair is 'One conversation for each pair, no matter who opened it.';
 create index conversations_voyager_id_id_idx on public.conversations (voyager_id, id);
 comment on index public.conversations_voyager_id_id_idx is
   'Includes the id so that private.my_conversations() can use an index-only scan: for an inbox of 600 conversations 10
@@ -1106,8 +1106,8 @@ begin
 end
 $$;
 comment on function private.participants_of(bigint[]) is
-  'What the interface shows of the two participants of each of these conversations, if the caller is one of them.
-Definer, because users can read only their own row of users; this is all that they see of a partner''s.';
+  'The names and e-mail addresses of both participants of each of these conversations, if the caller is one of them.
+Definer, because users can read only their own row of users; they see no other columns of a partner''s.';
 grant execute on function private.participants_of(bigint[]) to authenticated;
 
 create function private.require_participant(conversation bigint)
@@ -2873,8 +2873,8 @@ comment on function private.hybrid_score(double precision, double precision, dou
   'The weighted sum of both scores, and at least the keyword score where the name contains all the words.';
 
 -- The profiles that a search considers: those that pass its filters and contain words of the query or are similar to it
--- in meaning. Of the search's functions only api.search_profiles is security definer; nobody may call the ones that it
--- calls.
+-- in meaning. Of the search's functions only api.search_profiles is security definer; no role may call the functions
+-- behind it.
 
 create function private.facet_keys(list jsonb)
 returns text[]
@@ -3592,7 +3592,7 @@ begin
   );
 end
 $$;
-comment on function private.entry_text(bigint) is 'The text of which a profile''s embedding is made.';
+comment on function private.entry_text(bigint) is 'The text that a profile''s embedding is made from.';
 
 create function private.context_text(person bigint)
 returns text
@@ -3617,7 +3617,7 @@ begin
   );
 end
 $$;
-comment on function private.context_text(bigint) is 'The text of which the embedding of a user''s context is made.';
+comment on function private.context_text(bigint) is 'The text that the embedding of a user''s context is made from.';
 
 create function private.refresh_search_context(person bigint)
 returns void
@@ -3887,8 +3887,8 @@ begin
 end
 $$;
 comment on function private.audit_search_index() is
-  'Counts the differences between the index and the profiles. missing: not in the index, and should be; surplus: in it,
-and should not be; stale: with other texts; misworded: with other words (of 100 random profiles); miscounted: words with
+  'Counts the differences between the index and the profiles. missing: not in the index, but should be; surplus: in it,
+but should not be; stale: with other texts; misworded: with other words (of 100 random profiles); miscounted: words with
 a wrong count in the lexicon; forgotten: without an embedding and not queued for one.';
 
 create function private.rebuild_search_index()
@@ -3921,8 +3921,8 @@ begin
 end
 $$;
 comment on function private.rebuild_search_index() is
-  'Rebuilds the index from the profiles, and returns the audit. It blocks changes of profiles: up to 12 ms for each
-profile that there is.';
+  'Rebuilds the index from the profiles, and returns the audit. It blocks changes of profiles for up to 12 ms per
+profile in the database.';
 
 create function private.describe_search()
 returns json
@@ -4299,7 +4299,7 @@ begin
       and (objects.metadata ->> 'size')::numeric = (new.attachment ->> 'size')::numeric
   ) then
     raise sqlstate 'PT400' using
-      message = 'attachment: is not a file that you put into this conversation, or not of this type and size';
+      message = 'attachment: is not a file that you uploaded to this conversation, or not of this type and size';
   end if;
   return null;
 end
@@ -4324,9 +4324,9 @@ begin
     return;
   end if;
   if matches is null then
-    raise sqlstate 'PT503' using message = 'attachment: could not be looked at, please try again';
+    raise sqlstate 'PT503' using message = 'attachment: could not be checked, please try again';
   end if;
-  raise sqlstate 'PT400' using message = 'attachment: its content is not of the type that it is said to be';
+  raise sqlstate 'PT400' using message = 'attachment: its content does not match its mime_type';
 end
 $$;
 comment on function private.require_matching_mime_type(jsonb, boolean) is
@@ -4387,7 +4387,7 @@ create function private.consume_rate_limit(kind text, who text, seconds_each dou
 returns json
 language plpgsql volatile security definer
 set search_path = ''
--- A caller who waits longer than this for the row is let through without being counted.
+-- A caller who waits longer than this for the row is let through uncounted, or refused if signing up (rate_limit.ts).
 set lock_timeout = '250ms'
 as $$
 declare

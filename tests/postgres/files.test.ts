@@ -139,7 +139,7 @@ describe('an attached file', () => {
     const { status, body } = await send(ana, conversation, await upload(ana, conversation, bytes, type))
     expect({ status, body }).toEqual({
       status: 400,
-      body: { error: 'attachment: its content is not of the type that it is said to be' },
+      body: { error: 'attachment: its content does not match its mime_type' },
     })
     expect(await messages(conversation)).toBe(0)
   })
@@ -226,7 +226,7 @@ describe('an attached file', () => {
       const { status, body, headers } = await send(ana, conversation, attachment, crypto.randomUUID())
       expect({ status, body, after: headers.get('Retry-After') }).toEqual({
         status: 503,
-        body: { error: 'attachment: could not be looked at, please try again' },
+        body: { error: 'attachment: could not be checked, please try again' },
         after: '1',
       })
       expect(performance.now() - start).toBeLessThan(5000)
@@ -371,7 +371,7 @@ describe('erasing an account', () => {
 })
 
 describe('uploading to a conversation', () => {
-  test('is for both participants, and for neither after a block', async () => {
+  test('is allowed to both participants, and to neither after a block', async () => {
     const { ana, ben, conversation } = await pair()
     const stranger = await person()
     const all = async () => [

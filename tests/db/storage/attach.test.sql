@@ -38,7 +38,7 @@ create table storage.migrations (id integer);
 
 select throws_ok(
   $$ select pg_temp.send('ana', '{}') $$, 'PT400',
-  'attachment: is not a file that you put into this conversation, or not of this type and size',
+  'attachment: is not a file that you uploaded to this conversation, or not of this type and size',
   'ana cannot send a file that does not exist'
 );
 insert into storage.objects (bucket_id, name, owner_id, metadata)
@@ -67,13 +67,13 @@ select lives_ok(
 select tests.become_owner();
 select throws_ok(
   $$ select pg_temp.send(person => 'ana', change => '{}', draft => '{"matches_mime_type": false}') $$, 'PT400',
-  'attachment: its content is not of the type that it is said to be',
+  'attachment: its content does not match its mime_type',
   'ana cannot send a file whose content does not match its type'
 );
 select tests.become_owner();
 select throws_ok(
   $$ select pg_temp.send(person => 'ana', change => '{}', draft => '{"matches_mime_type": null}') $$, 'PT503',
-  'attachment: could not be looked at, please try again', 'ana cannot send a file that could not be read'
+  'attachment: could not be checked, please try again', 'ana cannot send a file that could not be read'
 );
 select tests.become_owner();
 select lives_ok(
