@@ -1,6 +1,6 @@
 // The minimum response time of requests that must not reveal their work.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createTimingFloor, type TimingFloor } from '../../functions/_shared/floor.ts'
+import { createTimingFloor, type TimingFloor } from '../../functions/_shared/timing_floor.ts'
 import { pause } from '../tools/wait.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
