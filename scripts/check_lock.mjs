@@ -6,8 +6,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 const file = new URL('../package-lock.json', import.meta.url)
 const lock = JSON.parse(readFileSync(file, 'utf8'))
 
-// Binaries for platforms other than Linux on x64: the registry that wrote this file does not have them. When one has
-// got its hash, remove it here.
+// Binaries for platforms other than Linux on x64: the registry that wrote this file does not have them. When one
+// gets its hash, remove it here.
 const unknown = [
   ...['darwin-arm64', 'darwin-x64', 'linux-arm64-glibc', 'win32-arm64', 'win32-x64'].map((name) => `@deno/${name}`),
   ...['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-arm64-musl', 'linux-x64-musl', 'windows-arm64', 'windows-x64']

@@ -1,4 +1,4 @@
-/** Gives the users of fixture.sql the profiles of bench/search's crowd, and creates queries for them. */
+/** Gives the users of fixture.sql the generated profiles of bench/search, and creates queries for them. */
 import postgres from 'postgres'
 import { openPostgres } from '../../supabase/local/database.ts'
 import { makeProfiles, makeQueries, type Query } from '../search/generated.ts'

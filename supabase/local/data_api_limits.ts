@@ -83,8 +83,8 @@ const maxLogicDepth = 10
 /** The error for a Data API query that only the secret key may send; null if anybody may send it. */
 export const dataApiLimitError = (path: string, url: URL): { code: 'PGRST100'; message: string } | null => {
   const error = (message: string) => ({ code: 'PGRST100' as const, message })
-  if (usesTextSearch(url)) return error('match, imatch and fts, of any kind, are for the secret key alone')
-  if (countPatterns(url) > maxPatterns) return error(`like and ilike may ask for ${maxPatterns} patterns`)
+  if (usesTextSearch(url)) return error('match, imatch and all variants of fts need the secret key')
+  if (countPatterns(url) > maxPatterns) return error(`like and ilike may have ${maxPatterns} patterns in total`)
   if (selfEmbedsOf(path, url).includes(null)) {
     return error('select may embed ten tables, three deep, and one of them within itself')
   }

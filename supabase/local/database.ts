@@ -35,8 +35,11 @@ export interface Database {
 
 const firstColumn = (rows: unknown[]): string[] => rows.map((row) => String(Object.values(row as object)[0]))
 
-// "tuple concurrently updated" is internal_error, having no code of its own; duplicate_object; unique_violation.
-const conflicts = new Set(['XX000', '42710', '23505'])
+const conflicts = new Set([
+  'XX000', // internal_error: "tuple concurrently updated" has no code of its own
+  '42710', // duplicate_object
+  '23505', // unique_violation
+])
 
 /**
  * Retries a change that another starting stack may make at the same time, such as to a role, which belongs to the whole

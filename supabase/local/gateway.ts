@@ -190,7 +190,7 @@ export const openGateway = (
       // Functions decode their paths themselves, as on the platform.
       if (isUnder(url.pathname, functionsPath)) return toFunction(request, url, peerAddress)
       const path = readPath(request, url)
-      if (path === null) return reject(400, 'The path is not written plainly')
+      if (path === null) return reject(400, 'The path is ambiguous')
       const isDashboard = dashboard.isAuthorized(request, url, peerAddress)
       if (path === url.pathname && !request.url.includes('#')) {
         return gateway.fetch(request, { peerAddress, path, url, isDashboard })

@@ -115,7 +115,7 @@ const start = async (): Promise<void> => {
     const atMost = (milliseconds: number, work: Promise<void>) =>
       Promise.race([work, new Promise((resolve) => setTimeout(resolve, milliseconds))])
     // Requests in flight get four of the five seconds; shut down only after them. Deno's shutdown aborts request bodies
-    // that are still arriving, and those requests were answered that their body ended too soon.
+    // that are still arriving, and those requests would get the error that their body ended too soon.
     await atMost(4000, Promise.allSettled(inFlight).then(() => server.shutdown()))
     // A clean close is not needed: the next start replays the WAL.
     await atMost(500, database.close())

@@ -1,10 +1,10 @@
 /**
  * Limits for nested JSON, and for anything else that Postgres parses recursively. A Postgres server reports a stack
  * overflow as an error. PGlite does not: the statement returns no rows and no error, and soon no statement is answered.
- * 1000 levels of JSON went well, 10,000 did not.
+ * 1000 levels of JSON work, 10,000 do not.
  */
 const maxDepth = 100
-// The lists of a query string, in() and or() included, stayed far from the end of the stack below 16 kB.
+// Below 16 kB the lists of a query string, in() and or() included, stay far from the limit of the stack.
 const maxQueryLength = 16_384
 const maxArrows = 20
 

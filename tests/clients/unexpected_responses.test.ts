@@ -69,7 +69,7 @@ describe.each(responses)('if a proxy answers %s', (_, respond) => {
   })
 })
 
-test('200 in answer to a send is not the service, whatever the body', async () => {
+test('a 200 response to a send is not from the service, whatever its body', async () => {
   const { chat, server, table } = await openFixture(withoutPolling)
   server.intercept = (method) => method === 'POST' ? Response.json({ id: 5 }) : null
   chat.send('Not lost')

@@ -140,7 +140,7 @@ describe('a long history', () => {
     for (const { messages } of body.conversations) expect(messages).toEqual([])
   })
 
-  test('that a client stops reading does not block other requests', async () => {
+  test('read by a client that stops reading does not block other requests', async () => {
     const slow = await signUp('Slow')
     const conversation = await openConversation(slow, await signUp('Partner'))
     await fill(conversation, [slow], 4000)

@@ -196,7 +196,7 @@ describe('a path', () => {
       ]
     ) {
       const { status, text } = await send(path, { apikey: secretKey })
-      expect([path, status, JSON.parse(text)]).toEqual([path, 400, { error: 'The path is not written plainly' }])
+      expect([path, status, JSON.parse(text)]).toEqual([path, 400, { error: 'The path is ambiguous' }])
     }
   })
 

@@ -186,7 +186,7 @@ describe('postgres_changes', () => {
     const tabs = [await openFor(ana), await openFor(ana), await openFor(ana)]
     for (const subscribe of tabs) expect(await subscribe(100)).toEqual(subscribed)
     const another = await openFor(ana)
-    expect(await another(1)).toEqual(rejected('Nobody may name more than 300 postgres_changes'))
+    expect(await another(1)).toEqual(rejected('A user may have at most 300 postgres_changes'))
     // Another user can, and so can this one after a channel has fewer.
     expect(await (await openFor(await signUp('Ben')))(1)).toEqual(subscribed)
     expect(await tabs[0]!(1)).toEqual(subscribed)

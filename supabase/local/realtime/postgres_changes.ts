@@ -48,7 +48,7 @@ interface Change {
 }
 
 const batchSize = 100
-// Each subscription costs every change of its table a millisecond, whoever writes the change.
+// Each subscription adds a millisecond to every change of its table, no matter who makes the change.
 const maxPerUser = 300
 // Subscribers checked in one statement; between statements PGlite can answer others.
 const maxPerStatement = 50
@@ -155,7 +155,7 @@ export const openPostgresChanges = (database: Database, onLoss: () => void): Pos
         claims.role === role && claims.sub === sub
       )
       if (role !== 'service_role' && own.length + bindings.length > maxPerUser) {
-        throw new RealtimeError(`TooManyPostgresChanges: Nobody may name more than ${maxPerUser} postgres_changes`)
+        throw new RealtimeError(`TooManyPostgresChanges: A user may have at most ${maxPerUser} postgres_changes`)
       }
       const subscriptions = bindings.map((binding) => ({
         id: ++lastId,
