@@ -85,7 +85,8 @@ export const openApiDocument = (app: Hono, title: string) => {
     if (!docs || method === 'ALL') continue
     const key = `${method} ${path}`
     const before = operations.get(key)
-    const responses = { ...before?.responses, ...docs.responses }
+    // The route comes before its middlewares, and knows more about a status that both document.
+    const responses = { ...docs.responses, ...before?.responses }
     operations.set(key, { ...before, ...docs, path, method, responses })
   }
   for (const operation of operations.values()) {
