@@ -101,7 +101,11 @@ auth.post(
 
 auth.post(
   '/refresh',
-  route('New tokens for a refresh token', { 200: sessionShape, 401: 'The refresh token is not valid' }),
+  route('New tokens for a refresh token', {
+    200: sessionShape,
+    401: 'The refresh token is not valid',
+    403: 'The account is deactivated',
+  }),
   validate({ json: z.object({ refresh_token: secret }) }),
   async (c) => {
     const session = await refreshSession(c.var.json.refresh_token)
