@@ -46,7 +46,7 @@ export const openChat = (
       face.replaceChildren(avatar(other))
       composer.setRecipient(other)
     }
-    setText(typing, conversation.view.typing ? `${other} is writing` : '')
+    setText(typing, conversation.view.typing ? `${other} is typing` : '')
     reservations.show(conversation.view.reservations)
     messages.show(other)
     onChange()

@@ -37,7 +37,7 @@ const missing = entries.filter(([path]) => !isKnown(lock.packages[path])).map(([
 const faults = [
   ...missing.filter((name) => !unknown.includes(name)).map((name) => `package-lock.json: ${name} has no integrity`),
   ...unknown.filter((name) => !missing.includes(name)).map((name) =>
-    `scripts/check_lock.mjs: ${name} has an integrity, so it is no exception any more`
+    `scripts/check_lock.mjs: ${name} has an integrity, so it is no longer an exception`
   ),
 ]
 for (const fault of faults) console.error(fault)

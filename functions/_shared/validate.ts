@@ -45,7 +45,7 @@ export const jsonId = z.int('must be an integer').positive('must be a positive i
 
 const digits = z.string().regex(/^\d+$/, 'must be a non-negative integer').transform(Number)
 
-/** A page size; above the maximum is the maximum. */
+/** A page size; larger values are reduced to the maximum. */
 export const limit = (max: number) =>
   digits.refine((value) => value >= 1, 'must be at least 1').transform((value) => Math.min(value, max))
     .meta({ jsonSchema: { type: 'integer', minimum: 1, maximum: max } })

@@ -19,7 +19,7 @@ const singularExponent = 0.5
 
 /**
  * Uniform numbers from 0 to 1: a Weyl sequence through the 32-bit finaliser of MurmurHash3, enough for a
- * random start, which asks for no particular distribution.
+ * random start, which needs no particular distribution.
  */
 const randomNumbers = (seed: number) => {
   let state = seed >>> 0

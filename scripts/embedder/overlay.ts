@@ -16,7 +16,7 @@ const linesOf = (text: string) => text.split('\n').filter((line) => line.trim() 
 const checkReachable = (word: string) => {
   const parts = word.split('_')
   if (parts.length > 2 || parts.some((part) => stopWords.has(part) || !/^[a-z0-9]+$/.test(part))) {
-    throw new Error(`No text can lead to "${word}": one or two plain words are asked for, no stop words`)
+    throw new Error(`No text can match "${word}": use one or two plain words, no stop words`)
   }
 }
 

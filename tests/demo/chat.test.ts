@@ -24,11 +24,11 @@ describe.skipIf(!hasBrowser)('a conversation in a browser', { timeout: 120_000 }
     await tomas.locator('.message', { hasText: 'The terrace is free.' }).waitFor()
     await sent.getByTitle('Read').waitFor()
     await tomas.getByRole('textbox').pressSequentially('Then I')
-    await ines.getByText('Tomáš Novák is writing').waitFor()
+    await ines.getByText('Tomáš Novák is typing').waitFor()
     await sendMessage(tomas, 'Then I come on Thursday!')
     await ines.locator('.message.others', { hasText: 'Then I come on Thursday!' }).waitFor()
     expect(await ines.locator('[aria-live=polite]').textContent()).toBe('Tomáš Novák: Then I come on Thursday!')
-    expect(await ines.getByText('Tomáš Novák is writing').isVisible()).toBe(false)
+    expect(await ines.getByText('Tomáš Novák is typing').isVisible()).toBe(false)
     expect(await ines.locator('.day').last().textContent()).toBe('Today')
     await entry.locator('.badge').waitFor({ state: 'detached' })
 
