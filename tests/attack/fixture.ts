@@ -1,4 +1,4 @@
-import { inside } from '../tools/inside.ts'
+import { internals } from '../tools/internals.ts'
 import {
   type Answer,
   asAdmin,
@@ -144,7 +144,7 @@ export const leaks = (role: Role, response: Answer, { secrets }: Fixture): strin
 
 /** Leaked secrets and, in errors, internals. */
 export const disclosures = (role: Role, response: Answer, fixture: Fixture): string[] => [
-  ...response.status >= 400 && inside.test(response.text) ? [`exposes internals: ${response.text}`] : [],
+  ...response.status >= 400 && internals.test(response.text) ? [`exposes internals: ${response.text}`] : [],
   ...leaks(role, response, fixture),
 ]
 

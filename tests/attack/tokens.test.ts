@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
-import { inside } from '../tools/inside.ts'
+import { internals } from '../tools/internals.ts'
 import { claimsOf, encode, signToken } from '../tools/jwt.ts'
 import { operations } from '../tools/openapi.ts'
 import { type Answer, asAdmin, call, type Person, signUp } from '../tools/people.ts'
@@ -58,7 +58,7 @@ describe.each(forgeries)('a token %s', (_, make) => {
     for (const { method, path } of operations.filter((operation) => operation.token === 'needed')) {
       const body = method === 'GET' ? undefined : {}
       const { status, text, headers } = await call(method, path.replace(/\{\w+\}/g, '1'), body, { token })
-      expect({ method, path, status, exposes: inside.test(text) })
+      expect({ method, path, status, exposes: internals.test(text) })
         .toEqual({ method, path, status: 401, exposes: false })
       const needsSecretKey = ['/health/metrics', '/embed'].includes(path)
       expect(headers.get('WWW-Authenticate')).toBe(needsSecretKey ? 'Bearer' : 'Bearer error="invalid_token"')

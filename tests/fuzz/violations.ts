@@ -1,4 +1,4 @@
-import { inside } from '../tools/inside.ts'
+import { internals } from '../tools/internals.ts'
 import { faults, type Operation } from '../tools/openapi.ts'
 import type { GeneratedRequest } from './requests.ts'
 import type { HttpResponse } from '../tools/http_client.ts'
@@ -31,7 +31,7 @@ export const findViolations = (
   } else expect(text === '', `${status} with a body: ${text.slice(0, 300)}`)
 
   if (status >= 400) {
-    expect(!inside.test(text), `exposes internals: ${text.slice(0, 300)}`)
+    expect(!internals.test(text), `exposes internals: ${text.slice(0, 300)}`)
     expect(
       String(headers['cache-control']).includes('no-store'),
       `allows caching an error: ${headers['cache-control']}`,

@@ -99,19 +99,19 @@ test('a block is broadcast to the blocker alone, and the blocked user keeps all 
     await listen(await connect(ben.token), `conversation:${conversation}`),
   ]
   await block(ana, ben)
-  await eventually(() => phone.heard.length > 0 && laptop.heard.length > 0)
-  for (const { heard } of [phone, laptop]) {
-    expect(heard).toMatchObject([{
+  await eventually(() => phone.broadcasts.length > 0 && laptop.broadcasts.length > 0)
+  for (const { broadcasts } of [phone, laptop]) {
+    expect(broadcasts).toMatchObject([{
       event: 'block.changed',
       payload: { conversation_id: conversation, id: null, previous_id: null, user_id: ben.id },
     }])
   }
   await aWhile()
-  expect([bens.heard, shared.heard]).toEqual([[], []])
+  expect([bens.broadcasts, shared.broadcasts]).toEqual([[], []])
   await unblock(ana, ben)
   await sendMessage(ben, conversation, 'Hello again')
-  await eventually(() => bens.heard.length > 0 && shared.heard.length > 0)
-  for (const { heard } of [bens, shared]) expect(heard.map(({ event }) => event)).toEqual(['message.created'])
+  await eventually(() => bens.broadcasts.length > 0 && shared.broadcasts.length > 0)
+  for (const { broadcasts } of [bens, shared]) expect(broadcasts.map(({ event }) => event)).toEqual(['message.created'])
 })
 
 test('a block between other users changes nothing', async () => {

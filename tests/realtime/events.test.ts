@@ -14,7 +14,7 @@ const subscribePair = async () => {
 }
 
 type Subscription = Awaited<ReturnType<typeof listen>>
-const eventsOf = ({ heard }: Subscription) => heard.map(({ event, payload }) => ({ event, payload }))
+const eventsOf = ({ broadcasts }: Subscription) => broadcasts.map(({ event, payload }) => ({ event, payload }))
 
 test('both participants receive all events of a conversation, on user: and conversation: topics', async () => {
   const { ana, ben, anas, bens, clients } = await subscribePair()
@@ -46,13 +46,13 @@ test('both participants receive all events of a conversation, on user: and conve
     event('message.read', second.id, first.id, ana.id),
     ...Array(3).fill(event('reservation.changed', reservation.id, null, null)),
   ]
-  await eventually(() => [anas, bens, ...shared].every(({ heard }) => heard.length >= expected.length))
+  await eventually(() => [anas, bens, ...shared].every(({ broadcasts }) => broadcasts.length >= expected.length))
   await aWhile()
   const opened = event('conversation.created', conversation_id, null, ana.id)
   for (const subscription of [anas, bens]) expect(eventsOf(subscription)).toEqual([opened, ...expected])
   for (const subscription of shared) expect(eventsOf(subscription)).toEqual(expected)
   // Clients use the id of a broadcast to skip those that they have received.
-  const ids = anas.heard.map(({ meta }) => meta!.id)
+  const ids = anas.broadcasts.map(({ meta }) => meta!.id)
   expect(new Set(ids).size).toBe(expected.length + 1)
   ids.forEach((id) => expect(id).toMatch(/^[0-9a-f-]{36}$/))
 })
@@ -63,10 +63,10 @@ test('other users receive nothing, and marking a message as read twice sends one
   const conversation = await openConversation(ana, ben)
   const { id } = await sendMessage(ben, conversation, 'Hello')
   for (const _ of [1, 2]) await ana.call('PATCH', `/conversations/${conversation}/messages/${id}/read`)
-  await eventually(() => anas.heard.length >= 3)
+  await eventually(() => anas.broadcasts.length >= 3)
   await aWhile()
-  expect(anas.heard.map(({ event }) => event)).toEqual(['conversation.created', 'message.created', 'message.read'])
-  expect([...other.anas.heard, ...other.bens.heard]).toEqual([])
+  expect(anas.broadcasts.map(({ event }) => event)).toEqual(['conversation.created', 'message.created', 'message.read'])
+  expect([...other.anas.broadcasts, ...other.bens.broadcasts]).toEqual([])
 })
 
 test('a thousand concurrent messages arrive once each and in order', async () => {
@@ -78,9 +78,9 @@ test('a thousand concurrent messages arrive once each and in order', async () =>
   }
   await Promise.all([send(ana), send(ben)])
   const inOrder = sent.toSorted((one, other) => one - other)
-  for (const { heard } of [anas, bens]) {
-    await eventually(() => heard.length > inOrder.length)
-    const created = heard.filter(({ event }) => event === 'message.created').map(({ payload }) => payload)
+  for (const { broadcasts } of [anas, bens]) {
+    await eventually(() => broadcasts.length > inOrder.length)
+    const created = broadcasts.filter(({ event }) => event === 'message.created').map(({ payload }) => payload)
     expect(created.map(({ id }) => id)).toEqual(inOrder)
     expect(created.map(({ previous_id }) => previous_id)).toEqual([null, ...inOrder.slice(0, -1)])
   }
@@ -96,7 +96,7 @@ test('the secret key can broadcast 100 kB over HTTP, and users cannot', async ()
   const payload = { text: 'é'.repeat(50_000) }
   const secret = { apikey: stack.secretKey }
   expect((await post(`user:${ana.id}`, payload, secret)).status).toBe(202)
-  await eventually(() => anas.heard.length > 0)
+  await eventually(() => anas.broadcasts.length > 0)
   expect(eventsOf(anas)).toEqual([{ event: 'notice', payload }])
 
   const mine = { apikey: stack.publishableKey, Authorization: `Bearer ${ben.token}` }
@@ -109,7 +109,7 @@ test('the secret key can broadcast 100 kB over HTTP, and users cannot', async ()
   const tooLarge = await post(`user:${ana.id}`, { text: 'a'.repeat(3_000_001) }, secret)
   expect(tooLarge.status).toBe(413)
   await pause(100)
-  expect([anas.heard.length, bens.heard.length]).toEqual([1, 0])
+  expect([anas.broadcasts.length, bens.broadcasts.length]).toEqual([1, 0])
 })
 
 test('participants can broadcast typing over HTTP, as JSON or bytes', async () => {
@@ -119,9 +119,11 @@ test('participants can broadcast typing over HTTP, as JSON or bytes', async () =
   const channel = clients[0].channel(`typing:${conversation}`, { config: { private: true } })
   expect(await channel.httpSend('typing', { user_id: ana.id })).toEqual({ success: true })
   expect(await channel.httpSend('typing', new Uint8Array([1, 2, 255]))).toEqual({ success: true })
-  await eventually(() => subscription.heard.length === 2)
-  expect(subscription.heard[0]).toMatchObject({ event: 'typing', payload: { user_id: ana.id } })
-  expect(new Uint8Array(subscription.heard[1]!.payload as unknown as ArrayBuffer)).toEqual(new Uint8Array([1, 2, 255]))
+  await eventually(() => subscription.broadcasts.length === 2)
+  expect(subscription.broadcasts[0]).toMatchObject({ event: 'typing', payload: { user_id: ana.id } })
+  expect(new Uint8Array(subscription.broadcasts[1]!.payload as unknown as ArrayBuffer)).toEqual(
+    new Uint8Array([1, 2, 255]),
+  )
   const preflight = await fetch(`${stack.origin}/realtime/v1/api/broadcast`, {
     method: 'OPTIONS',
     headers: { Origin: 'https://app.example', 'Access-Control-Request-Method': 'POST' },
@@ -139,14 +141,14 @@ test('a join can replay the newest 25 broadcasts, and an outsider cannot', async
   await aWhile()
   const replay = { since, limit: 100 }
   const subscription = await listen(clients[1], `conversation:${conversation}`, { replay })
-  await eventually(() => subscription.heard.length >= 25)
+  await eventually(() => subscription.broadcasts.length >= 25)
   await aWhile()
-  expect(subscription.heard.map(({ payload }) => payload.id)).toEqual(ids.slice(-25))
-  expect(subscription.heard.every(({ meta }) => meta!.replayed)).toBe(true)
+  expect(subscription.broadcasts.map(({ payload }) => payload.id)).toEqual(ids.slice(-25))
+  expect(subscription.broadcasts.every(({ meta }) => meta!.replayed)).toBe(true)
   const outsider = await listen(await connect((await signUp('Mallory')).token), `conversation:${conversation}`, {
     replay,
   })
-  expect(outsider).toMatchObject({ status: 'CHANNEL_ERROR', heard: [] })
+  expect(outsider).toMatchObject({ status: 'CHANNEL_ERROR', broadcasts: [] })
 })
 
 test('protocol 1.0.0 works too', async () => {
@@ -154,6 +156,10 @@ test('protocol 1.0.0 works too', async () => {
   const subscription = await listen(await connect(ben.token, { vsn: '1.0.0' }), `user:${ben.id}`)
   expect(subscription.status).toBe('SUBSCRIBED')
   const conversation = await openConversation(ana, ben)
-  await eventually(() => subscription.heard.length > 0)
-  expect(subscription.heard).toMatchObject([{ event: 'conversation.created', payload: { id: conversation }, meta: {} }])
+  await eventually(() => subscription.broadcasts.length > 0)
+  expect(subscription.broadcasts).toMatchObject([{
+    event: 'conversation.created',
+    payload: { id: conversation },
+    meta: {},
+  }])
 })

@@ -43,7 +43,7 @@ describe.skipIf(!url)('on a Postgres server', () => {
 
     test('a send does not wait for a lock on realtime.messages, and the next message arrives', async () => {
       const { topic, sendMessage, client } = await pair()
-      const { heard } = await listen(client, topic)
+      const { broadcasts } = await listen(client, topic)
       const sql = openSession(address)
       let first = 0
       await sql.begin(async (locked) => {
@@ -55,17 +55,17 @@ describe.skipIf(!url)('on a Postgres server', () => {
         first = body.id
       })
       const { id } = (await sendMessage('After it')).body
-      await eventually(() => heard.length > 0)
+      await eventually(() => broadcasts.length > 0)
       // The second event names the first message, whose event was lost.
-      expect(heard.map(({ payload }) => [payload.previous_id, payload.id])).toEqual([[first, id]])
+      expect(broadcasts.map(({ payload }) => [payload.previous_id, payload.id])).toEqual([[first, id]])
     })
 
     test('after the database connection is lost, clients reconnect and receive new events', async () => {
       const { topic, sendMessage, client } = await pair()
       const statuses: string[] = []
-      const heard: unknown[] = []
+      const broadcasts: unknown[] = []
       client.channel(topic, { config: { private: true } })
-        .on('broadcast', { event: '*' }, ({ payload }) => heard.push(payload.id))
+        .on('broadcast', { event: '*' }, ({ payload }) => broadcasts.push(payload.id))
         .subscribe((status) => statuses.push(status))
       await eventually(() => statuses.includes('SUBSCRIBED'))
       const terminated = await openSession(address)`
@@ -77,15 +77,15 @@ describe.skipIf(!url)('on a Postgres server', () => {
       expect(statuses.at(0)).toBe('SUBSCRIBED')
       expect(statuses.at(-1)).toBe('SUBSCRIBED')
       const { body } = await sendMessage('Again')
-      await eventually(() => heard.length > 0)
-      expect(heard).toEqual([body.id])
+      await eventually(() => broadcasts.length > 0)
+      expect(broadcasts).toEqual([body.id])
     })
 
     // Once a start emptied local_realtime.subscribed_tables, and subscribers of the first stack received nothing.
     test('two stacks on one database both deliver events, and one also after the other stops', async () => {
       const { topic, room, sendMessage, clientOf, client } = await pair()
       const subscribe = async (client: SupabaseClient) => {
-        const { heard } = await listen(client, topic)
+        const { broadcasts } = await listen(client, topic)
         const rows: unknown[] = []
         const channel = client.channel(room, { config: { private: true } })
           .on(
@@ -96,7 +96,7 @@ describe.skipIf(!url)('on a Postgres server', () => {
         const subscribed = new Promise((resolve) => channel.on('system', {}, ({ status }) => resolve(status)))
         expect((await join(channel)).status).toBe('SUBSCRIBED')
         expect(await subscribed).toBe('ok')
-        return { ids: () => heard.map(({ payload }) => payload.id), rows }
+        return { ids: () => broadcasts.map(({ payload }) => payload.id), rows }
       }
       const first = await subscribe(client)
       const second = await startStack({ DATABASE_URL: address })
@@ -120,7 +120,7 @@ describe.skipIf(!url)('on a Postgres server', () => {
 
   test('broadcasts from SQL arrive, also of 100 kB, unless they are rolled back', async () => {
     const ana = await signUp('Ana')
-    const { heard } = await listen(await connect(ana.token), `user:${ana.id}`)
+    const { broadcasts } = await listen(await connect(ana.token), `user:${ana.id}`)
     const sql = openSession()
     const topic = `user:${ana.id}`
     await sql.begin(async (transaction) => {
@@ -145,10 +145,10 @@ describe.skipIf(!url)('on a Postgres server', () => {
         new => row(1),
         old => null::record
       )`
-    await eventually(() => heard.length >= 3)
-    expect(heard.map(({ event }) => event)).toEqual(['said', 'bytes', 'changed'])
-    expect(heard[0]!.payload).toEqual({ id: heard[0]!.meta!.id, text: 'é'.repeat(50_000) })
-    expect(new Uint8Array(heard[1]!.payload as unknown as ArrayBuffer)).toEqual(new Uint8Array([0, 1, 255]))
-    expect(heard[2]!.payload).toMatchObject({ operation: 'INSERT', table: 'users', schema: 'public' })
+    await eventually(() => broadcasts.length >= 3)
+    expect(broadcasts.map(({ event }) => event)).toEqual(['said', 'bytes', 'changed'])
+    expect(broadcasts[0]!.payload).toEqual({ id: broadcasts[0]!.meta!.id, text: 'é'.repeat(50_000) })
+    expect(new Uint8Array(broadcasts[1]!.payload as unknown as ArrayBuffer)).toEqual(new Uint8Array([0, 1, 255]))
+    expect(broadcasts[2]!.payload).toMatchObject({ operation: 'INSERT', table: 'users', schema: 'public' })
   })
 })

@@ -32,8 +32,8 @@ test('a channel is closed when its token expires, unless it was renewed in time'
   const message = expect.stringMatching(/^Token has expired \d+ seconds ago$/)
   expect(messages).toMatchObject([{ extension: 'system', status: 'error', message }])
   await sendMessage(ana, conversation, 'Still there?')
-  await eventually(() => renewed.heard.length > 0)
-  expect(renewed.heard).toMatchObject([{ event: 'message.created' }])
+  await eventually(() => renewed.broadcasts.length > 0)
+  expect(renewed.broadcasts).toMatchObject([{ event: 'message.created' }])
 })
 
 const signatureError = /^JwtSignatureError: Failed to validate JWT signature$/

@@ -61,12 +61,16 @@ test.each([
     date: '2027-01-01',
   })
   // A join shortly after the conversation was created may receive that event too.
-  const newEvents = ({ heard }: typeof partner) => heard.filter(({ event }) => event !== 'conversation.created')
+  const newEvents = ({ broadcasts }: typeof partner) =>
+    broadcasts.filter(({ event }) => event !== 'conversation.created')
   await eventually(() => newEvents(partner).length > 0)
   await aWhile()
   expect(newEvents(partner)).toHaveLength(1)
   for (const subscription of before) {
-    expect({ status: subscription.status, heard: newEvents(subscription) }).toEqual({ status: 'SUBSCRIBED', heard: [] })
+    expect({ status: subscription.status, broadcasts: newEvents(subscription) }).toEqual({
+      status: 'SUBSCRIBED',
+      broadcasts: [],
+    })
   }
 })
 
@@ -85,10 +89,10 @@ test('users cannot forge events of the database, neither with ack nor over HTTP'
     expect(await forger.channel(`user:${ben.id}`, { config: { private: true } }).send(forged)).toBe('ok')
     // The database's event arrives after the forged ones, and alone.
     const { id } = await sendMessage(ben, conversation, 'True')
-    await eventually(() => receiver.heard.length > 0 && self.heard.length > 0)
-    for (const { heard } of [receiver, self]) expect(heard.map(({ payload }) => payload.id)).toEqual([id])
+    await eventually(() => receiver.broadcasts.length > 0 && self.broadcasts.length > 0)
+    for (const { broadcasts } of [receiver, self]) expect(broadcasts.map(({ payload }) => payload.id)).toEqual([id])
   }
-  expect(bens.heard.map(({ payload }) => payload)).not.toContainEqual({ id: 1 })
+  expect(bens.broadcasts.map(({ payload }) => payload)).not.toContainEqual({ id: 1 })
 })
 
 test('participants see typing and presence of each other, and outsiders see neither', async () => {
@@ -147,12 +151,12 @@ test('a sender receives its own broadcasts with self, and not without', async ()
       event: 'typing',
       payload: { by: channel === self.channel ? 'ana' : 'ben' },
     })
-    await eventually(() => self.heard.length + partner.heard.length >= 2)
+    await eventually(() => self.broadcasts.length + partner.broadcasts.length >= 2)
   }
-  await eventually(() => self.heard.length >= 2)
+  await eventually(() => self.broadcasts.length >= 2)
   await aWhile()
-  expect(self.heard.map(({ payload }) => payload.by)).toEqual(['ana', 'ben'])
-  expect(partner.heard.map(({ payload }) => payload.by)).toEqual(['ana'])
+  expect(self.broadcasts.map(({ payload }) => payload.by)).toEqual(['ana', 'ben'])
+  expect(partner.broadcasts.map(({ payload }) => payload.by)).toEqual(['ana'])
 })
 
 test('a lost connection ends presence', async () => {

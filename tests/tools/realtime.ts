@@ -32,7 +32,7 @@ export const join = (channel: RealtimeChannel): Promise<Joined> =>
     channel.subscribe((status, error) => resolve({ status, reason: error?.message ?? '' }))
   })
 
-interface Heard {
+interface ReceivedBroadcast {
   event: string
   payload: Record<string, unknown>
   meta?: { id: string; replayed?: boolean }
@@ -43,11 +43,11 @@ export const listen = async (
   client: SupabaseClient,
   topic: string,
   broadcast: Record<string, unknown> = {},
-): Promise<Joined & { heard: Heard[]; channel: RealtimeChannel }> => {
-  const heard: Heard[] = []
+): Promise<Joined & { broadcasts: ReceivedBroadcast[]; channel: RealtimeChannel }> => {
+  const broadcasts: ReceivedBroadcast[] = []
   const channel = client.channel(topic, { config: { private: true, broadcast } })
-  channel.on('broadcast', { event: '*' }, (message) => heard.push(message as unknown as Heard))
-  return { ...await join(channel), heard, channel }
+  channel.on('broadcast', { event: '*' }, (message) => broadcasts.push(message as unknown as ReceivedBroadcast))
+  return { ...await join(channel), broadcasts, channel }
 }
 
 /** The token with changed claims and a valid signature. */

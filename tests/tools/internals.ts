@@ -1,5 +1,5 @@
 /** Words of the database, of stack traces and of file names, which must not be in an error for clients. */
-export const inside = new RegExp(
+export const internals = new RegExp(
   [
     String.raw`sqlstate|postgres|relation "|violates|syntax error|pg_|plpgsql|select |insert into`,
     String.raw`at (file|https?):|\.ts:\d|node_modules|\bzod|stack`,
