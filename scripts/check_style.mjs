@@ -88,7 +88,7 @@ for (const file of files) {
     if (!isAllowed(word)) faults.push(`${file}:${index + 1}: "${word.replaceAll('_', ' ')}" is called ${better}`)
   }
   source.split('\n').forEach((line, index) => {
-    // Tables in Markdown, addresses and regular expressions cannot be broken.
+    // Tables in Markdown, URLs and regular expressions cannot be broken.
     if (line.length > lineWidth && !file.endsWith('.md') && !/\S{60}/.test(line)) {
       faults.push(`${file}:${index + 1}: ${line.length} characters; the limit is ${lineWidth}`)
     }

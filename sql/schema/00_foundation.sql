@@ -112,7 +112,7 @@ begin
 end
 $$;
 comment on function private.is_web_address(text) is
-  'Whether the text is an https address that is safe in HTML as it is: a host without user info, and no quote, angle
+  'Whether the text is an https URL that is safe in HTML without escaping: a host without user info, and no quote, angle
 bracket, backslash, white space, control or invisible character. Null for null. plpgsql, because Postgres plans the body
 of an SQL function again at each call, and a constraint calls this at each change of a profile.';
 grant execute on function private.is_web_address(text) to authenticated, service_role;

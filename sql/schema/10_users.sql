@@ -27,7 +27,7 @@ comment on table public.users is
   'One row for each user. A row without auth_id cannot log in. While is_active is false the token is refused and the
 profile is hidden.';
 comment on column public.users.email is
-  'Copy of the Auth account''s address. Shown to its owner, and to partners in the list of conversations.';
+  'Copy of the Auth account''s e-mail address. Shown to its owner, and to partners in the list of conversations.';
 comment on column public.users.confirmed_at is
   'When the Auth account''s e-mail address or phone was confirmed. Null: the account is pending, and another sign-up
 with the same address replaces it.';

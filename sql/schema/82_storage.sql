@@ -122,7 +122,7 @@ as $$
   select attachment ->> 'url' !~* '^https://' and to_regclass('storage.migrations') is not null
 $$;
 comment on function private.is_storage_path(jsonb) is
-  'Whether an attachment must be a file in Storage. An https address is taken as it is. Where Storage has never run, as
+  'Whether an attachment must be a file in Storage. An https URL is accepted as it is. Where Storage has never run, as
 on one machine, no file can have been uploaded.';
 
 create function private.check_attachment()

@@ -1,4 +1,4 @@
--- Rate limits by the generic cell rate algorithm (GCRA): one row for each user or address and kind of request, holding
+-- Rate limits by the generic cell rate algorithm (GCRA): one row for each user or IP address and kind of request, with
 -- its theoretical arrival time (tat). Unlogged, because a count is worth neither a write to the WAL nor a place in a
 -- backup; after a crash everybody starts again with a full burst.
 create unlogged table private.rate_limits (

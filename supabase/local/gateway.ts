@@ -186,7 +186,7 @@ export const openGateway = (
         return reject(405, 'Method not allowed', { Allow: 'GET, HEAD, POST' })
       }
       const url = URL.parse(request.url)
-      if (!url || url.username || url.password) return reject(400, 'The address is malformed')
+      if (!url || url.username || url.password) return reject(400, 'The URL is malformed')
       // Functions decode their paths themselves, as on the platform.
       if (isUnder(url.pathname, functionsPath)) return toFunction(request, url, peerAddress)
       const path = readPath(request, url)

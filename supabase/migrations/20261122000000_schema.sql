@@ -114,7 +114,7 @@ begin
 end
 $$;
 comment on function private.is_web_address(text) is
-  'Whether the text is an https address that is safe in HTML as it is: a host without user info, and no quote, angle
+  'Whether the text is an https URL that is safe in HTML without escaping: a host without user info, and no quote, angle
 bracket, backslash, white space, control or invisible character. Null for null. plpgsql, because Postgres plans the body
 of an SQL function again at each call, and a constraint calls this at each change of a profile.';
 grant execute on function private.is_web_address(text) to authenticated, service_role;
@@ -148,7 +148,7 @@ comment on table public.users is
   'One row for each user. A row without auth_id cannot log in. While is_active is false the token is refused and the
 profile is hidden.';
 comment on column public.users.email is
-  'Copy of the Auth account''s address. Shown to its owner, and to partners in the list of conversations.';
+  'Copy of the Auth account''s e-mail address. Shown to its owner, and to partners in the list of conversations.';
 comment on column public.users.confirmed_at is
   'When the Auth account''s e-mail address or phone was confirmed. Null: the account is pending, and another sign-up
 with the same address replaces it.';
@@ -4275,7 +4275,7 @@ as $$
   select attachment ->> 'url' !~* '^https://' and to_regclass('storage.migrations') is not null
 $$;
 comment on function private.is_storage_path(jsonb) is
-  'Whether an attachment must be a file in Storage. An https address is taken as it is. Where Storage has never run, as
+  'Whether an attachment must be a file in Storage. An https URL is accepted as it is. Where Storage has never run, as
 on one machine, no file can have been uploaded.';
 
 create function private.check_attachment()
@@ -4333,7 +4333,7 @@ comment on function private.require_matching_mime_type(jsonb, boolean) is
   'Raises 400 if the first bytes of a stored file do not match its type, and 503 if the Edge Function could not read
 them (null). Files are never overwritten, so what the Edge Function read is what is sent.';
 
--- Rate limits by the generic cell rate algorithm (GCRA): one row for each user or address and kind of request, holding
+-- Rate limits by the generic cell rate algorithm (GCRA): one row for each user or IP address and kind of request, with
 -- its theoretical arrival time (tat). Unlogged, because a count is worth neither a write to the WAL nor a place in a
 -- backup; after a crash everybody starts again with a full burst.
 create unlogged table private.rate_limits (
