@@ -57,8 +57,8 @@ auth.post(
     const time = sleep(signUpTime)
     const { account, confirmationRequired, signedUp } = await beginSignUp(c.var.json)
     // If e-mail confirmation is on, a taken address is answered like a free one, so the response does not reveal who
-    // has an account. A timing floor alone would, when sign-ups are rare and sending e-mail takes longer than the
-    // floor. So the response goes out after a fixed time, and Auth finishes after it.
+    // has an account. With a timing floor the time would reveal it when sign-ups are rare and sending e-mail takes
+    // longer than the floor. So the response goes out after a fixed time, and Auth finishes after it.
     if (confirmationRequired) {
       // If phone confirmation is off, Auth reports a taken address.
       const withoutConflict = signedUp.catch((error) => error.status === 409 ? null : Promise.reject(error))

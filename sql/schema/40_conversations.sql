@@ -147,7 +147,7 @@ begin
   if me is null then
     raise sqlstate 'PT401' using message = 'This account no longer exists';
   elsif other_user = me then
-    raise sqlstate 'PT400' using message = 'other_user_id: nobody can open a conversation with themselves';
+    raise sqlstate 'PT400' using message = 'other_user_id: you cannot open a conversation with yourself';
   end if;
   if not exists (select from public.users where id = other_user and is_active) then
     raise sqlstate 'PT404' using message = 'User not found';

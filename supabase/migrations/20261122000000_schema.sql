@@ -945,7 +945,7 @@ declare
   me bigint := private.my_id();
 begin
   if other_user = me then
-    raise sqlstate 'PT400' using message = 'user_id: nobody can block themselves';
+    raise sqlstate 'PT400' using message = 'user_id: you cannot block yourself';
   end if;
   if not exists (select from public.users where id = other_user and is_active) then
     raise sqlstate 'PT404' using message = 'User not found';
@@ -956,7 +956,7 @@ begin
     raise sqlstate 'PT401' using message = 'This account no longer exists';
   end if;
   if (select count(*) from private.blocks where blocker_id = me and blocked_id <> other_user) >= 1000 then
-    raise sqlstate 'PT400' using message = 'user_id: nobody can block more than 1,000 people';
+    raise sqlstate 'PT400' using message = 'user_id: you cannot block more than 1,000 people';
   end if;
   insert into private.blocks (blocker_id, blocked_id)
   values (me, other_user)
@@ -977,7 +977,7 @@ declare
   me bigint := private.my_id();
 begin
   if other_user = me then
-    raise sqlstate 'PT400' using message = 'user_id: nobody can block themselves';
+    raise sqlstate 'PT400' using message = 'user_id: you cannot block yourself';
   end if;
   delete from private.blocks where blocker_id = me and blocked_id = other_user;
   if not found and not exists (select from public.users where id = other_user and is_active) then
@@ -1139,7 +1139,7 @@ begin
   if me is null then
     raise sqlstate 'PT401' using message = 'This account no longer exists';
   elsif other_user = me then
-    raise sqlstate 'PT400' using message = 'other_user_id: nobody can open a conversation with themselves';
+    raise sqlstate 'PT400' using message = 'other_user_id: you cannot open a conversation with yourself';
   end if;
   if not exists (select from public.users where id = other_user and is_active) then
     raise sqlstate 'PT404' using message = 'User not found';

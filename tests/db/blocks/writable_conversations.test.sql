@@ -42,7 +42,7 @@ select tests.id_of('cleo'), id
 from crowd;
 select throws_ok(
   $$ select tests.ask('cleo', format('block_person(%s)', tests.id_of('ana'))) $$, 'PT400',
-  'user_id: nobody can block more than 1,000 people', 'cleo, who has blocked 1,000 users, cannot block another'
+  'user_id: you cannot block more than 1,000 people', 'cleo, who has blocked 1,000 users, cannot block another'
 );
 select lives_ok(
   $$ select tests.ask('cleo', format('block_person(%s)', (select max(blocked_id) from private.blocks))) $$,

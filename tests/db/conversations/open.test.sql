@@ -43,7 +43,7 @@ from (
   values
     ('ana', 'ben', 'PT409', 'A conversation with this user already exists', 'a second one with ben'),
     ('ben', 'ana', 'PT409', 'A conversation with this user already exists', 'a second one with ana'),
-    ('ana', 'ana', 'PT400', 'other_user_id: nobody can open a conversation with themselves', 'one with herself'),
+    ('ana', 'ana', 'PT400', 'other_user_id: you cannot open a conversation with yourself', 'one with herself'),
     ('ana', 'dora', 'PT404', 'User not found', 'one with dora, who is deactivated'),
     ('ana', 'zoe', 'PT404', 'User not found', 'one with an unknown user'),
     ('dora', 'ana', 'PT403', 'This account is deactivated', 'one, being deactivated'),
