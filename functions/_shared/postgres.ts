@@ -1,5 +1,7 @@
 import postgres from 'postgres'
+import { openSocket, type SslMode, sslModes } from './postgres_socket.ts'
 import { isConnectionLoss, serviceUnavailable } from './errors.ts'
+import { settings } from './settings.ts'
 
 /** One statement and its parameters; answers with its rows. Objects go to json parameters. */
 export type Query = (text: string, values: unknown[]) => Promise<Record<string, unknown>[]>
@@ -22,12 +24,34 @@ export interface Limits {
   idleMilliseconds: number
 }
 
+/** Milliseconds until a connection must be open. */
+const connectTimeout = 5000
+
+/** The `sslmode` of a connection string, `prefer` if it has none. Throws on an unknown one. */
+const sslModeOf = (url: URL): SslMode => {
+  const mode = url.searchParams.get('sslmode') ?? 'prefer'
+  const known = sslModes.find((one) => one === mode)
+  if (!known) throw new Error(`sslmode is "${mode}", and must be one of ${sslModes.join(', ')}`)
+  return known
+}
+
 /** One connection, opened when it is first asked something. `options` are of postgres.js. */
 export const connectTo = (url: string, options: postgres.Options<Record<string, never>>): Connection => {
   let isOpen = true
+  const closing = new AbortController()
+  const address = new URL(url)
+  const target = {
+    host: address.hostname.replace(/^\[|\]$/g, ''),
+    port: Number(address.port) || 5432,
+    mode: sslModeOf(address),
+    certificateAuthority: settings.databaseCertificateAuthority,
+  }
   const sql = postgres(url, {
     max: 1,
-    connect_timeout: 5,
+    ssl: false,
+    // An option that its types do not know.
+    ...{ socket: () => openSocket(target, AbortSignal.any([closing.signal, AbortSignal.timeout(connectTimeout)])) },
+    connect_timeout: connectTimeout / 1000,
     // Nothing here is an array. Asked for their types as it opens, a connection that is cut then takes the whole process with it.
     fetch_types: false,
     // The pool closes what is idle. This is for a connection that postgres.js opens once more after it was told to end.
@@ -43,6 +67,7 @@ export const connectTo = (url: string, options: postgres.Options<Record<string, 
     isOpen: () => isOpen,
     close: () => {
       isOpen = false
+      closing.abort()
       sql.end({ timeout: 0 }).catch(() => {})
     },
   }
