@@ -155,18 +155,20 @@ const askAuth = async (
   ticket: string,
   account: Account,
 ): Promise<SignedUp> => {
-  for (let triesLeft = 2;; triesLeft--) {
+  for (let triesLeft = 5;; triesLeft--) {
     const { data, error } = await authClient().signUp({ email, password, options: { data: { name, profile, ticket } } })
     if (error?.code === 'user_already_exists' || error?.code === 'email_exists') return httpError(409, takenAddress)
     if (data.session) {
       drainSoon()
       return { account: await accountOf(data.session.user.id), outcome: 'made', session: data.session }
     }
-    const outcome: SignedUp['outcome'] | 'overtaken' = JSON.parse(await asService`check_sign_up(${email}, ${ticket})`)
+    const outcome: SignedUp['outcome'] | 'superseded' | 'retry' = JSON.parse(
+      await asService`check_sign_up(${email}, ${ticket})`,
+    )
     if (outcome === 'made') return { account, outcome, session: null }
-    // Of several who sign up with one address at once Auth lets one through, or fails all but one: whoever was last is to have it.
-    if (triesLeft > 0 && (outcome === 'overtaken' || outcome === 'taken' && error?.status === 500)) continue
-    if (outcome === 'overtaken') return serviceUnavailable()
+    // Of several sign-ups with one address at once Auth lets one through, or fails all but one; the last to begin gets the address.
+    if (triesLeft > 0 && (outcome === 'retry' || outcome === 'taken' && error?.status === 500)) continue
+    if (outcome === 'superseded' || outcome === 'retry') return serviceUnavailable()
     if (error && !isAboutMail(error)) return refusedByAuth(error)
     if (error && outcome === 'not made') {
       log('warn', 'A confirmation was not sent', { code: error.code, status: error.status })

@@ -174,12 +174,16 @@ create table private.sign_ups (
   ticket uuid primary key default gen_random_uuid(),
   user_id bigint not null,
   profile_id bigint not null,
+  address_hash bytea not null,
   begun_at timestamptz not null default now()
 );
 comment on table private.sign_ups is
   'Sign-ups under way: the ids that the account will have, drawn before Auth is asked. So each names one id and uses up as many, whether or not
 the address is taken, and nobody learns that from an id or by counting them. A row goes as the account is made, or an hour later.';
+comment on column private.sign_ups.address_hash is
+  'SHA-256 of the address in lower case: tells which of several sign-ups with one address began last.';
 create index sign_ups_begun_at_idx on private.sign_ups (begun_at);
+create index sign_ups_address_hash_idx on private.sign_ups (address_hash);
 alter table private.sign_ups enable row level security;
 
 create function private.remove_pending_account(address text)
@@ -215,8 +219,8 @@ begin
   delete from private.sign_ups
   where ticket in (select ticket from private.sign_ups where begun_at < now() - interval '1 hour' for update skip locked);
   perform private.remove_pending_account(address);
-  insert into private.sign_ups (user_id, profile_id)
-  values (nextval('public.users_id_seq'), nextval('public.profiles_id_seq'))
+  insert into private.sign_ups (user_id, profile_id, address_hash)
+  values (nextval('public.users_id_seq'), nextval('public.profiles_id_seq'), sha256(convert_to(lower(address), 'UTF8')))
   returning * into begun;
   return json_build_object('ticket', begun.ticket, 'user_id', begun.user_id);
 end
@@ -230,19 +234,28 @@ create function private.check_sign_up(address text, begun uuid)
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
+declare
+  mine private.sign_ups;
 begin
+  select * into mine from private.sign_ups where ticket = begun;
   return to_json(case
-    when not exists (select from private.sign_ups where ticket = begun) then 'made'
-    when private.remove_pending_account(address) then 'overtaken'
+    when mine is null then 'made'
+    -- Ids are drawn in order. If every sign-up could remove the others, several at once could remove each other until none is left.
+    when exists (select from private.sign_ups where address_hash = mine.address_hash and user_id > mine.user_id)
+      or exists (
+        select from public.users
+        where lower(email) = lower(address) and email <> '' and confirmed_at is null and id > mine.user_id
+      ) then 'superseded'
+    when private.remove_pending_account(address) then 'retry'
     when exists (select from public.users where lower(email) = lower(address) and email <> '') then 'taken'
     else 'not made'
   end);
 end
 $$;
 comment on function private.check_sign_up(text, uuid) is
-  'What became of a sign-up once Auth has answered, which does not say: made; overtaken by another with the same address, which was removed so
-that this one can be tried again; the address is taken; or not made, for whatever reason. The function tells nobody but who may know. Definer,
-as begin_sign_up.';
+  'The outcome of a sign-up once Auth has answered, which does not say: made; superseded by a later sign-up with the same address; retry, because
+an earlier one came between and has been removed; taken, by a confirmed account; or not made, for any other reason. Only for the Edge Functions,
+because it tells whether an address is taken. Definer, as begin_sign_up.';
 grant execute on function private.check_sign_up(text, uuid) to edge_functions;
 
 create function private.forget_pending_password()

@@ -164,7 +164,7 @@ begin
       ),
       ('private.rate_limits', 'true', $sql$values ('\x00', now())$sql$, 'tat = tat'),
       ('private.rate_settings', 'true', $sql$values ('RATE_LIMIT_PROFILE', 'off')$sql$, $sql$rate = 'off'$sql$),
-      ('private.sign_ups', 'true', '(user_id, profile_id) values (1, 1)', 'user_id = user_id'),
+      ('private.sign_ups', 'true', $sql$(user_id, profile_id, address_hash) values (1, 1, '')$sql$, 'user_id = user_id'),
       ('private.turn_salts', 'true', $sql$(salt) values ('none')$sql$, 'salt = salt')
   ) as statements (name, condition, entry, change)
   where name = on_table;

@@ -1,5 +1,5 @@
 -- Every column of every table, and what people may do with it in the rows that are theirs. A new column is named here or fails.
-select plan(102);
+select plan(103);
 
 select is(
   actual.verbs,
@@ -56,6 +56,7 @@ from (
     ('private.sign_ups', 'ticket', ''),
     ('private.sign_ups', 'user_id', ''),
     ('private.sign_ups', 'profile_id', ''),
+    ('private.sign_ups', 'address_hash', ''),
     ('private.sign_ups', 'begun_at', ''),
     ('private.turn_salts', 'salt', ''),
     ('private.turn_salts', 'made_on', ''),

@@ -1,5 +1,5 @@
 -- Until their address is confirmed people are nobody, and whoever signs up with it again takes their place.
-select plan(41);
+select plan(44);
 select tests.make_person('ana');
 
 -- An Auth account as Auth makes it where addresses must be confirmed; the ticket is that of a sign-up.
@@ -93,6 +93,7 @@ select ok(
 -- Signing up again.
 select pg_temp.sign_up('cat@tests.example', '{"name": "Stranger", "profile": {"biography": "Dodo", "is_searchable": true}}');
 select set_config('tests.stranger', tests.claims_of('cat')::text, true);
+create temp table earlier as select private.begin_sign_up('cat@tests.example')::jsonb as it;
 create temp table begun as select private.begin_sign_up('CAT@tests.example')::jsonb as it;
 select is(pg_temp.account_of('cat@tests.example'), null, 'whoever begins to sign up with a pending address removes who waits there');
 select is_empty($$ select from public.users where name = 'Stranger' $$, 'with user and profile');
@@ -101,12 +102,17 @@ select is(
   private.check_sign_up('cat@tests.example', (it ->> 'ticket')::uuid)::text, '"not made"', 'until Auth has made the account, it is not made'
 )
 from begun;
-select pg_temp.sign_up('cat@tests.example', '{"name": "Overtaker"}');
 select is(
-  private.check_sign_up('cat@tests.example', (it ->> 'ticket')::uuid)::text, '"overtaken"', 'somebody else''s account is not taken for it'
+  private.check_sign_up('cat@tests.example', (it ->> 'ticket')::uuid)::text, '"superseded"', 'a later sign-up supersedes an earlier one'
+)
+from earlier;
+select pg_temp.sign_up('cat@tests.example', jsonb_build_object('name', 'Earlier', 'ticket', it ->> 'ticket')) from earlier;
+select is(
+  private.check_sign_up('cat@tests.example', (it ->> 'ticket')::uuid)::text, '"retry"',
+  'an earlier sign-up that Auth lets through after all is removed'
 )
 from begun;
-select is(pg_temp.account_of('cat@tests.example'), null, 'but removed');
+select is(pg_temp.account_of('cat@tests.example'), null, 'with its account');
 select pg_temp.sign_up('cat@tests.example', jsonb_build_object('name', 'Cat', 'ticket', it ->> 'ticket', 'id', 1)) from begun;
 select is(private.check_sign_up('cat@tests.example', (it ->> 'ticket')::uuid)::text, '"made"', 'the account with the ticket is it')
 from begun;
@@ -114,6 +120,14 @@ select is(
   (select to_jsonb(id) from public.users where email = 'cat@tests.example'), it -> 'user_id', 'and has the id that was named before'
 )
 from begun;
+insert into private.sign_ups (user_id, profile_id, address_hash)
+select (it -> 'user_id')::bigint - 1, 1, sha256('cat@tests.example') from begun;
+select is(
+  private.check_sign_up('cat@tests.example', ticket)::text, '"superseded"', 'an earlier sign-up that is still under way finds it'
+)
+from private.sign_ups, begun
+where user_id = (it -> 'user_id')::bigint - 1;
+select isnt(pg_temp.account_of('cat@tests.example'), null, 'and leaves it');
 select is(
   (select raw_user_meta_data from auth.users where email = 'cat@tests.example'), '{"id": 1, "name": "Cat"}',
   'the ticket is not kept where tokens would carry it'
