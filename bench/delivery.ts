@@ -1,5 +1,5 @@
 /**
- * How long from the answer that a sender gets until the receiver hears of the message.
+ * The time from the sender's response until the receiver's event.
  *   deno run -A bench/delivery.ts [MESSAGES]        on PGlite in memory, or on the Postgres of DATABASE_URL
  */
 import { createClient } from '@supabase/supabase-js'
@@ -13,9 +13,9 @@ const stack = new Deno.Command(Deno.execPath(), {
 }).spawn()
 
 const ready = async (): Promise<string> => {
-  let said = ''
+  let output = ''
   for await (const text of stack.stdout.pipeThrough(new TextDecoderStream())) {
-    const base = /^ready (\S+)$/m.exec(said += text)?.[1]
+    const base = /^ready (\S+)$/m.exec(output += text)?.[1]
     if (base) return base
   }
   throw new Error('The stack did not start')
@@ -41,35 +41,35 @@ const client = createClient(new URL(base).origin, environment.SUPABASE_PUBLISHAB
   accessToken: () => Promise.resolve(ben.access_token),
 })
 await client.realtime.setAuth()
-const heard = new Map<number, number>()
+const receivedAt = new Map<number, number>()
 const channel = client.channel(`user:${ben.user.id}`, { config: { private: true } })
-channel.on('broadcast', { event: 'message.created' }, ({ payload }) => heard.set(payload.id, performance.now()))
+channel.on('broadcast', { event: 'message.created' }, ({ payload }) => receivedAt.set(payload.id, performance.now()))
 await new Promise<void>((resolve) => channel.subscribe((status) => status === 'SUBSCRIBED' && resolve()))
 
 const percentile = (values: number[], share: number): string =>
   values.toSorted((one, other) => one - other)[Math.floor(share * (values.length - 1))]!.toFixed(1).padStart(8)
 
 console.log(`${count} messages             p50      p95      max   (ms)`)
-for (const [label, width] of [['one after another', 1], ['eight at a time', 8]] as const) {
-  heard.clear()
-  const sent: { id: number; asked: number; answered: number }[] = []
+for (const [label, concurrency] of [['sequential', 1], ['8 concurrent', 8]] as const) {
+  receivedAt.clear()
+  const sent: { id: number; start: number; answered: number }[] = []
   const send = async () => {
     while (sent.length < count) {
-      const asked = performance.now()
+      const start = performance.now()
       const { id } = await post(`/conversations/${conversation}/messages`, { content: 'Hello' }, ana.access_token)
-      sent.push({ id, asked, answered: performance.now() })
+      sent.push({ id, start, answered: performance.now() })
     }
   }
-  await Promise.all(Array.from({ length: width }, send))
-  while (sent.some(({ id }) => !heard.has(id))) await new Promise((resolve) => setTimeout(resolve, 5))
+  await Promise.all(Array.from({ length: concurrency }, send))
+  while (sent.some(({ id }) => !receivedAt.has(id))) await new Promise((resolve) => setTimeout(resolve, 5))
   const rows = {
-    // Below zero the receiver knew before the sender.
-    'answer to event': sent.map(({ id, answered }) => heard.get(id)! - answered),
-    'request to event': sent.map(({ id, asked }) => heard.get(id)! - asked),
+    // Negative if the event came before the response.
+    'response to event': sent.map(({ id, answered }) => receivedAt.get(id)! - answered),
+    'request to event': sent.map(({ id, start }) => receivedAt.get(id)! - start),
   }
-  for (const [what, values] of Object.entries(rows)) {
+  for (const [name, values] of Object.entries(rows)) {
     console.log(
-      `${label.padEnd(18)} ${what.padEnd(17)}${[0.5, 0.95, 1].map((share) => percentile(values, share)).join(' ')}`,
+      `${label.padEnd(18)} ${name.padEnd(17)}${[0.5, 0.95, 1].map((share) => percentile(values, share)).join(' ')}`,
     )
   }
 }

@@ -1,8 +1,8 @@
-import { Problem, problemFrom } from './problem.ts'
-import type { OwnSession } from './session.ts'
-import type { Client, ConversationDetail, Draft, ListedConversation, Message, Person, Unread } from './shapes.ts'
+import { ServiceError, toServiceError } from './errors.ts'
+import type { InboxSession } from './session.ts'
+import type { Client, ConversationDetail, Draft, ListedConversation, Message, Person, Unread } from './types.ts'
 
-/** Messages oldest first, and whether there are more in the direction that was asked for. */
+/** Messages, oldest first, and whether there is another page in the same direction. */
 export interface Page {
   messages: Message[]
   more: boolean
@@ -12,37 +12,37 @@ export interface Api {
   me(signal: AbortSignal): Promise<Person>
   conversations(signal: AbortSignal): Promise<ListedConversation[]>
   unread(signal: AbortSignal): Promise<Unread>
-  detail(conversation: number, signal: AbortSignal): Promise<ConversationDetail>
-  /** Opens the conversation with this person, or finds the one there is. */
-  converse(otherUser: number, signal: AbortSignal): Promise<number>
-  newest(conversation: number, signal: AbortSignal): Promise<Page>
-  before(conversation: number, message: number, signal: AbortSignal): Promise<Page>
-  /** After message 0 is from the beginning. */
-  after(conversation: number, message: number, signal: AbortSignal): Promise<Page>
+  conversation(id: number, signal: AbortSignal): Promise<ConversationDetail>
+  /** Opens a conversation with this user, or returns the id of the existing one. */
+  findOrCreateConversation(otherUser: number, signal: AbortSignal): Promise<number>
+  newestMessages(conversation: number, signal: AbortSignal): Promise<Page>
+  messagesBefore(conversation: number, message: number, signal: AbortSignal): Promise<Page>
+  /** `message` 0 reads from the first message on. */
+  messagesAfter(conversation: number, message: number, signal: AbortSignal): Promise<Page>
   send(conversation: number, draft: Draft, clientId: string, signal: AbortSignal): Promise<Message>
   markRead(conversation: number, upTo: number, signal: AbortSignal): Promise<void>
-  /** The ids of those whom one has blocked. */
-  blocked(signal: AbortSignal): Promise<number[]>
+  /** The ids of the users whom the caller has blocked. */
+  blockedUsers(signal: AbortSignal): Promise<number[]>
 }
 
-/** Does the work, and stops waiting for it when the time is over or the signal comes, even where the work ignores that. */
-const within = async <Result>(
+/** Runs a task with a timeout. Stops waiting on timeout or abort even if the task ignores its signal. */
+const withTimeout = async <Result>(
   milliseconds: number,
   signal: AbortSignal,
-  work: (signal: AbortSignal) => Promise<Result>,
+  task: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> => {
-  if (signal.aborted) throw new Problem('Closed')
+  if (signal.aborted) throw new ServiceError('Closed')
   const limit = new AbortController()
-  const close = () => limit.abort(new Problem('Closed'))
-  const timer = setTimeout(() => limit.abort(new Problem('The service did not answer in time')), milliseconds)
+  const close = () => limit.abort(new ServiceError('Closed'))
+  const timer = setTimeout(() => limit.abort(new ServiceError('The service did not answer in time')), milliseconds)
   signal.addEventListener('abort', close)
-  const over = new Promise<never>((_, reject) => {
+  const aborted = new Promise<never>((_, reject) => {
     limit.signal.addEventListener('abort', () => reject(limit.signal.reason))
   })
   try {
-    return await Promise.race([work(limit.signal), over])
+    return await Promise.race([task(limit.signal), aborted])
   } catch (error) {
-    throw problemFrom(error)
+    throw toServiceError(error)
   } finally {
     clearTimeout(timer)
     signal.removeEventListener('abort', close)
@@ -52,24 +52,24 @@ const within = async <Result>(
 const isJson = (response: Response | undefined): boolean =>
   response?.headers.get('Content-Type')?.toLowerCase().startsWith('application/json') ?? false
 
-// A timer that is set for more than 24 days goes off at once.
-const longestWait = 3_600_000
+// A timer set for more than 24 days fires at once.
+const longestRetryAfter = 3_600_000
 const retryAfterOf = ({ headers }: Response): number =>
-  Math.min(longestWait, Number(headers.get('Retry-After')) * 1000 || 0)
+  Math.min(longestRetryAfter, Number(headers.get('Retry-After')) * 1000 || 0)
 
-// A proxy, or the log-in page of a network, may answer anything in the service's place: nothing of it is the service's word, but whoever
-// asks for time is given it.
-const stranger = (response: Response): Problem =>
-  new Problem(`Something else answered in the service's place, with ${response.status}`, 0, retryAfterOf(response))
+// A proxy or a captive portal may answer with any status and body. Treat it as no answer, but respect its Retry-After.
+const foreignResponse = (response: Response): ServiceError =>
+  new ServiceError(`The response (status ${response.status}) is not the service's`, 0, retryAfterOf(response))
 
-const problemOf = async (error: unknown, response: Response | undefined): Promise<Problem> => {
-  if (!response) return problemFrom(error)
+const errorOf = async (error: unknown, response: Response | undefined): Promise<ServiceError> => {
+  if (!response) return toServiceError(error)
   const body: unknown = isJson(response) ? await response.json().catch(() => null) : null
-  const told = (body as { error?: unknown } | null)?.error
-  // The service says in a sentence why it refuses; the platform's gateway has JSON of its own, as {"code": "NOT_FOUND", "message": …}.
-  if (typeof told !== 'string' && response.status < 500) return stranger(response)
-  return new Problem(
-    typeof told === 'string' ? told : `The service answered ${response.status}`,
+  const message = (body as { error?: unknown } | null)?.error
+  // The service's errors are {"error": "…"}; the platform's gateway has other JSON: {"code": "NOT_FOUND", "message":
+  // …}.
+  if (typeof message !== 'string' && response.status < 500) return foreignResponse(response)
+  return new ServiceError(
+    typeof message === 'string' ? message : `The service answered ${response.status}`,
     response.status,
     retryAfterOf(response),
     body,
@@ -79,86 +79,87 @@ const problemOf = async (error: unknown, response: Response | undefined): Promis
 const has = <Name extends string>(body: unknown, name: Name): body is Record<Name, unknown> =>
   typeof body === 'object' && body !== null && name in body
 const isList = <Item>(body: unknown): body is Item[] => Array.isArray(body)
-const isThing = <Thing extends { id: number }>(body: unknown): body is Thing =>
-  has(body, 'id') && Number.isInteger(body.id)
+const hasId = <Row extends { id: number }>(body: unknown): body is Row => has(body, 'id') && Number.isInteger(body.id)
 const isUnread = (body: unknown): body is Unread => has(body, 'conversations') && isList(body.conversations)
 const isBlocks = (body: unknown): body is { user_id: number }[] =>
   isList(body) && body.every((block) => has(block, 'user_id') && Number.isInteger(block.user_id))
 const isSuccess = (body: unknown): body is { success: true } => has(body, 'success') && body.success === true
 
-interface Question<Body> {
+interface RequestOptions<Body> {
   path: string
-  /** What is posted; without it, it is a GET. */
+  /** The body of a POST request; a request without it is a GET. */
   post?: Record<string, unknown>
-  /** Whether a body is what the service answers to this. */
-  is: (body: unknown) => body is Body
+  /** Whether a response body has the shape that this endpoint returns. */
+  isBody: (body: unknown) => body is Body
   status?: number
 }
 
-/** The service's endpoints, called through supabase-js, which knows the address. */
-export const openApi = ({ functions }: Client, session: OwnSession, timeout: number): Api => {
-  const ask = <Body>(signal: AbortSignal, { path, post, is, status = 200 }: Question<Body>) =>
-    within(timeout, signal, async (limit): Promise<{ body: Body; more: boolean }> => {
-      for (let renewed = false;; renewed = true) {
+/** The service's endpoints, called through supabase-js, which knows the base URL. */
+export const createApi = ({ functions }: Client, session: InboxSession, timeout: number): Api => {
+  const request = <Body>(signal: AbortSignal, { path, post, isBody, status = 200 }: RequestOptions<Body>) =>
+    withTimeout(timeout, signal, async (limit): Promise<{ body: Body; more: boolean }> => {
+      for (let refreshed = false;; refreshed = true) {
         const token = await session.token()
-        // Else supabase-js would put on the token of whoever is signed in by then.
-        const headers = { Authorization: `Bearer ${token}` }
         const { data, error, response } = await functions.invoke<unknown>(path, {
           method: post ? 'POST' : 'GET',
           body: post,
-          headers,
+          // Without this header supabase-js would add the token of whichever user is signed in by then.
+          headers: { Authorization: `Bearer ${token}` },
           signal: limit,
         })
         if (!error && response) {
-          if (response.status !== status || !isJson(response) || !is(data)) throw stranger(response)
+          if (response.status !== status || !isJson(response) || !isBody(data)) throw foreignResponse(response)
           return { body: data, more: response.headers.get('Link')?.includes('rel="next"') ?? false }
         }
-        const problem = await problemOf(error, response)
-        if (problem.status !== 401 || renewed) throw problem
-        await session.renew(token)
+        const failure = await errorOf(error, response)
+        if (failure.status !== 401 || refreshed) throw failure
+        await session.refresh(token)
       }
     })
-  const read = async <Body>(signal: AbortSignal, path: string, is: (body: unknown) => body is Body): Promise<Body> =>
-    (await ask(signal, { path, is })).body
+  const get = async <Body>(signal: AbortSignal, path: string, isBody: (body: unknown) => body is Body): Promise<Body> =>
+    (await request(signal, { path, isBody })).body
 
   const messages = async (conversation: number, query: string, signal: AbortSignal): Promise<Page> => {
-    const { body, more } = await ask(signal, {
+    const { body, more } = await request(signal, {
       path: `conversations/${conversation}/messages?${query}`,
-      is: isList<Message>,
+      isBody: isList<Message>,
     })
-    // A page of none has none after it, or reading on would begin anew.
+    // An empty page ends the listing. Otherwise the caller would read from the beginning again.
     return { messages: body, more: more && body.length > 0 }
   }
-  const turned = ({ messages, more }: Page): Page => ({ messages: messages.toReversed(), more })
+  const oldestFirst = ({ messages, more }: Page): Page => ({ messages: messages.toReversed(), more })
 
   return {
     me: async (signal) => {
-      const { id, name } = await read(signal, 'users/me', isThing<Person>)
+      const { id, name } = await get(signal, 'users/me', hasId<Person>)
       return { id, name }
     },
-    conversations: (signal) => read(signal, 'conversations', isList<ListedConversation>),
-    unread: (signal) => read(signal, 'conversations/unread', isUnread),
-    detail: (id, signal) => read(signal, `conversations/${id}`, isThing<ConversationDetail>),
-    converse: async (otherUser, signal) => {
+    conversations: (signal) => get(signal, 'conversations', isList<ListedConversation>),
+    unread: (signal) => get(signal, 'conversations/unread', isUnread),
+    conversation: (id, signal) => get(signal, `conversations/${id}`, hasId<ConversationDetail>),
+    findOrCreateConversation: async (otherUser, signal) => {
       try {
         const post = { other_user_id: otherUser }
-        return (await ask(signal, { path: 'conversations', post, is: isThing, status: 201 })).body.id
+        return (await request(signal, { path: 'conversations', post, isBody: hasId, status: 201 })).body.id
       } catch (error) {
-        const { status, body } = problemFrom(error)
+        const { status, body } = toServiceError(error)
         if (status !== 409 || !has(body, 'conversation_id')) throw error
         return body.conversation_id as number
       }
     },
-    newest: async (id, signal) => turned(await messages(id, 'limit=50', signal)),
-    before: async (id, message, signal) => turned(await messages(id, `before_id=${message}&limit=50`, signal)),
-    after: (id, message, signal) => messages(id, `${message ? `after_id=${message}` : 'order=asc'}&limit=100`, signal),
+    newestMessages: async (id, signal) => oldestFirst(await messages(id, 'limit=50', signal)),
+    messagesBefore: async (id, message, signal) =>
+      oldestFirst(await messages(id, `before_id=${message}&limit=50`, signal)),
+    messagesAfter: (id, message, signal) =>
+      messages(id, `${message ? `after_id=${message}` : 'order=asc'}&limit=100`, signal),
     send: async (id, { content, attachment = null }, client_id, signal) => {
+      const path = `conversations/${id}/messages`
       const post = { content, attachment, client_id }
-      return (await ask(signal, { path: `conversations/${id}/messages`, post, is: isThing<Message>, status: 201 })).body
+      return (await request(signal, { path, post, isBody: hasId<Message>, status: 201 })).body
     },
     markRead: async (id, up_to_message_id, signal) => {
-      await ask(signal, { path: `conversations/${id}/read`, post: { up_to_message_id }, is: isSuccess })
+      await request(signal, { path: `conversations/${id}/read`, post: { up_to_message_id }, isBody: isSuccess })
     },
-    blocked: async (signal) => (await read(signal, 'users/me/blocks', isBlocks)).map(({ user_id }) => user_id),
+    blockedUsers: async (signal) => (await get(signal, 'users/me/blocks', isBlocks)).map(({ user_id }) => user_id),
   }
 }

@@ -1,103 +1,103 @@
 import type { RealtimeChannel } from '@supabase/supabase-js'
-import { backoff } from './problem.ts'
-import type { Client } from './shapes.ts'
+import { backoff } from './retry_loop.ts'
+import type { Client } from './types.ts'
 
-/** A private channel that is joined again whatever ends it, until it is closed. */
-export interface KeptChannel {
-  /** Sends to the others on the channel; what cannot be sent now is not sent. */
+/** A private channel that is joined again after any error or close, until `close()`. */
+export interface PersistentChannel {
+  /** Broadcasts to the other subscribers. An event that cannot be sent now is dropped. */
   send(event: string, payload: Record<string, unknown>): void
-  /** Begins again at once if it is not joined. */
-  wake(): void
+  /** Starts a new join at once if the channel is not joined. */
+  rejoin(): void
   close(): void
 }
 
-// Longer than the library's time for a join and its longest pause between two; shorter than the patience of people. Never quite the same, so
-// that clients that were cut off together come back apart.
-const patience = () => 24_000 + Math.random() * 6_000
-// A channel that lived this long did not end for what ended the one before it.
-const longLife = 60_000
+// Longer than supabase-js's join timeout and its longest pause between two attempts, and short enough for a waiting
+// user. Jittered, so that clients that were disconnected together do not join in lockstep.
+const joinTimeout = () => 24_000 + Math.random() * 6_000
+// After being joined this long, a channel starts again with the shortest backoff.
+const stableAfter = 60_000
 
 /**
- * `joined` hears of each join, of the first as of later ones, and of what went wrong. After a lost connection supabase-js joins again by
- * itself. It does not after CLOSED, which is how the server ends a channel when its token has expired or a limit is met: that one is
- * made anew here, as is one that does not get through.
+ * Calls `onChange` on each join, the first and later ones, and on each error. supabase-js rejoins by itself after a
+ * lost connection. It does not after CLOSED, with which the server ends a channel when its token expires or a limit is
+ * exceeded. Such a channel is recreated here, and so is one that does not join in time.
  */
-export const keepChannel = (
+export const openPersistentChannel = (
   supabase: Client,
   topic: string,
-  events: Record<string, (payload: unknown) => void>,
-  joined: (joined: boolean, error: string | null) => void,
-): KeptChannel => {
+  handlers: Record<string, (payload: unknown) => void>,
+  onChange: (joined: boolean, error: string | null) => void,
+): PersistentChannel => {
   let channel: RealtimeChannel | null = null
   let isJoined = false
   let joinedAt = 0
   let failures = 0
-  let builds = 0
+  let attempts = 0
   let timer: ReturnType<typeof setTimeout> | undefined
 
-  const buildIn = (milliseconds: number) => {
+  const joinIn = (milliseconds: number) => {
     clearTimeout(timer)
-    timer = setTimeout(build, milliseconds)
+    timer = setTimeout(join, milliseconds)
   }
-  const tell = (now: boolean, error: string | null = null) => {
-    isJoined = now
-    joined(now, error)
+  const setJoined = (joined: boolean, error: string | null = null) => {
+    isJoined = joined
+    onChange(joined, error)
   }
-  // A failed refresh is not the end: the join is refused then, and tried again.
+  // A failed refresh is not fatal: the join is then refused and retried.
   const setAuth = () => supabase.realtime.setAuth().catch(() => {})
 
-  const heard = (current: RealtimeChannel, status: string, error?: Error) => {
+  const onStatus = (current: RealtimeChannel, status: string, error?: Error) => {
     if (channel !== current) return
     if (status === 'SUBSCRIBED') {
       clearTimeout(timer)
       timer = undefined
       joinedAt = Date.now()
-      return tell(true)
+      return setJoined(true)
     }
-    if (isJoined && Date.now() - joinedAt > longLife) failures = 0
+    if (isJoined && Date.now() - joinedAt > stableAfter) failures = 0
     if (status === 'CLOSED') {
       channel = null
-      buildIn(backoff(failures++))
+      joinIn(backoff(failures++))
     } else {
-      // The library tries again by itself, and with the token it has then.
+      // supabase-js retries by itself, with the token that it has then.
       setAuth()
-      if (isJoined || timer === undefined) buildIn(patience())
+      if (isJoined || timer === undefined) joinIn(joinTimeout())
     }
-    tell(false, error?.message ?? status)
+    setJoined(false, error?.message ?? status)
   }
 
-  const build = async (): Promise<void> => {
-    const build = ++builds
+  const join = async (): Promise<void> => {
+    const attempt = ++attempts
     channel = null
-    if (isJoined) tell(false)
-    buildIn(patience())
-    // supabase-js has one channel for a topic: while the one before is not gone, a new one would be the old one.
-    const before = supabase.getChannels().find((known) => known.topic === `realtime:${topic}`)
-    if (before) await supabase.removeChannel(before).catch(() => {})
-    // Without this the first join of a fresh client carries no token, and is refused.
+    if (isJoined) setJoined(false)
+    joinIn(joinTimeout())
+    // supabase-js keeps one channel per topic and would return the old one until it is removed.
+    const previous = supabase.getChannels().find((existing) => existing.topic === `realtime:${topic}`)
+    if (previous) await supabase.removeChannel(previous).catch(() => {})
+    // Otherwise the first join of a new client carries no token and is refused.
     await setAuth()
-    if (build !== builds) return
+    if (attempt !== attempts) return
     const current = supabase.channel(topic, { config: { private: true } })
     channel = current
-    for (const [event, hear] of Object.entries(events)) {
+    for (const [event, handle] of Object.entries(handlers)) {
       current.on('broadcast', { event }, ({ payload }) => {
-        if (channel === current) hear(payload)
+        if (channel === current) handle(payload)
       })
     }
-    current.subscribe((status, error) => heard(current, status, error))
+    current.subscribe((status, error) => onStatus(current, status, error))
   }
 
-  build()
+  join()
   return {
     send(event, payload) {
-      // supabase-js would post it where it cannot push it; by then it is no news.
+      // When not joined, supabase-js falls back to an HTTP POST, which would arrive too late to matter.
       if (isJoined) channel?.send({ type: 'broadcast', event, payload }).catch(() => {})
     },
-    wake() {
-      if (!isJoined) build()
+    rejoin() {
+      if (!isJoined) join()
     },
     close() {
-      builds++
+      attempts++
       clearTimeout(timer)
       const last = channel
       channel = null

@@ -1,217 +1,221 @@
 import type { Api } from './api.ts'
-import { keepChannel, type KeptChannel } from './channel.ts'
-import type { Marks } from './marks.ts'
-import { beforeUnread, lastId, markedUpTo, merge, placeOf, unconfirmed } from './merge.ts'
+import { openPersistentChannel, type PersistentChannel } from './channel.ts'
+import type { ServiceError } from './errors.ts'
+import { beforeUnread, lastId, markReadUpTo, merge, positionOf, unconfirmed } from './merge.ts'
 import type { Outbox, Outgoing } from './outbox.ts'
-import { openPasses } from './passes.ts'
-import type { Problem } from './problem.ts'
-import type { Client, Draft, EventName, Hint, Message, Person, Reservation, Status } from './shapes.ts'
-import { type Listener, openStore } from './store.ts'
+import type { ReadMarkers } from './read_markers.ts'
+import { createRetryLoop } from './retry_loop.ts'
+import { createStore, type Listener } from './store.ts'
+import type { Client, Draft, EventName, EventPayload, Message, Person, Reservation, Status } from './types.ts'
 
 export interface ConversationView {
   id: number
-  /** Oldest first: exactly what the service holds, from where it was opened. Show `outgoing` below it. */
+  /** Oldest first, without gaps from the first message shown. Show `outgoing` below it. */
   messages: readonly Message[]
-  /** One's own messages that are not among these yet. */
+  /** The caller's messages that are not in `messages` yet. */
   outgoing: readonly Outgoing[]
   hasOlder: boolean
-  /** Whether the messages have been read once; before that, none does not mean that there are none. */
+  /** Whether the messages have been read once. Until then an empty list does not mean an empty conversation. */
   loaded: boolean
-  /** Whether the other one is writing. */
+  /** Whether the other participant is typing. */
   typing: boolean
-  /** The other one. */
+  /** The other participant. */
   other: Person | null
   reservations: readonly Reservation[]
   status: Status
-  /** What the last request came to, until one succeeds. */
-  problem: Problem | null
+  /** The error of the last request; null after one that succeeded. */
+  error: ServiceError | null
 }
 
-/** A conversation that stays as the service has it, until it is closed. */
+/** A conversation that is kept in sync with the service until it is closed. */
 export interface Conversation {
   readonly id: number
   readonly view: ConversationView
   subscribe(listener: Listener): () => void
-  /** Shows it at once and sends it until it is answered; rejects only where it is refused or discarded, or the inbox closes before. */
+  /**
+   * Shows the message at once and retries until answered. Rejects if it is refused or discarded, or if the inbox
+   * closes.
+   */
   send(draft: string | Draft): Promise<Message>
-  /** Tries a refused message again. */
+  /** Sends a refused message again. */
   retry(clientId: string): void
   /**
-   * Forgets a message that was refused or waits. What has arrived stays, though nobody was told yet; what is on its way is sent if the
-   * service takes it, and is not tried again.
+   * Removes a refused or waiting message. A message that reached the service stays, even if its answer was lost. A
+   * request in flight is not cancelled, but it is not retried.
    */
   discard(clientId: string): void
-  /** Adds a page of older messages, if there are any; rejects where that fails. */
+  /** Loads a page of older messages, if there are any; rejects if that fails. */
   older(): Promise<void>
-  /** Tells the other one that something is being written; call it at every key. */
+  /** Tells the other participant that the caller is typing; call it on every keystroke. */
   typing(): void
-  /** Marks what was received as read, up to this message, or all that is shown; tried until it is answered. */
+  /** Marks received messages as read, up to this one or all that are shown; retried until answered. */
   markRead(upTo?: number): void
   close(): void
 }
 
-/** What a conversation needs of the inbox it is in. */
-export interface Surroundings {
+/** What a conversation uses of its inbox. */
+export interface Dependencies {
   supabase: Client
   api: Api
   outbox: Outbox
-  marks: Marks
+  readMarkers: ReadMarkers
   me: Promise<Person>
-  /** The number of the join that holds, 0 while there is none. */
-  join(): number
-  /** Whether one has not blocked this person; false before that is known. */
-  mayHear(person: number): boolean
+  /** The number of the current join of the inbox's channel, or 0 while it is not joined. */
+  currentJoin(): number
+  /** Whether the caller has not blocked this user; false until the blocks are loaded. */
+  isNotBlocked(user: number): boolean
 }
 
-/** What the inbox needs of a conversation. */
+/** What the inbox uses of a conversation. */
 export interface OpenConversation extends Conversation {
-  hear(event: EventName, hint: Hint): void
-  joined(): void
+  handleEvent(event: EventName, payload: EventPayload): void
+  joinChanged(): void
   blocksChanged(): void
   resync(): void
-  wake(): void
+  rejoin(): void
 }
 
-// The other one sees somebody typing for a little longer than it takes until the next sign of it.
-const typingEvery = 3000
-const typingLasts = 5000
+// The indicator lasts a little longer than the interval between two typing events.
+const typingInterval = 3000
+const typingDuration = 5000
 
-export const openConversation = (id: number, { supabase, api, outbox, marks, me, join, mayHear }: Surroundings) => {
-  const life = new AbortController()
+export const openConversation = (id: number, dependencies: Dependencies) => {
+  const { supabase, api, outbox, readMarkers, me, currentJoin, isNotBlocked } = dependencies
+  const closed = new AbortController()
   let myId = 0
-  let newestHint = 0
-  let readUpTo = 0
-  let rereadMarks = false
-  let hasHole = true
-  let marksHeard = 0
-  let typedAt = 0
+  let latestEventId = 0
+  let fetchedUpTo = 0
+  let rereadUnread = false
+  let hasGap = true
+  let readEventCount = 0
+  let typingSentAt = 0
   let typingTimer: ReturnType<typeof setTimeout> | undefined
   let olderPage: Promise<void> | null = null
 
-  const store = openStore<ConversationView>({
+  const store = createStore<ConversationView>({
     id,
     messages: [],
-    outgoing: outbox.of(id),
+    outgoing: outbox.entries(id),
     hasOlder: false,
     loaded: false,
     typing: false,
     other: null,
     reservations: [],
-    status: join() ? 'catching up' : 'offline',
-    problem: null,
+    status: currentJoin() ? 'catching up' : 'offline',
+    error: null,
   })
   const last = () => lastId(store.view.messages)
-  // What an event named may be removed before it is read, and is not there to be shown then.
-  const seen = () => Math.max(last(), readUpTo)
-  const status = (problem = store.view.problem): Status => {
-    if (!join() || problem?.temporary) return 'offline'
-    return hasHole ? 'catching up' : 'live'
+  // The message of an event may be removed before it is fetched, so the newest message shown does not say how far was
+  // fetched.
+  const lastKnown = () => Math.max(last(), fetchedUpTo)
+  const status = (error = store.view.error): Status => {
+    if (!currentJoin() || error?.temporary) return 'offline'
+    return hasGap ? 'catching up' : 'live'
   }
-  const ended = (problem: Problem | null) => store.set({ problem, status: status(problem) })
+  const setResult = (error: ServiceError | null) => store.set({ error, status: status(error) })
 
   const outgoing = (messages: readonly Message[]) => {
-    const known = outbox.of(id)
-    const left = unconfirmed(known, messages, myId, outbox.answered)
+    const left = unconfirmed(outbox.entries(id), messages, myId, outbox.answered)
     const shown = store.view.outgoing
     return left.length === shown.length && left.every((entry, index) => entry === shown[index]) ? shown : left
   }
-  const take = (page: readonly Message[], more: Partial<ConversationView> = {}) => {
-    if (life.signal.aborted) return
-    const messages = merge(store.view.messages, markedUpTo(page, myId, marks.made(id)))
-    store.set({ ...more, messages, outgoing: outgoing(messages) })
-    for (const { client_id, message } of outbox.of(id)) {
-      if (message && message.id <= lastId(messages)) outbox.drop(id, client_id)
+  const addPage = (page: readonly Message[], change: Partial<ConversationView> = {}) => {
+    if (closed.signal.aborted) return
+    const messages = merge(store.view.messages, markReadUpTo(page, myId, readMarkers.confirmed(id)))
+    store.set({ ...change, messages, outgoing: outgoing(messages) })
+    for (const { client_id, message } of outbox.entries(id)) {
+      if (message && message.id <= lastId(messages)) outbox.discard(id, client_id)
     }
   }
 
-  const load = async (signal: AbortSignal) => {
-    const { messages, more } = await api.newest(id, signal)
-    take(messages, { loaded: true, hasOlder: more })
+  const loadNewest = async (signal: AbortSignal) => {
+    const { messages, more } = await api.newestMessages(id, signal)
+    addPage(messages, { loaded: true, hasOlder: more })
   }
-  /** Reads on from where there is no hole, or from where marks may have come; whatever the hints were, the pages are the truth. */
-  const readOn = async (signal: AbortSignal) => {
-    const rereading = rereadMarks
-    if (!rereading && !hasHole && newestHint <= seen()) return
-    rereadMarks = false
+  /** Reads everything after the last message shown, or after the first unread one if read markers may have changed. */
+  const catchUp = async (signal: AbortSignal) => {
+    const rereading = rereadUnread
+    if (!rereading && !hasGap && latestEventId <= lastKnown()) return
+    rereadUnread = false
     try {
       for (let from = rereading ? beforeUnread(store.view.messages) : last(), more = true; more;) {
-        const page = await api.after(id, from, signal)
-        take(page.messages)
+        const page = await api.messagesAfter(id, from, signal)
+        addPage(page.messages)
         from = lastId(page.messages)
         more = page.more
       }
     } catch (error) {
-      rereadMarks ||= rereading
+      rereadUnread ||= rereading
       throw error
     }
   }
-  const messages = openPasses(async (signal) => {
-    // What was missed while the channel was not joined is only sure to be here if the reading began after the join.
-    const began = join()
-    const hinted = newestHint
+  const messageLoop = createRetryLoop(async (signal) => {
+    // Only a read that began after the join covers everything that was missed before it.
+    const join = currentJoin()
+    const eventId = latestEventId
     myId = (await me).id
-    await (store.view.loaded ? readOn(signal) : load(signal))
-    readUpTo = Math.max(readUpTo, hinted)
-    if (began && began === join() && newestHint <= seen()) hasHole = false
-  }, ended)
+    await (store.view.loaded ? catchUp(signal) : loadNewest(signal))
+    fetchedUpTo = Math.max(fetchedUpTo, eventId)
+    if (join && join === currentJoin() && latestEventId <= lastKnown()) hasGap = false
+  }, setResult)
 
-  const details = openPasses(async (signal) => {
-    const [{ id: myId }, { Voyager, Local, Reservations }] = await Promise.all([me, api.detail(id, signal)])
+  const detailLoop = createRetryLoop(async (signal) => {
+    const [{ id: myId }, { Voyager, Local, Reservations }] = await Promise.all([me, api.conversation(id, signal)])
     if (signal.aborted) return
     store.set({ reservations: Reservations, other: Voyager.id === myId ? Local : Voyager })
-    hearTyping()
+    updateTypingChannel()
   })
 
-  const unwatchMarks = marks.watch(id, (problem) => {
-    if (problem) ended(problem)
-    else store.set({ messages: markedUpTo(store.view.messages, myId, marks.made(id)) })
+  const unsubscribeMarkers = readMarkers.subscribe(id, (error) => {
+    if (error) setResult(error)
+    else store.set({ messages: markReadUpTo(store.view.messages, myId, readMarkers.confirmed(id)) })
   })
 
   const stopTyping = () => {
     clearTimeout(typingTimer)
     store.set({ typing: false })
   }
-  let othersTyping: KeptChannel | null = null
-  /** Is on the topic with the other one, and off it while one has blocked them: the platform may go on letting them speak there. */
-  const hearTyping = () => {
+  let typingChannel: PersistentChannel | null = null
+  /** Leaves the typing topic while the other user is blocked: Realtime may still let them send on it. */
+  const updateTypingChannel = () => {
     const { other } = store.view
-    if (life.signal.aborted || !other) return
-    if (mayHear(other.id)) {
-      othersTyping ??= keepChannel(supabase, `typing:${id}`, {
+    if (closed.signal.aborted || !other) return
+    if (isNotBlocked(other.id)) {
+      typingChannel ??= openPersistentChannel(supabase, `typing:${id}`, {
         typing(payload) {
           if ((payload as { user_id?: unknown } | null)?.user_id === myId) return
           clearTimeout(typingTimer)
-          typingTimer = setTimeout(stopTyping, typingLasts)
+          typingTimer = setTimeout(stopTyping, typingDuration)
           store.set({ typing: true })
         },
       }, () => {})
-    } else if (othersTyping) {
-      othersTyping.close()
-      othersTyping = null
+    } else if (typingChannel) {
+      typingChannel.close()
+      typingChannel = null
       stopTyping()
     }
   }
 
-  const unwatch = outbox.watch(id, () => {
+  const unsubscribeOutbox = outbox.subscribe(id, () => {
     store.set({ outgoing: outgoing(store.view.messages) })
-    for (const { message } of outbox.of(id)) newestHint = Math.max(newestHint, message?.id ?? 0)
-    if (newestHint > seen()) messages.run()
+    for (const { message } of outbox.entries(id)) latestEventId = Math.max(latestEventId, message?.id ?? 0)
+    if (latestEventId > lastKnown()) messageLoop.run()
   })
 
-  const readOlder = async () => {
+  const loadOlder = async () => {
     const { messages: known, hasOlder } = store.view
     if (!hasOlder) return
-    const heardBefore = marksHeard
-    const page = await api.before(id, known[0]!.id, life.signal)
-    take(page.messages, { hasOlder: page.more })
-    // A mark that came while the page was on its way may concern the page.
-    if (marksHeard === heardBefore) return
-    rereadMarks = true
-    messages.run()
+    const countBefore = readEventCount
+    const page = await api.messagesBefore(id, known[0]!.id, closed.signal)
+    addPage(page.messages, { hasOlder: page.more })
+    // A message.read event that arrived during the request may concern this page.
+    if (readEventCount === countBefore) return
+    rereadUnread = true
+    messageLoop.run()
   }
 
-  messages.run()
-  details.run()
+  messageLoop.run()
+  detailLoop.run()
 
   const conversation: OpenConversation = {
     id,
@@ -220,64 +224,65 @@ export const openConversation = (id: number, { supabase, api, outbox, marks, me,
     },
     subscribe: store.subscribe,
     send(draft) {
-      typedAt = 0
+      typingSentAt = 0
       return outbox.send(id, typeof draft === 'string' ? { content: draft } : draft, last())
     },
     retry: (clientId) => outbox.retry(id, clientId),
-    discard: (clientId) => outbox.drop(id, clientId),
+    discard: (clientId) => outbox.discard(id, clientId),
     older() {
       if (olderPage) return olderPage
-      olderPage = readOlder().finally(() => olderPage = null)
-      // Whoever does not wait for the page sees in the view what became of it.
-      olderPage.catch((problem) => life.signal.aborted || ended(problem))
+      olderPage = loadOlder().finally(() => olderPage = null)
+      // A caller that ignores the promise sees the error in the view.
+      olderPage.catch((error) => closed.signal.aborted || setResult(error))
       return olderPage
     },
     typing() {
-      if (!myId || Date.now() - typedAt < typingEvery) return
-      typedAt = Date.now()
-      othersTyping?.send('typing', { user_id: myId })
+      if (!myId || Date.now() - typingSentAt < typingInterval) return
+      typingSentAt = Date.now()
+      typingChannel?.send('typing', { user_id: myId })
     },
     markRead(upTo = last()) {
       const received = store.view.messages.findLast(({ id, user_id }) => id <= upTo && user_id !== myId)
-      if (received && !received.read) marks.make(id, received.id)
+      if (received && !received.read) readMarkers.markRead(id, received.id)
     },
-    hear(event, hint) {
+    handleEvent(event, payload) {
       if (event === 'message.created') {
-        if (hint.user_id !== myId) stopTyping()
-        const place = placeOf(hint, seen())
-        if (place === 'seen') return
-        newestHint = Math.max(newestHint, hint.id)
-        hasHole ||= place === 'after a hole'
+        if (payload.user_id !== myId) stopTyping()
+        const position = positionOf(payload, lastKnown())
+        if (position === 'known') return
+        latestEventId = Math.max(latestEventId, payload.id)
+        hasGap ||= position === 'after gap'
         store.set({ status: status() })
-        messages.run()
+        messageLoop.run()
       } else if (event === 'message.read') {
-        // The event names the newest message that was marked; others before it may have been, so all that were unread are read again.
-        marksHeard++
-        const concerns = ({ id, user_id, read }: Message) => !read && id <= hint.id && user_id !== hint.user_id
-        if (hint.id <= last() && !store.view.messages.some(concerns)) return
-        rereadMarks = true
-        messages.run()
-      } else if (event === 'reservation.changed') details.run()
+        // The event names only the newest message that was marked. Earlier ones may have been marked too, so reread all
+        // unread ones.
+        readEventCount++
+        const applies = ({ id, user_id, read }: Message) => !read && id <= payload.id && user_id !== payload.user_id
+        if (payload.id <= last() && !store.view.messages.some(applies)) return
+        rereadUnread = true
+        messageLoop.run()
+      } else if (event === 'reservation.changed') detailLoop.run()
     },
-    joined() {
-      if (!join()) hasHole = true
+    joinChanged() {
+      if (!currentJoin()) hasGap = true
       store.set({ status: status() })
     },
     resync() {
-      rereadMarks = true
-      messages.hurry()
-      details.hurry()
+      rereadUnread = true
+      messageLoop.runNow()
+      detailLoop.runNow()
     },
-    blocksChanged: hearTyping,
-    wake: () => othersTyping?.wake(),
+    blocksChanged: updateTypingChannel,
+    rejoin: () => typingChannel?.rejoin(),
     close() {
-      life.abort()
+      closed.abort()
       clearTimeout(typingTimer)
-      unwatch()
-      unwatchMarks()
-      othersTyping?.close()
-      messages.close()
-      details.close()
+      unsubscribeOutbox()
+      unsubscribeMarkers()
+      typingChannel?.close()
+      messageLoop.close()
+      detailLoop.close()
       store.close()
     },
   }

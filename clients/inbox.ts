@@ -1,220 +1,218 @@
-import { openApi } from './api.ts'
-import { keepChannel, type KeptChannel } from './channel.ts'
-import { type Conversation, type OpenConversation, openConversation, type Surroundings } from './conversation.ts'
-import { openMarks } from './marks.ts'
-import { openOutbox } from './outbox.ts'
-import { openPasses } from './passes.ts'
-import { Problem } from './problem.ts'
-import { type Client, type EventName, eventNames, type Hint, type ListedConversation } from './shapes.ts'
-import type { Person, Status } from './shapes.ts'
-import { keepSession } from './session.ts'
-import { type Listener, openStore } from './store.ts'
-import { onWake } from './wake.ts'
+import { createApi } from './api.ts'
+import { openPersistentChannel, type PersistentChannel } from './channel.ts'
+import { type Conversation, type OpenConversation, openConversation } from './conversation.ts'
+import { ServiceError } from './errors.ts'
+import { createOutbox } from './outbox.ts'
+import { createReadMarkers } from './read_markers.ts'
+import { scheduleResync } from './resync.ts'
+import { createRetryLoop } from './retry_loop.ts'
+import { openSession } from './session.ts'
+import { createStore, type Listener } from './store.ts'
+import { type Client, type EventName, eventNames, type EventPayload } from './types.ts'
+import type { ListedConversation, Person, Status } from './types.ts'
 
 export type { Conversation, ConversationView } from './conversation.ts'
 export type { Outgoing } from './outbox.ts'
-export type { Attachment, Draft, ListedConversation, Message, Person, Reservation, Status } from './shapes.ts'
-export { Problem }
+export type { Attachment, Draft, ListedConversation, Message, Person, Reservation, Status } from './types.ts'
+export { ServiceError }
 
 export interface InboxView {
   me: Person | null
-  /** Latest activity first, each with its latest message and how many are unread. */
+  /** Latest activity first, each with its latest message and its number of unread messages. */
   conversations: readonly (ListedConversation & { unread: number })[]
-  /** How many messages are unread in all. */
+  /** The number of unread messages over all conversations. */
   unread: number
   /** Whether the list has been read once. */
   loaded: boolean
   status: Status
-  /** What the last request came to, until one succeeds. */
-  problem: Problem | null
+  /** The error of the last request; null after one that succeeded. */
+  error: ServiceError | null
 }
 
 export interface Inbox {
   readonly view: InboxView
   subscribe(listener: Listener): () => void
-  /** Opens a conversation; opened twice it is the same one, and stays until it is closed twice. */
+  /** Opens a conversation. A second open shares the first, which stays open until both are closed. */
   open(conversationId: number): Conversation
-  /** Opens the conversation with somebody, or finds the one there is. */
+  /** Opens the conversation with this user, creating it if there is none. */
   openWith(userId: number): Promise<Conversation>
   /**
-   * Ends everything: channels, timers, requests. Messages and marks that were not answered stop being tried. Signing out does it too, and so
-   * does somebody else who signs in.
+   * Ends all channels, timers and requests, and drops unanswered messages and read markers. The inbox also closes when
+   * the user signs out or another user signs in.
    */
   close(): void
 }
 
 export interface Options {
-  /** How often to look for what no event told, in milliseconds from and to. */
+  /** The shortest and the longest interval between two polls for changes that no event announced, in milliseconds. */
   poll?: readonly [number, number]
-  /** How long a request may take, in milliseconds. */
+  /** The timeout of a request, in milliseconds. */
   timeout?: number
 }
 
-const isHint = (payload: unknown): payload is Hint => {
-  const { conversation_id, id } = (payload ?? {}) as Partial<Hint>
+const isEventPayload = (payload: unknown): payload is EventPayload => {
+  const { conversation_id, id } = (payload ?? {}) as Partial<EventPayload>
   return Number.isInteger(conversation_id) && Number.isInteger(id)
 }
 
-// The list and the counts are two requests that many events ask for; they need not be renewed more often than this.
-const listPause = 500
+// The list and the unread counts take two requests and many events trigger them, so they run at most this often.
+const listInterval = 500
 
-// Clients that the server cut off together join again together; what each then reads is spread over this time.
-const spread = 1000
+// Clients that were disconnected together rejoin together. Their reads are spread over this time.
+const resyncJitter = 1000
 
-const inUse = new WeakSet<Client>()
+const clientsInUse = new WeakSet<Client>()
 
-/** Opens the inbox of whoever is signed in. */
+/** Opens the inbox of the signed-in user. */
 export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
-  // supabase-js has one channel for a topic; two inboxes would take it away from each other without end.
-  if (inUse.has(supabase)) throw new Error('This client has an open inbox already; close that one first')
-  inUse.add(supabase)
+  // supabase-js keeps one channel per topic, so two inboxes would keep removing each other's channels.
+  if (clientsInUse.has(supabase)) throw new Error('This client has an open inbox already; close that one first')
+  clientsInUse.add(supabase)
   const { poll = [30_000, 60_000], timeout = 15_000 } = options
 
-  const life = new AbortController()
-  const session = keepSession(supabase, () => close())
-  const api = openApi(supabase, session, timeout)
-  const outbox = openOutbox(api)
-  const marks = openMarks(api, () => list.run())
-  const conversations = new Map<number, { conversation: OpenConversation; opened: number }>()
-  let joins = 0
-  let join = 0
+  const closed = new AbortController()
+  const session = openSession(supabase, () => close())
+  const api = createApi(supabase, session, timeout)
+  const outbox = createOutbox(api)
+  const readMarkers = createReadMarkers(api, () => listLoop.run())
+  const conversations = new Map<number, { conversation: OpenConversation; references: number }>()
+  let joinCount = 0
+  let currentJoin = 0
   let isBehind = true
-  let refused: string | null = null
-  let isAwaited = true
-  let catchingUp: ReturnType<typeof setTimeout> | undefined
-  let channel: KeptChannel | null = null
-  let meet: (person: Person) => void
-  const me = new Promise<Person>((resolve) => meet = resolve)
+  let channelError: string | null = null
+  // Whether the next join resyncs without jitter because the user is waiting for it: the first join, and after the page
+  // became visible.
+  let resyncAtOnce = true
+  let resyncTimer: ReturnType<typeof setTimeout> | undefined
+  let channel: PersistentChannel | null = null
+  let resolveMe: (person: Person) => void
+  const me = new Promise<Person>((resolve) => resolveMe = resolve)
 
-  const store = openStore<InboxView>({
+  const store = createStore<InboxView>({
     me: null,
     conversations: [],
     unread: 0,
     loaded: false,
     status: 'offline',
-    problem: null,
+    error: null,
   })
-  const ended = (failed: Problem | null) => {
-    // Where requests succeed, what keeps the events away is worth telling.
-    const problem = failed ?? (refused === null ? null : new Problem(refused))
-    const status = !join || failed?.temporary ? 'offline' : isBehind ? 'catching up' : 'live'
-    store.set({ status, ...(problem?.message !== store.view.problem?.message && { problem }) })
+  const setResult = (requestError: ServiceError | null) => {
+    // While requests succeed, show why the channel does not join.
+    const error = requestError ?? (channelError === null ? null : new ServiceError(channelError))
+    const status = !currentJoin || requestError?.temporary ? 'offline' : isBehind ? 'catching up' : 'live'
+    store.set({ status, ...(error?.message !== store.view.error?.message && { error }) })
   }
 
-  const list = openPasses(
+  const listLoop = createRetryLoop(
     async (signal) => {
-      const began = join
+      const join = currentJoin
       const [listed, { total, conversations }] = await Promise.all([api.conversations(signal), api.unread(signal)])
       const unread = new Map(conversations.map(({ conversation_id, unread }) => [conversation_id, unread]))
       const entries = listed.map((conversation) => ({ ...conversation, unread: unread.get(conversation.id) ?? 0 }))
       if (signal.aborted) return
-      if (began && began === join) isBehind = false
+      if (join && join === currentJoin) isBehind = false
       store.set({ conversations: entries, unread: total, loaded: true })
     },
-    ended,
-    listPause,
+    setResult,
+    listInterval,
   )
 
-  // Nobody is told that they were blocked, so their side goes on for as long as the platform lets it: this side must not listen.
+  // A blocked user is not notified and keeps sending for as long as Realtime allows it, so this side leaves the topic.
   let blocked: ReadonlySet<number> | null = null
-  const blocks = openPasses(async (signal) => {
-    const people = await api.blocked(signal)
+  const blockLoop = createRetryLoop(async (signal) => {
+    const users = await api.blockedUsers(signal)
     if (signal.aborted) return
-    blocked = new Set(people)
+    blocked = new Set(users)
     for (const { conversation } of conversations.values()) conversation.blocksChanged()
   })
 
   const resync = () => {
-    who.hurry()
-    list.hurry()
-    blocks.hurry()
-    outbox.hurry()
-    marks.hurry()
+    for (const loop of [identityLoop, listLoop, blockLoop]) loop.runNow()
+    outbox.retryNow()
+    readMarkers.retryNow()
     for (const { conversation } of conversations.values()) conversation.resync()
   }
-  const joined = (now: boolean, error: string | null) => {
-    join = now ? ++joins : 0
+  const onChannelChange = (joined: boolean, error: string | null) => {
+    currentJoin = joined ? ++joinCount : 0
     isBehind = true
-    refused = error
-    for (const { conversation } of conversations.values()) conversation.joined()
-    ended(store.view.problem?.status ? store.view.problem : null)
-    // Everything that happened before the join, for the first time or again, no event will tell.
-    clearTimeout(catchingUp)
-    if (!now) return
-    if (isAwaited) resync()
-    else catchingUp = setTimeout(resync, Math.random() * spread)
-    isAwaited = false
+    channelError = error
+    for (const { conversation } of conversations.values()) conversation.joinChanged()
+    setResult(store.view.error?.status ? store.view.error : null)
+    // Events from before this join were missed, so read everything again.
+    clearTimeout(resyncTimer)
+    if (!joined) return
+    if (resyncAtOnce) resync()
+    else resyncTimer = setTimeout(resync, Math.random() * resyncJitter)
+    resyncAtOnce = false
   }
-  const hear = (event: EventName) => (payload: unknown) => {
-    if (!isHint(payload)) return
-    conversations.get(payload.conversation_id)?.conversation.hear(event, payload)
-    list.run()
+  const handlerOf = (event: EventName) => (payload: unknown) => {
+    if (!isEventPayload(payload)) return
+    conversations.get(payload.conversation_id)?.conversation.handleEvent(event, payload)
+    listLoop.run()
   }
 
-  const who = openPasses(async (signal) => {
+  const identityLoop = createRetryLoop(async (signal) => {
     if (store.view.me) return
     const person = await api.me(signal)
     if (signal.aborted) return
     store.set({ me: person })
-    meet(person)
-    const events = {
-      ...Object.fromEntries(eventNames.map((event) => [event, hear(event)])),
-      'block.changed': blocks.run,
+    resolveMe(person)
+    const handlers = {
+      ...Object.fromEntries(eventNames.map((event) => [event, handlerOf(event)])),
+      'block.changed': blockLoop.run,
     }
-    channel = keepChannel(supabase, `user:${person.id}`, events, joined)
-  }, (problem) => problem && ended(problem))
+    channel = openPersistentChannel(supabase, `user:${person.id}`, handlers, onChannelChange)
+  }, (error) => error && setResult(error))
 
-  const surroundings: Surroundings = {
+  const dependencies = {
     supabase,
     api,
     outbox,
-    marks,
+    readMarkers,
     me,
-    join: () => join,
-    mayHear: (person) => blocked !== null && !blocked.has(person),
+    currentJoin: () => currentJoin,
+    isNotBlocked: (user: number) => blocked !== null && !blocked.has(user),
   }
-  const stopWaking = onWake(() => {
-    isAwaited ||= !join
-    channel?.wake()
-    for (const { conversation } of conversations.values()) conversation.wake()
+  const stopResync = scheduleResync(() => {
+    resyncAtOnce ||= !currentJoin
+    channel?.rejoin()
+    for (const { conversation } of conversations.values()) conversation.rejoin()
     resync()
   }, poll)
 
   const open = (id: number): Conversation => {
-    if (life.signal.aborted) throw new Error('The inbox is closed')
-    const entry = conversations.get(id) ?? { conversation: openConversation(id, surroundings), opened: 0 }
+    if (closed.signal.aborted) throw new Error('The inbox is closed')
+    const entry = conversations.get(id) ?? { conversation: openConversation(id, dependencies), references: 0 }
     conversations.set(id, entry)
-    entry.opened++
+    entry.references++
     let released = false
     return Object.assign(Object.create(entry.conversation) as Conversation, {
       close() {
-        if (!released && !--entry.opened && conversations.delete(id)) entry.conversation.close()
+        if (!released && !--entry.references && conversations.delete(id)) entry.conversation.close()
         released = true
       },
     })
   }
 
   const close = () => {
-    if (life.signal.aborted) return
-    life.abort()
-    inUse.delete(supabase)
-    stopWaking()
+    if (closed.signal.aborted) return
+    closed.abort()
+    clientsInUse.delete(supabase)
+    stopResync()
     session.close()
-    clearTimeout(catchingUp)
+    clearTimeout(resyncTimer)
     for (const { conversation } of conversations.values()) conversation.close()
     conversations.clear()
     channel?.close()
-    for (const work of [who, list, blocks]) work.close()
+    for (const loop of [identityLoop, listLoop, blockLoop]) loop.close()
     outbox.close()
-    marks.close()
-    join = 0
+    readMarkers.close()
+    currentJoin = 0
     store.set({ status: 'offline' })
     store.close()
   }
 
-  who.run()
-  list.run()
-  blocks.run()
+  for (const loop of [identityLoop, listLoop, blockLoop]) loop.run()
 
   return {
     get view() {
@@ -222,7 +220,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     },
     subscribe: store.subscribe,
     open,
-    openWith: async (userId) => open(await api.converse(userId, life.signal)),
+    openWith: async (userId) => open(await api.findOrCreateConversation(userId, closed.signal)),
     close,
   }
 }

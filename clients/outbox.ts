@@ -1,46 +1,47 @@
 import type { Api } from './api.ts'
-import { openPasses, type Passes } from './passes.ts'
-import { Problem, problemFrom } from './problem.ts'
-import type { Attachment, Draft, Message } from './shapes.ts'
+import { ServiceError, toServiceError } from './errors.ts'
+import { createRetryLoop, type RetryLoop } from './retry_loop.ts'
+import type { Attachment, Draft, Message } from './types.ts'
 
-/** A message of one's own on its way. */
+/** A message of the caller's that is not confirmed yet. */
 export interface Outgoing {
-  /** Made here, sent along: the service answers a repeat with the first answer, so that trying again is safe. */
+  /** Generated here. The service answers a repeated client_id with the first answer, so retrying is safe. */
   client_id: string
   content: string
   attachment: Attachment | null
-  /** waiting: it will be tried again by itself. sent: answered, and about to be among the messages. refused: see error. */
+  /** waiting: retried automatically. sent: answered, and about to appear in the messages. refused: see `error`. */
   state: 'sending' | 'waiting' | 'sent' | 'refused'
-  error: Problem | null
-  /** What the service answered. */
+  error: ServiceError | null
+  /** The service's answer. */
   message: Message | null
   createdAt: string
-  /** The newest message that was shown when it was written, 0 where none was. */
+  /** The id of the newest message shown when this one was written, or 0. */
   after: number
 }
 
-/** Sends messages in the order they were written in, each until it is answered; outlives the conversations on the screen. */
+/** Sends each conversation's messages in order and retries until answered. Continues after a conversation is closed. */
 export interface Outbox {
-  /** Ids of messages that a send was answered with. */
+  /** The ids of all messages that were returned for a send. */
   readonly answered: ReadonlySet<number>
-  of(conversation: number): readonly Outgoing[]
+  entries(conversation: number): readonly Outgoing[]
   send(conversation: number, draft: Draft, after: number): Promise<Message>
-  /** Tries a refused one again, behind what is on its way. */
+  /** Sends a refused message again, after those that are still pending. */
   retry(conversation: number, clientId: string): void
   /**
-   * Forgets one, whether it was refused, waits or is now among the messages; what was behind it goes on. It takes nothing back: an earlier
-   * try may have arrived with its answer lost, and then it is a message. One whose request is on its way is not called back either: it is
-   * sent if the service takes it, and else forgotten instead of tried again or shown as refused. A promise of its answer is rejected.
+   * Removes an entry in any state and continues with the next. It recalls nothing: an earlier attempt whose answer was
+   * lost may have stored the message. A request in flight is not cancelled either: if it succeeds the message is sent,
+   * and if it fails the entry is removed instead of being retried or shown as refused. The promise of a removed entry
+   * rejects.
    */
-  drop(conversation: number, clientId: string): void
-  /** Hears of changes in one conversation; while nobody does, what is answered is forgotten. */
-  watch(conversation: number, listener: () => void): () => void
-  /** Tries what waits now. */
-  hurry(): void
+  discard(conversation: number, clientId: string): void
+  /** Calls the listener on changes in this conversation. Without a listener, answered entries are removed at once. */
+  subscribe(conversation: number, listener: () => void): () => void
+  /** Retries pending messages now. */
+  retryNow(): void
   close(): void
 }
 
-/** crypto.randomUUID is there only on https and localhost; this is there on every page. */
+/** Replaces crypto.randomUUID, which exists on https and localhost only. */
 const uuid = (): string => {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   bytes[6] = bytes[6]! & 0x0f | 0x40
@@ -51,94 +52,84 @@ const uuid = (): string => {
 
 interface Queue {
   entries: readonly Outgoing[]
-  passes: Passes
+  loop: RetryLoop
   listeners: Set<() => void>
-  /** The one whose request is on its way, and whether it was dropped since it set out. */
-  onItsWay: { client_id: string; dropped: boolean } | null
+  /** The entry whose request is in flight, and whether it was discarded since. */
+  inFlight: { client_id: string; discarded: boolean } | null
 }
 
-type Settle = { resolve: (message: Message) => void; reject: (problem: Problem) => void }
+type Deferred = { resolve: (message: Message) => void; reject: (error: ServiceError) => void }
 
-export const openOutbox = (api: Api): Outbox => {
+export const createOutbox = (api: Api): Outbox => {
   const queues = new Map<number, Queue>()
-  const promises = new Map<string, Settle>()
+  const deferreds = new Map<string, Deferred>()
   const answered = new Set<number>()
   let closed = false
 
-  const write = (queue: Queue, entries: readonly Outgoing[]) => {
+  const setEntries = (queue: Queue, entries: readonly Outgoing[]) => {
     queue.entries = queue.listeners.size ? entries : entries.filter(({ state }) => state !== 'sent')
     for (const listener of queue.listeners) listener()
   }
-  const change = (queue: Queue, clientId: string, now: Partial<Outgoing>) =>
-    write(queue, queue.entries.map((entry) => entry.client_id === clientId ? { ...entry, ...now } : entry))
+  const update = (queue: Queue, clientId: string, change: Partial<Outgoing>) =>
+    setEntries(queue, queue.entries.map((entry) => entry.client_id === clientId ? { ...entry, ...change } : entry))
 
-  const forget = (queue: Queue, clientId: string) => {
-    const waits = queue.entries.some(({ client_id, state }) => client_id === clientId && state === 'waiting')
-    promises.get(clientId)?.reject(new Problem('Discarded'))
-    promises.delete(clientId)
-    write(queue, queue.entries.filter(({ client_id }) => client_id !== clientId))
-    // What stopped it need not stop the next one.
-    if (waits) queue.passes.hurry()
+  const remove = (queue: Queue, clientId: string) => {
+    const wasWaiting = queue.entries.some(({ client_id, state }) => client_id === clientId && state === 'waiting')
+    deferreds.get(clientId)?.reject(new ServiceError('Discarded'))
+    deferreds.delete(clientId)
+    setEntries(queue, queue.entries.filter(({ client_id }) => client_id !== clientId))
+    // The next message need not fail for the same reason.
+    if (wasWaiting) queue.loop.runNow()
   }
 
-  const sendNext = async (conversation: number, queue: Queue, next: Outgoing, signal: AbortSignal): Promise<void> => {
-    const { client_id } = next
-    const way = queue.onItsWay = { client_id, dropped: false }
-    if (next.state === 'waiting') change(queue, client_id, { state: 'sending' })
+  const sendEntry = async (conversation: number, queue: Queue, entry: Outgoing, signal: AbortSignal): Promise<void> => {
+    const { client_id } = entry
+    const request = queue.inFlight = { client_id, discarded: false }
+    if (entry.state === 'waiting') update(queue, client_id, { state: 'sending' })
     try {
-      const message = await api.send(conversation, next, client_id, signal)
-      queue.onItsWay = null
+      const message = await api.send(conversation, entry, client_id, signal)
+      queue.inFlight = null
       answered.add(message.id)
-      change(queue, client_id, { state: 'sent', error: null, message })
-      promises.get(client_id)?.resolve(message)
+      update(queue, client_id, { state: 'sent', error: null, message })
+      deferreds.get(client_id)?.resolve(message)
     } catch (thrown) {
-      const error = problemFrom(thrown)
-      queue.onItsWay = null
-      change(queue, client_id, { state: error.temporary ? 'waiting' : 'refused', error })
-      if (way.dropped) forget(queue, client_id)
-      // The next one must not overtake it, so the queue waits with it.
+      const error = toServiceError(thrown)
+      queue.inFlight = null
+      update(queue, client_id, { state: error.temporary ? 'waiting' : 'refused', error })
+      if (request.discarded) remove(queue, client_id)
+      // The next message must not overtake this one, so the whole queue waits.
       if (error.temporary) throw error
-      promises.get(client_id)?.reject(error)
+      deferreds.get(client_id)?.reject(error)
     }
-    promises.delete(client_id)
+    deferreds.delete(client_id)
   }
 
   const queueOf = (conversation: number): Queue => {
-    const known = queues.get(conversation)
-    if (known) return known
-    const underWay = () => queue.entries.find(({ state }) => state === 'sending' || state === 'waiting')
-    const passes = openPasses(async (signal) => {
-      for (let next = underWay(); next; next = underWay()) await sendNext(conversation, queue, next, signal)
+    const existing = queues.get(conversation)
+    if (existing) return existing
+    const next = () => queue.entries.find(({ state }) => state === 'sending' || state === 'waiting')
+    const loop = createRetryLoop(async (signal) => {
+      for (let entry = next(); entry; entry = next()) await sendEntry(conversation, queue, entry, signal)
     })
-    const queue: Queue = { entries: [], passes, listeners: new Set(), onItsWay: null }
+    const queue: Queue = { entries: [], loop, listeners: new Set(), inFlight: null }
     queues.set(conversation, queue)
     return queue
   }
 
   return {
     answered,
-    of: (conversation) => queueOf(conversation).entries,
+    entries: (conversation) => queueOf(conversation).entries,
     send(conversation, { content, attachment = null }, after) {
       const client_id = uuid()
-      const answer = new Promise<Message>((resolve, reject) => promises.set(client_id, { resolve, reject }))
-      // Whoever does not wait for the answer sees the refusal in the view; Node would end over a rejection nobody looks at.
+      const answer = new Promise<Message>((resolve, reject) => deferreds.set(client_id, { resolve, reject }))
+      // A caller that ignores the promise sees the error in the view. Node would exit on the unhandled rejection.
       answer.catch(() => {})
-      if (closed) promises.get(client_id)!.reject(new Problem('Closed'))
+      if (closed) deferreds.get(client_id)!.reject(new ServiceError('Closed'))
       else {
         const queue = queueOf(conversation)
-        const createdAt = new Date().toISOString()
-        const outgoing = {
-          client_id,
-          content,
-          attachment,
-          state: 'sending',
-          error: null,
-          message: null,
-          createdAt,
-          after,
-        }
-        write(queue, [...queue.entries, outgoing as Outgoing])
-        queue.passes.run()
+        const initial = { state: 'sending', error: null, message: null, createdAt: new Date().toISOString() } as const
+        setEntries(queue, [...queue.entries, { client_id, content, attachment, ...initial, after }])
+        queue.loop.run()
       }
       return answer
     },
@@ -147,33 +138,33 @@ export const openOutbox = (api: Api): Outbox => {
       const refused = queue.entries.find(({ client_id, state }) => client_id === clientId && state === 'refused')
       if (!refused || closed) return
       const others = queue.entries.filter((entry) => entry !== refused)
-      write(queue, [...others, { ...refused, state: 'sending', error: null }])
-      queue.passes.run()
+      setEntries(queue, [...others, { ...refused, state: 'sending', error: null }])
+      queue.loop.run()
     },
-    drop(conversation, clientId) {
+    discard(conversation, clientId) {
       const queue = queueOf(conversation)
-      if (queue.onItsWay?.client_id === clientId) queue.onItsWay.dropped = true
-      else if (queue.entries.some(({ client_id }) => client_id === clientId)) forget(queue, clientId)
+      if (queue.inFlight?.client_id === clientId) queue.inFlight.discarded = true
+      else if (queue.entries.some(({ client_id }) => client_id === clientId)) remove(queue, clientId)
     },
-    watch(conversation, listener) {
+    subscribe(conversation, listener) {
       const queue = queueOf(conversation)
       queue.listeners.add(listener)
       return () => {
         queue.listeners.delete(listener)
-        write(queue, queue.entries)
+        setEntries(queue, queue.entries)
       }
     },
-    hurry() {
-      for (const { passes, entries } of queues.values()) if (entries.length) passes.hurry()
+    retryNow() {
+      for (const { loop, entries } of queues.values()) if (entries.length) loop.runNow()
     },
     close() {
       closed = true
-      for (const { passes, listeners } of queues.values()) {
+      for (const { loop, listeners } of queues.values()) {
         listeners.clear()
-        passes.close()
+        loop.close()
       }
-      for (const { reject } of promises.values()) reject(new Problem('Closed before it was answered'))
-      promises.clear()
+      for (const { reject } of deferreds.values()) reject(new ServiceError('Closed before it was answered'))
+      deferreds.clear()
     },
   }
 }

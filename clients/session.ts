@@ -1,26 +1,27 @@
-import { Problem } from './problem.ts'
-import type { Client } from './shapes.ts'
+import { ServiceError } from './errors.ts'
+import type { Client } from './types.ts'
 
-/** Whoever is signed in as an inbox opens, and nobody who signs in after them. */
-export interface OwnSession {
-  /** Their token, for one request. */
+/** The session of the user for whom the inbox was opened, and never that of a user who signs in later. */
+export interface InboxSession {
+  /** The access token for one request. */
   token(): Promise<string>
-  /** Has this token replaced, which the service took no longer; many may find that out at once. */
-  renew(refused: string): Promise<void>
+  /** Refreshes the token after the service rejected this one. Concurrent calls share one refresh. */
+  refresh(rejected: string): Promise<void>
   close(): void
 }
 
-type Found = { user: { id: string } } | null
+// supabase-js throws this error for failures that may go away.
+const isTemporary = ({ name }: Error): boolean => name === 'AuthRetryableFetchError'
 
-// Of several names that supabase-js has for errors, the one of those that go away.
-const temporary = ({ name }: Error): boolean => name === 'AuthRetryableFetchError'
-
-/** `over` is told when they have signed out, or somebody else has signed in: what they wrote must not go out in another's name. */
-export const keepSession = ({ auth }: Client, over: () => void): OwnSession => {
+/**
+ * Calls `onEnd` when the user has signed out or another user has signed in, so that nothing is sent in the other user's
+ * name.
+ */
+export const openSession = ({ auth }: Client, onEnd: () => void): InboxSession => {
   let owner: string | null = null
-  let renewing: Promise<void> | null = null
+  let refreshing: Promise<void> | null = null
 
-  const isOwn = (session: Found): boolean => {
+  const isOwn = (session: { user: { id: string } } | null): boolean => {
     if (!session) return true
     owner ??= session.user.id
     return owner === session.user.id
@@ -28,30 +29,30 @@ export const keepSession = ({ auth }: Client, over: () => void): OwnSession => {
 
   const token = async (): Promise<string> => {
     const { data: { session }, error } = await auth.getSession()
-    if (error) throw new Problem(error.message, temporary(error) ? 0 : 401)
-    if (!session) throw new Problem('Nobody is signed in', 401)
-    // Another tab may have changed the session, and its event is yet to come.
+    if (error) throw new ServiceError(error.message, isTemporary(error) ? 0 : 401)
+    if (!session) throw new ServiceError('Nobody is signed in', 401)
+    // Another tab may have changed the session before its event arrived here.
     if (isOwn(session)) return session.access_token
-    over()
-    throw new Problem('Somebody else has signed in', 401)
+    onEnd()
+    throw new ServiceError('Somebody else has signed in', 401)
   }
 
-  const renewNow = async (refused: string): Promise<void> => {
-    if (await token() !== refused) return
+  const refreshOnce = async (rejected: string): Promise<void> => {
+    if (await token() !== rejected) return
     const { error } = await auth.refreshSession()
-    if (error) throw new Problem(error.message, temporary(error) ? 0 : 401)
+    if (error) throw new ServiceError(error.message, isTemporary(error) ? 0 : 401)
   }
 
-  // Asked before anything can be written, so that what is written is the owner's.
+  // Determine the owner before anything can be sent.
   token().catch(() => {})
   const { data: { subscription } } = auth.onAuthStateChange((event, session) => {
-    if (event === 'SIGNED_OUT' || !isOwn(session)) over()
+    if (event === 'SIGNED_OUT' || !isOwn(session)) onEnd()
   })
 
   return {
     token,
-    // A refresh token is good for one use.
-    renew: (refused) => renewing ??= renewNow(refused).finally(() => renewing = null),
+    // A refresh token can be used once.
+    refresh: (rejected) => refreshing ??= refreshOnce(rejected).finally(() => refreshing = null),
     close: () => subscription.unsubscribe(),
   }
 }

@@ -1,6 +1,6 @@
 export type Listener = () => void
 
-/** A view that is never changed, only replaced: what React's useSyncExternalStore asks for. */
+/** Immutable snapshots for React's useSyncExternalStore: a view is replaced and never changed. */
 export interface Store<View> {
   readonly view: View
   set(change: Partial<View>): void
@@ -8,8 +8,8 @@ export interface Store<View> {
   close(): void
 }
 
-export const openStore = <View extends object>(first: View): Store<View> => {
-  let view = Object.freeze(first)
+export const createStore = <View extends object>(initial: View): Store<View> => {
+  let view = Object.freeze(initial)
   const listeners = new Set<Listener>()
   return {
     get view() {
@@ -23,7 +23,7 @@ export const openStore = <View extends object>(first: View): Store<View> => {
         try {
           listener()
         } catch (error) {
-          // A listener's mistake is the page's own: it must be heard of, and must not look like a failed request here.
+          // Report the page's own error as uncaught: here it would look like a failed request.
           queueMicrotask(() => {
             throw error
           })
@@ -31,9 +31,10 @@ export const openStore = <View extends object>(first: View): Store<View> => {
       }
     },
     subscribe(listener) {
-      const own = () => listener()
-      listeners.add(own)
-      return () => void listeners.delete(own)
+      // Wrapped, so that a function subscribed twice is two listeners.
+      const entry = () => listener()
+      listeners.add(entry)
+      return () => void listeners.delete(entry)
     },
     close: () => listeners.clear(),
   }

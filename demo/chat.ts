@@ -1,46 +1,38 @@
 import type { Conversation, Inbox } from '../clients/inbox.ts'
 import { openComposer } from './composer.ts'
-import { avatar, el, icon, unseen, write } from './dom.ts'
+import { avatar, el, icon, setText, visuallyHidden } from './dom.ts'
 import { openMessages } from './messages.ts'
 import { openReservations } from './reservations.ts'
 
-interface Surroundings {
-  changed: () => void
-  back: () => void
+interface Callbacks {
+  onChange: () => void
+  onBack: () => void
 }
 
-/** One conversation, live. */
+/** One open conversation. */
 export const openChat = (
   conversation: Conversation,
   inbox: Inbox,
   drafts: Map<number, string>,
-  { changed, back }: Surroundings,
+  { onChange, onBack }: Callbacks,
 ) => {
   const { id } = conversation
   const messages = openMessages(conversation, inbox)
   const reservations = openReservations()
-  const composer = openComposer(conversation, drafts, messages.toEnd)
+  const composer = openComposer(conversation, drafts, messages.scrollToEnd)
   const face = el('span', { class: 'face' })
   const name = el('h3', {})
   const typing = el('p', { class: 'typing' })
-
-  const node = el(
-    'div',
-    { class: 'chat' },
-    el(
-      'header',
-      { class: 'chat-bar' },
-      el('button', { type: 'button', class: 'quiet back', click: back }, icon('back'), unseen('Back')),
-      face,
-      name,
-    ),
-    reservations.node,
-    messages.node,
-    typing,
-    composer.node,
+  const back = el(
+    'button',
+    { type: 'button', class: 'quiet back', click: onBack },
+    icon('back'),
+    visuallyHidden('Back'),
   )
+  const header = el('header', { class: 'chat-bar' }, back, face, name)
+  const node = el('div', { class: 'chat' }, header, reservations.node, messages.node, typing, composer.node)
 
-  /** Known from the list before the conversation is read. */
+  /** The name is in the list already before the conversation has loaded. */
   const nameOfOther = (): string => {
     const { me, conversations } = inbox.view
     const listed = conversations.find((listed) => listed.id === id)
@@ -52,16 +44,16 @@ export const openChat = (
     if (other && name.textContent !== other) {
       name.textContent = other
       face.replaceChildren(avatar(other))
-      composer.named(other)
+      composer.setRecipient(other)
     }
-    write(typing, conversation.view.typing ? `${other} is writing` : '')
+    setText(typing, conversation.view.typing ? `${other} is writing` : '')
     reservations.show(conversation.view.reservations)
     messages.show(other)
-    changed()
+    onChange()
   }
-  const stop = conversation.subscribe(update)
-  const stopInbox = inbox.subscribe(update)
-  // The pane asks for this chat's view as soon as it has it.
+  const unsubscribe = conversation.subscribe(update)
+  const unsubscribeInbox = inbox.subscribe(update)
+  // onChange reads this chat's view, which the caller has only after this function returns.
   queueMicrotask(update)
 
   return {
@@ -71,8 +63,8 @@ export const openChat = (
     },
     focus: composer.focus,
     close() {
-      stop()
-      stopInbox()
+      unsubscribe()
+      unsubscribeInbox()
       messages.close()
       conversation.close()
     },

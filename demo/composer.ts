@@ -1,50 +1,44 @@
 import type { Conversation } from '../clients/inbox.ts'
-import { el, icon, unseen } from './dom.ts'
+import { el, icon, visuallyHidden } from './dom.ts'
 
-/** Where messages are written: Enter sends, Shift and Enter begin a new line. */
-export const openComposer = (conversation: Conversation, drafts: Map<number, string>, sent: () => void) => {
-  const { id } = conversation
-
-  const written = () => {
-    drafts.set(id, words.value)
-    words.style.height = 'auto'
-    words.style.height = `${words.scrollHeight + 2}px`
+/** The message input: Enter sends, Shift+Enter adds a line. */
+export const openComposer = (conversation: Conversation, drafts: Map<number, string>, onSent: () => void) => {
+  const saveDraft = () => {
+    drafts.set(conversation.id, input.value)
+    input.style.height = 'auto'
+    input.style.height = `${input.scrollHeight + 2}px`
   }
   const send = (event?: Event) => {
     event?.preventDefault()
-    const content = words.value
-    words.focus()
+    const content = input.value
+    input.focus()
     if (!content.trim()) return
-    words.value = ''
-    written()
-    // What became of it is said beside the message.
+    input.value = ''
+    saveDraft()
+    // The error is shown beside the message.
     conversation.send(content).catch(() => {})
-    sent()
+    onSent()
   }
 
-  const words = el('textarea', {
+  const input = el('textarea', {
     rows: '1',
     'aria-label': 'Message',
     placeholder: 'Message',
     input: () => {
-      written()
-      if (words.value) conversation.typing()
+      saveDraft()
+      if (input.value) conversation.typing()
     },
     keydown: (event: KeyboardEvent) => {
-      // Enter that ends the choice of a Japanese word, say, is part of writing.
+      // During IME composition, Enter confirms a word.
       if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) send(event)
     },
   })
-  words.value = drafts.get(id) ?? ''
+  input.value = drafts.get(conversation.id) ?? ''
+  const button = el('button', { class: 'strong' }, icon('send'), visuallyHidden('Send'))
 
   return {
-    node: el(
-      'form',
-      { class: 'composer', submit: send },
-      words,
-      el('button', { class: 'strong' }, icon('send'), unseen('Send')),
-    ),
-    named: (other: string) => words.ariaLabel = words.placeholder = `Message to ${other}`,
-    focus: () => words.focus(),
+    node: el('form', { class: 'composer', submit: send }, input, button),
+    setRecipient: (name: string) => input.ariaLabel = input.placeholder = `Message to ${name}`,
+    focus: () => input.focus(),
   }
 }

@@ -1,4 +1,4 @@
-/** What the stack tells the page: the key that everybody may know, and people of the demo world who can log in. */
+/** What the stack gives to the page: the publishable key and the demo accounts. */
 export interface Config {
   publishableKey: string
   logIns: { email: string; password: string; who: string }[]

@@ -1,7 +1,7 @@
 type Child = Node | string | null | undefined | false
 type Attributes = Record<string, string | boolean | undefined | ((event: never) => void)>
 
-/** Strings become text and never markup, whatever they hold; functions listen. */
+/** Creates an element. Strings become text and never markup; functions become event listeners. */
 export const el = <Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Attributes = {},
@@ -17,7 +17,7 @@ export const el = <Tag extends keyof HTMLElementTagNameMap>(
   return element
 }
 
-const shapes = {
+const iconPaths = {
   back: 'M10 3 5 8l5 5',
   clock: 'M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11M8 5v3l2 1.5',
   down: 'M8 3v10M3.5 8.5 8 13l4.5-4.5',
@@ -27,30 +27,30 @@ const shapes = {
   sent: 'm3 8.5 3.5 3.5 6-7.5',
 }
 
-/** A drawing that says nothing by itself: what it means stands beside it. */
-export const icon = (name: keyof typeof shapes): SVGElement => {
-  const space = 'http://www.w3.org/2000/svg'
-  const svg = document.createElementNS(space, 'svg')
+/** A decorative icon, hidden from screen readers; add a text beside it. */
+export const icon = (name: keyof typeof iconPaths): SVGElement => {
+  const namespace = 'http://www.w3.org/2000/svg'
+  const svg = document.createElementNS(namespace, 'svg')
   svg.setAttribute('viewBox', '0 0 16 16')
   svg.setAttribute('aria-hidden', 'true')
   svg.classList.add('icon')
-  const path = document.createElementNS(space, 'path')
-  path.setAttribute('d', shapes[name])
+  const path = document.createElementNS(namespace, 'path')
+  path.setAttribute('d', iconPaths[name])
   svg.append(path)
   return svg
 }
 
-/** For those who listen to the page. */
-export const unseen = (text: string): HTMLElement => el('span', { class: 'unseen' }, text)
+/** Text for screen readers only. */
+export const visuallyHidden = (text: string): HTMLElement => el('span', { class: 'visually-hidden' }, text)
 
-/** Writes only what has changed, so that a screen reader is not told again. */
-export const write = (element: HTMLElement, text: string): void => {
+/** Sets the text only if it changed, because a screen reader announces every write. Hides an empty element. */
+export const setText = (element: HTMLElement, text: string): void => {
   if (element.textContent !== text) element.textContent = text
   element.hidden = text === ''
 }
 
 const tones = 6
-/** A disc with the initials; the photos of the demo world exist nowhere. */
+/** A disc with the initials; the demo data has no real photos. */
 export const avatar = (name: string): HTMLElement => {
   const initials = name.split(/\s+/).map((word) => [...word][0] ?? '').filter((_, index, all) =>
     index === 0 || index === all.length - 1

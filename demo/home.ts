@@ -9,7 +9,7 @@ interface HomeView {
   name: string | undefined
   unread: number
   status: Status
-  problem: string
+  error: string
 }
 
 const worse = (one: Status, other: Status): Status =>
@@ -17,47 +17,49 @@ const worse = (one: Status, other: Status): Status =>
 
 let homes = 0
 
-/** What somebody sees who is logged in: their conversations, other people, and the conversation that is open. */
-export const openHome = (supabase: SupabaseClient, tell: (view: HomeView) => void) => {
+/** The view of a logged-in user: conversations, people and the open conversation. */
+export const openHome = (supabase: SupabaseClient, onChange: (view: HomeView) => void) => {
   const id = `home-${homes++}`
   const inbox = openInbox(supabase)
   const drafts = new Map<number, string>()
   let chat: ReturnType<typeof openChat> | null = null
-  let from: Element | null = null
+  let focusedBefore: Element | null = null
 
-  const told = () => {
-    const { me, unread, status, problem } = inbox.view
+  const update = () => {
+    const { me, unread, status, error } = inbox.view
     const open = chat?.view
-    tell({
+    onChange({
       name: me?.name,
       unread,
       status: open ? worse(status, open.status) : status,
-      problem: problem?.message ?? open?.problem?.message ?? '',
+      error: error?.message ?? open?.error?.message ?? '',
     })
     const count = unread ? ` (${unread})` : ''
     tabs[0].textContent = `Conversations${count}`
   }
 
   const show = (conversation: Conversation) => {
-    from = document.activeElement
+    focusedBefore = document.activeElement
     chat?.close()
-    chat = openChat(conversation, inbox, drafts, { changed: told, back })
+    chat = openChat(conversation, inbox, drafts, { onChange: update, onBack: back })
     room.replaceChildren(chat.node)
     node.classList.add('chatting')
-    conversations.mark(conversation.id)
+    conversations.setOpen(conversation.id)
     chat.focus()
-    told()
+    update()
   }
-  /** Leaves the conversation for where one came from. */
+  /** Closes the conversation and returns the focus to where it was opened. */
   const back = () => {
     const id = chat?.view.id
     chat?.close()
     chat = null
     room.replaceChildren(empty)
     node.classList.remove('chatting')
-    conversations.mark(null)
-    told()
-    if (panels[0].hidden && from instanceof HTMLElement && panels[1].contains(from)) return from.focus()
+    conversations.setOpen(null)
+    update()
+    if (panels[0].hidden && focusedBefore instanceof HTMLElement && panels[1].contains(focusedBefore)) {
+      return focusedBefore.focus()
+    }
     if (id !== undefined && !panels[0].hidden && conversations.focus(id)) return
     tabs.find(({ ariaSelected }) => ariaSelected === 'true')!.focus()
   }
@@ -72,9 +74,9 @@ export const openHome = (supabase: SupabaseClient, tell: (view: HomeView) => voi
       tab.tabIndex = index === chosen ? 0 : -1
       panels[index]!.hidden = index !== chosen
     })
-    if (chosen === 1) people.begin()
+    if (chosen === 1) people.load()
   }
-  const turn = (event: KeyboardEvent) => {
+  const onArrowKey = (event: KeyboardEvent) => {
     if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return
     const chosen = tabs[0].ariaSelected === 'true' ? 1 : 0
     select(chosen)
@@ -88,7 +90,7 @@ export const openHome = (supabase: SupabaseClient, tell: (view: HomeView) => voi
       'aria-controls': `${id}-panel-${index}`,
       'data-first': index === 0,
       click: () => select(index),
-      keydown: turn,
+      keydown: onArrowKey,
     }, label)
   const tabs = [tab('Conversations', 0), tab('People', 1)] as const
   panels.forEach((panel, index) => {
@@ -97,7 +99,7 @@ export const openHome = (supabase: SupabaseClient, tell: (view: HomeView) => voi
     panel.setAttribute('aria-labelledby', `${id}-tab-${index}`)
   })
 
-  const empty = el('p', { class: 'empty' }, 'Choose a conversation, or find somebody under People.')
+  const empty = el('p', { class: 'empty' }, 'Choose a conversation, or find someone under People.')
   const room = el('div', { class: 'chat-room' }, empty)
   const node = el(
     'div',
@@ -109,13 +111,13 @@ export const openHome = (supabase: SupabaseClient, tell: (view: HomeView) => voi
         back()
       },
     },
-    el('div', { class: 'side' }, el('div', { role: 'tablist', 'aria-label': 'Where to look' }, ...tabs), ...panels),
+    el('div', { class: 'side' }, el('div', { role: 'tablist', 'aria-label': 'Views' }, ...tabs), ...panels),
     room,
   )
 
   select(0)
-  inbox.subscribe(told)
-  told()
+  inbox.subscribe(update)
+  update()
   return {
     node,
     close() {

@@ -1,16 +1,16 @@
-/** Shows items in order and draws anew only what has changed, so that focus, selection and the place of reading stay. */
-export const openList = <Item>(
+/** Renders a keyed list. Only changed items are rendered again, which keeps focus, selection and scroll position. */
+export const createList = <Item>(
   parent: HTMLElement,
   keyOf: (item: Item) => string,
-  draw: (item: Item) => HTMLElement,
+  render: (item: Item) => HTMLElement,
 ) => {
-  let shown = new Map<string, { says: string; node: HTMLElement }>()
+  let shown = new Map<string, { json: string; node: HTMLElement }>()
 
-  const redraw = (item: Item, before: HTMLElement | undefined): HTMLElement => {
-    const node = draw(item)
-    const focused = before?.contains(document.activeElement)
-    before?.replaceWith(node)
-    if (focused) (node.querySelector<HTMLElement>('button, a') ?? node).focus()
+  const replace = (item: Item, previous: HTMLElement | undefined): HTMLElement => {
+    const node = render(item)
+    const hadFocus = previous?.contains(document.activeElement)
+    previous?.replaceWith(node)
+    if (hadFocus) (node.querySelector<HTMLElement>('button, a') ?? node).focus()
     return node
   }
 
@@ -18,18 +18,18 @@ export const openList = <Item>(
     const next: typeof shown = new Map()
     for (const item of items) {
       const key = keyOf(item)
-      const says = JSON.stringify(item)
-      const before = shown.get(key)
-      next.set(key, before?.says === says ? before : { says, node: redraw(item, before?.node) })
+      const json = JSON.stringify(item)
+      const previous = shown.get(key)
+      next.set(key, previous?.json === json ? previous : { json, node: replace(item, previous?.node) })
     }
     for (const [key, { node }] of shown) if (!next.has(key)) node.remove()
     const { activeElement } = document
-    let place = parent.firstChild
+    let position = parent.firstChild
     for (const { node } of next.values()) {
-      if (node === place) place = place.nextSibling
-      else parent.insertBefore(node, place)
+      if (node === position) position = position.nextSibling
+      else parent.insertBefore(node, position)
     }
-    // Whatever is moved loses the focus.
+    // An element loses the focus when it is moved.
     if (activeElement instanceof HTMLElement && parent.contains(activeElement)) {
       activeElement.focus({ preventScroll: true })
     }

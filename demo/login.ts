@@ -1,17 +1,17 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
-import { ask, wordsOf } from './ask.ts'
 import type { Config } from './config.ts'
-import { el, write } from './dom.ts'
+import { el, setText } from './dom.ts'
+import { messageOf, request } from './request.ts'
 
 interface Tokens {
   access_token: string | null
   refresh_token: string | null
 }
 
-/** Logs in, or signs up; the pane hears of it from supabase-js. */
+/** The log-in and sign-up form. The pane learns of the session through supabase-js. */
 export const logInForm = (supabase: SupabaseClient, logIns: Config['logIns'], prefilled: number): HTMLElement => {
-  let isNew = false
-  let isGoing = false
+  let isSignUp = false
+  let isSubmitting = false
 
   const field = (label: string, attributes: Record<string, string | boolean>) => {
     const input = el('input', { required: true, ...attributes })
@@ -24,12 +24,12 @@ export const logInForm = (supabase: SupabaseClient, logIns: Config['logIns'], pr
     'select',
     { change: () => prefill() },
     ...logIns.map(({ who }, index) => el('option', { value: `${index}` }, who)),
-    el('option', { value: '' }, 'Somebody else'),
+    el('option', { value: '' }, 'Other account'),
   )
-  const people = el('label', { class: 'field' }, el('span', {}, 'Somebody of the demo world'), choice)
+  const people = el('label', { class: 'field' }, el('span', {}, 'Demo account'), choice)
   const submit = el('button', { class: 'strong' })
-  const turn = el('button', { type: 'button', class: 'link', click: () => setNew(!isNew) })
-  const problem = el('p', { class: 'notice', role: 'alert', hidden: true })
+  const toggle = el('button', { type: 'button', class: 'link', click: () => setSignUp(!isSignUp) })
+  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
   const heading = el('h3', {})
 
   const prefill = () => {
@@ -37,15 +37,15 @@ export const logInForm = (supabase: SupabaseClient, logIns: Config['logIns'], pr
     email.input.value = chosen?.email ?? ''
     password.input.value = chosen?.password ?? ''
   }
-  const setNew = (now: boolean) => {
-    isNew = now
-    heading.textContent = submit.textContent = now ? 'Sign up' : 'Log in'
-    turn.textContent = now ? 'Log in instead' : 'Sign up as somebody new'
-    name.label.hidden = name.input.disabled = !now
-    people.hidden = now || !logIns.length
-    password.input.autocomplete = now ? 'new-password' : 'current-password'
-    write(problem, '')
-    if (now) {
+  const setSignUp = (signUp: boolean) => {
+    isSignUp = signUp
+    heading.textContent = submit.textContent = signUp ? 'Sign up' : 'Log in'
+    toggle.textContent = signUp ? 'Log in instead' : 'Create an account'
+    name.label.hidden = name.input.disabled = !signUp
+    people.hidden = signUp || !logIns.length
+    password.input.autocomplete = signUp ? 'new-password' : 'current-password'
+    setText(alert, '')
+    if (signUp) {
       choice.value = ''
       prefill()
     }
@@ -59,47 +59,46 @@ export const logInForm = (supabase: SupabaseClient, logIns: Config['logIns'], pr
     if (error) throw error
   }
   const signUp = async () => {
-    const [said, given] = [email.input.value, password.input.value]
-    const body = { name: name.input.value, email: said, password: given }
-    const { access_token, refresh_token } = await ask<Tokens>(supabase, 'auth/signup', { method: 'POST', body })
-    if (!access_token || !refresh_token) throw new Error('Nearly there: confirm the address by mail, then log in')
+    const body = { name: name.input.value, email: email.input.value, password: password.input.value }
+    const { access_token, refresh_token } = await request<Tokens>(supabase, 'auth/signup', { method: 'POST', body })
+    if (!access_token || !refresh_token) throw new Error('Confirm your e-mail address, then log in')
     const { error } = await supabase.auth.setSession({ access_token, refresh_token })
     if (error) throw error
   }
-  // A button that is disabled loses the focus.
-  const setGoing = (now: boolean) => {
-    isGoing = now
-    submit.ariaDisabled = `${now}`
+  // aria-disabled, because a disabled button loses the focus.
+  const setSubmitting = (submitting: boolean) => {
+    isSubmitting = submitting
+    submit.ariaDisabled = `${submitting}`
   }
-  const go = async (event: SubmitEvent) => {
+  const onSubmit = async (event: SubmitEvent) => {
     event.preventDefault()
-    if (isGoing) return
-    setGoing(true)
-    write(problem, '')
+    if (isSubmitting) return
+    setSubmitting(true)
+    setText(alert, '')
     try {
-      await (isNew ? signUp() : logIn())
+      await (isSignUp ? signUp() : logIn())
     } catch (error) {
-      write(problem, wordsOf(error))
+      setText(alert, messageOf(error))
       password.input.focus()
       password.input.select()
     }
-    setGoing(false)
+    setSubmitting(false)
   }
 
-  setNew(false)
+  setSignUp(false)
   choice.value = logIns[prefilled] ? `${prefilled}` : ''
   prefill()
   choice.dataset.first = email.input.dataset.first = ''
   if (!logIns.length) delete choice.dataset.first
   return el(
     'form',
-    { class: 'log-in', submit: go },
+    { class: 'log-in', submit: onSubmit },
     heading,
     people,
     name.label,
     email.label,
     password.label,
-    problem,
-    el('div', { class: 'row' }, submit, turn),
+    alert,
+    el('div', { class: 'row' }, submit, toggle),
   )
 }

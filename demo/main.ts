@@ -1,14 +1,14 @@
 import { readConfig } from './config.ts'
 import { el } from './dom.ts'
-import { wordsOf } from './ask.ts'
 import { openPane } from './pane.ts'
+import { messageOf } from './request.ts'
 
 const one = new URLSearchParams(location.search).has('one')
 const panes = document.querySelector<HTMLElement>('#panes')!
 const switches = document.querySelector<HTMLElement>('#panes-shown')!
 const howMany = document.querySelector<HTMLAnchorElement>('#how-many')!
 
-// On a narrow screen one pane is seen at a time, and these switch between them.
+// On a narrow screen one pane is visible at a time, and these buttons switch between them.
 const show = (chosen: number) => {
   panes.dataset.shown = `${chosen}`
   for (const [index, button] of [...switches.children].entries()) {
@@ -31,4 +31,4 @@ const start = async () => {
   show(0)
 }
 
-start().catch((error) => panes.append(el('p', { class: 'notice', role: 'alert' }, wordsOf(error))))
+start().catch((error) => panes.append(el('p', { class: 'notice', role: 'alert' }, messageOf(error))))

@@ -1,71 +1,71 @@
 import type { Conversation, Inbox, Message, Outgoing } from '../clients/inbox.ts'
-import { wordsOf } from './ask.ts'
-import { el, icon, unseen, write } from './dom.ts'
-import { openList } from './list.ts'
-import { count, dayOf, timeOf } from './words.ts'
+import { el, icon, setText, visuallyHidden } from './dom.ts'
+import { formatDay, formatTime, pluralize } from './format.ts'
+import { createList } from './list.ts'
+import { messageOf } from './request.ts'
 
 type Item =
   | { kind: 'day'; key: string; day: string }
   | { kind: 'message'; key: string; message: Message; own: boolean; follows: boolean }
   | { kind: 'outgoing'; key: string; outgoing: Outgoing; error: string }
 
-// How near to an edge counts as being there.
-const near = 80
-// Messages of one person within this time stand together.
-const together = 5 * 60_000
+// The distance in pixels that still counts as being at an edge.
+const edgeDistance = 80
+// Messages of one sender within this time are grouped.
+const groupWithin = 5 * 60_000
 
-/** Days, messages and what is on its way, in the order they stand in. */
-const arrange = (messages: readonly Message[], outgoing: readonly Outgoing[], me: number): Item[] => {
+/** Day separators, messages and outgoing messages in display order. */
+const toItems = (messages: readonly Message[], outgoing: readonly Outgoing[], me: number): Item[] => {
   const items: Item[] = []
   let day = ''
-  const begin = (timestamp: string) => {
-    if (dayOf(timestamp) === day) return
-    day = dayOf(timestamp)
+  const addDay = (timestamp: string) => {
+    if (formatDay(timestamp) === day) return
+    day = formatDay(timestamp)
     items.push({ kind: 'day', key: `day ${new Date(timestamp).toDateString()}`, day })
   }
   messages.forEach((message, index) => {
-    begin(message.createdAt)
+    addDay(message.createdAt)
     const before = messages[index - 1]
     const follows = items.at(-1)!.kind === 'message' && before?.user_id === message.user_id &&
-      Date.parse(message.createdAt) - Date.parse(before.createdAt) < together
+      Date.parse(message.createdAt) - Date.parse(before.createdAt) < groupWithin
     items.push({ kind: 'message', key: `${message.id}`, message, own: message.user_id === me, follows })
   })
   for (const one of outgoing) {
-    begin(one.createdAt)
+    addDay(one.createdAt)
     items.push({ kind: 'outgoing', key: one.client_id, outgoing: one, error: one.error?.message ?? '' })
   }
   return items
 }
 
-/** What was said, with older messages above when one scrolls there. */
+/** The messages of a conversation. Scrolling to the top loads older ones. */
 export const openMessages = (conversation: Conversation, inbox: Inbox) => {
   let other = ''
   let newest: number | null = null
-  let news = 0
+  let newCount = 0
 
-  const mark = (name: 'sent' | 'read' | 'clock' | 'refused', says: string) =>
-    el('span', { class: `mark ${name}`, title: says }, icon(name), unseen(says))
+  const mark = (name: 'sent' | 'read' | 'clock' | 'refused', label: string) =>
+    el('span', { class: `mark ${name}`, title: label }, icon(name), visuallyHidden(label))
 
-  const attached = ({ attachment }: Message): HTMLElement | null => {
+  const attachmentOf = ({ attachment }: Message): HTMLElement | null => {
     if (!attachment) return null
     if (!attachment.url.startsWith('https://')) return el('span', {}, attachment.name)
     return el('a', { href: attachment.url, rel: 'noopener noreferrer', target: '_blank' }, attachment.name)
   }
-  const drawMessage = (message: Message, own: boolean, follows: boolean): HTMLElement =>
+  const renderMessage = (message: Message, own: boolean, follows: boolean): HTMLElement =>
     el(
       'li',
       { class: `message ${own ? 'own' : 'others'}${follows ? ' follows' : ''}`, 'data-message': `${message.id}` },
-      unseen(own ? 'You: ' : `${message.Sender.name}: `),
+      visuallyHidden(own ? 'You: ' : `${message.Sender.name}: `),
       el('span', { class: 'content' }, message.content),
-      attached(message),
+      attachmentOf(message),
       el(
         'span',
         { class: 'foot' },
-        el('time', { datetime: message.createdAt }, timeOf(message.createdAt)),
+        el('time', { datetime: message.createdAt }, formatTime(message.createdAt)),
         own && mark(message.read ? 'read' : 'sent', message.read ? 'Read' : 'Sent'),
       ),
     )
-  const drawOutgoing = ({ client_id, content, state }: Outgoing, error: string): HTMLElement => {
+  const renderOutgoing = ({ client_id, content, state }: Outgoing, error: string): HTMLElement => {
     const discard = el('button', { type: 'button', click: () => conversation.discard(client_id) }, 'Discard')
     const foot = state === 'refused'
       ? [
@@ -75,46 +75,46 @@ export const openMessages = (conversation: Conversation, inbox: Inbox) => {
         discard,
       ]
       : state === 'waiting'
-      ? [mark('clock', 'Waiting'), el('span', {}, `Not sent yet, tried again by itself: ${error}`), discard]
+      ? [mark('clock', 'Waiting'), el('span', {}, `Not sent yet, retrying: ${error}`), discard]
       : state === 'sending'
       ? [mark('clock', 'Sending')]
       : [mark('sent', 'Sent')]
     return el(
       'li',
       { class: `message own outgoing ${state}` },
-      unseen('You: '),
+      visuallyHidden('You: '),
       el('span', { class: 'content' }, content),
       el('span', { class: 'foot' }, ...foot),
     )
   }
-  const draw = (item: Item): HTMLElement => {
+  const render = (item: Item): HTMLElement => {
     if (item.kind === 'day') return el('li', { class: 'day' }, el('span', {}, item.day))
-    if (item.kind === 'message') return drawMessage(item.message, item.own, item.follows)
-    return drawOutgoing(item.outgoing, item.error)
+    if (item.kind === 'message') return renderMessage(item.message, item.own, item.follows)
+    return renderOutgoing(item.outgoing, item.error)
   }
 
-  const isAtEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < near
-  const toEnd = () => {
+  const isAtEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < edgeDistance
+  const scrollToEnd = () => {
     scroller.scrollTop = scroller.scrollHeight
   }
-  let isReadingOlder = false
-  const readOlder = async () => {
+  let isLoadingOlder = false
+  const loadOlder = async () => {
     const { loaded, hasOlder } = conversation.view
-    if (!loaded || !hasOlder || isReadingOlder) return
-    isReadingOlder = true
+    if (!loaded || !hasOlder || isLoadingOlder) return
+    isLoadingOlder = true
     try {
       await conversation.older()
-      write(problem, '')
+      setText(alert, '')
     } catch (error) {
-      write(problem, wordsOf(error))
+      setText(alert, messageOf(error))
     } finally {
-      isReadingOlder = false
+      isLoadingOlder = false
     }
   }
 
-  const older = el('button', { type: 'button', class: 'link older', hidden: true, click: readOlder }, 'Older messages')
-  const problem = el('p', { class: 'notice', role: 'alert', hidden: true })
-  const note = el('p', { class: 'empty' }, 'Reading…')
+  const older = el('button', { type: 'button', class: 'link older', hidden: true, click: loadOlder }, 'Older messages')
+  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
+  const note = el('p', { class: 'empty' }, 'Loading…')
   const list = el('ol', { class: 'messages' })
   const end = el('div', { class: 'end' })
   const scroller = el(
@@ -125,78 +125,78 @@ export const openMessages = (conversation: Conversation, inbox: Inbox) => {
       role: 'region',
       'aria-label': 'Messages',
       scroll: () => {
-        if (scroller.scrollTop < near) readOlder()
+        if (scroller.scrollTop < edgeDistance) loadOlder()
       },
     },
     older,
-    problem,
+    alert,
     note,
     list,
     end,
   )
-  const jump = el('button', { type: 'button', class: 'jump', hidden: true, click: toEnd })
-  const voice = el('p', { class: 'unseen', 'aria-live': 'polite' })
-  const node = el('div', { class: 'log' }, scroller, jump, voice)
-  const showList = openList<Item>(list, ({ key }) => key, draw)
+  const jump = el('button', { type: 'button', class: 'jump', hidden: true, click: scrollToEnd })
+  const announcer = el('p', { class: 'visually-hidden', 'aria-live': 'polite' })
+  const node = el('div', { class: 'log' }, scroller, jump, announcer)
+  const showList = createList<Item>(list, ({ key }) => key, render)
 
-  /** What stands at the end of the list on a page that is looked at has been read. */
-  let isSeen = false
-  const looked = () => {
-    if (!isSeen || document.visibilityState !== 'visible') return
-    news = 0
+  /** Messages count as read once the end of the list is visible on a visible page. */
+  let isEndVisible = false
+  const markReadIfVisible = () => {
+    if (!isEndVisible || document.visibilityState !== 'visible') return
+    newCount = 0
     jump.hidden = true
     conversation.markRead()
   }
-  const eye = new IntersectionObserver(([entry]) => {
-    isSeen = entry?.isIntersecting ?? false
-    looked()
+  const endObserver = new IntersectionObserver(([entry]) => {
+    isEndVisible = entry?.isIntersecting ?? false
+    markReadIfVisible()
   })
-  eye.observe(end)
-  document.addEventListener('visibilitychange', looked)
-  // The keyboard of a phone comes up, a line is added below: whoever was at the end stays there.
+  endObserver.observe(end)
+  document.addEventListener('visibilitychange', markReadIfVisible)
+  // Stay at the end when the list shrinks, for example when a phone shows its keyboard.
   let wasAtEnd = true
-  const size = new ResizeObserver(() => wasAtEnd && toEnd())
-  size.observe(scroller)
+  const sizeObserver = new ResizeObserver(() => wasAtEnd && scrollToEnd())
+  sizeObserver.observe(scroller)
   scroller.addEventListener('scroll', () => wasAtEnd = isAtEnd())
 
-  /** Says what has come since the last time, to those who listen and to those who have scrolled away. */
-  const tellNews = (messages: readonly Message[], me: number) => {
-    const come = newest === null ? [] : messages.filter(({ id, user_id }) => id > newest! && user_id !== me)
+  /** Announces new messages to screen readers, and shows their number if the user has scrolled up. */
+  const announceNew = (messages: readonly Message[], me: number) => {
+    const received = newest === null ? [] : messages.filter(({ id, user_id }) => id > newest! && user_id !== me)
     newest = messages.at(-1)?.id ?? 0
-    if (!come.length) return
-    voice.textContent = come.map(({ content }) => `${other}: ${content}`).join('\n')
+    if (!received.length) return
+    announcer.textContent = received.map(({ content }) => `${other}: ${content}`).join('\n')
     if (wasAtEnd) return
-    news += come.length
-    jump.replaceChildren(icon('down'), count(news, 'new message', 'new messages'))
+    newCount += received.length
+    jump.replaceChildren(icon('down'), pluralize(newCount, 'new message', 'new messages'))
     jump.hidden = false
   }
 
   return {
     node,
-    toEnd,
+    scrollToEnd,
     show(nameOfOther: string) {
       const { me } = inbox.view
       const { messages, outgoing, hasOlder, loaded } = conversation.view
       if (!me || !(loaded || outgoing.length)) return
       other = nameOfOther
-      // Older messages come in above what is being read, which stays where it is.
+      // Keep the first visible message in place when older ones are inserted above it.
       const first = list.querySelector<HTMLElement>('[data-message]')
       const above = first?.getBoundingClientRect().top
-      showList(arrange(messages, outgoing, me.id))
+      showList(toItems(messages, outgoing, me.id))
       older.hidden = !hasOlder
-      write(note, messages.length || outgoing.length ? '' : `Say hello to ${nameOfOther || 'them'}.`)
-      if (wasAtEnd) toEnd()
+      setText(note, messages.length || outgoing.length ? '' : `Say hello to ${nameOfOther || 'them'}.`)
+      if (wasAtEnd) scrollToEnd()
       else if (first && above !== undefined) {
         const same = list.querySelector(`[data-message="${first.dataset.message}"]`)
         scroller.scrollTop += same!.getBoundingClientRect().top - above
       }
-      if (loaded) tellNews(messages, me.id)
-      looked()
+      if (loaded) announceNew(messages, me.id)
+      markReadIfVisible()
     },
     close() {
-      eye.disconnect()
-      size.disconnect()
-      document.removeEventListener('visibilitychange', looked)
+      endObserver.disconnect()
+      sizeObserver.disconnect()
+      document.removeEventListener('visibilitychange', markReadIfVisible)
     },
   }
 }

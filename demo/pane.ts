@@ -1,93 +1,101 @@
 import { createClient, type Session } from '@supabase/supabase-js'
 import type { Config } from './config.ts'
-import { avatar, el, write } from './dom.ts'
+import { avatar, el, setText } from './dom.ts'
 import { openHome } from './home.ts'
-import { openLine } from './line.ts'
 import { logInForm } from './login.ts'
+import { createNetworkSimulator } from './network_simulator.ts'
 
-const secondsCut = 12
+const disconnectSeconds = 12
 
-/** A name for this tab: sessions of other tabs are other people's. */
-const tab = (): string => {
-  const known = sessionStorage.getItem('demo-tab') ?? crypto.getRandomValues(new Uint32Array(2)).join('')
-  sessionStorage.setItem('demo-tab', known)
-  return known
+/** An id for this browser tab, so that tabs do not share sessions. */
+const tabId = (): string => {
+  const id = sessionStorage.getItem('demo-tab') ?? crypto.getRandomValues(new Uint32Array(2)).join('')
+  sessionStorage.setItem('demo-tab', id)
+  return id
 }
 
-/** One person's side: a client of its own, logged in or not. `titled` hears what to call it. */
-export const openPane = (name: string, index: number, config: Config, titled: (title: string) => void): HTMLElement => {
-  const line = openLine((seconds) => {
-    cut.replaceChildren(...(seconds ? [`Back in ${seconds} s`] : offer))
-    cut.setAttribute('aria-disabled', `${seconds > 0}`)
+/**
+ * One user's half of the page, with its own supabase-js client. Calls `onTitle` with the user's name and unread count.
+ */
+export const openPane = (
+  name: string,
+  index: number,
+  config: Config,
+  onTitle: (title: string) => void,
+): HTMLElement => {
+  const network = createNetworkSimulator((secondsLeft) => {
+    disconnect.replaceChildren(...(secondsLeft ? [`Back in ${secondsLeft} s`] : disconnectLabel))
+    disconnect.setAttribute('aria-disabled', `${secondsLeft > 0}`)
   })
   const supabase = createClient(location.origin, config.publishableKey, {
-    auth: { storage: sessionStorage, storageKey: `demo-${index}-${tab()}`, detectSessionInUrl: false },
-    global: { fetch: line.fetch },
-    realtime: { transport: line.transport },
+    auth: { storage: sessionStorage, storageKey: `demo-${index}-${tabId()}`, detectSessionInUrl: false },
+    global: { fetch: network.fetch },
+    realtime: { transport: network.transport },
   })
 
-  const offer = ['Cut', el('span', { class: 'rest' }, ' the connection')]
-  const cut = el('button', {
+  const disconnectLabel = ['Cut', el('span', { class: 'rest' }, ' the connection')]
+  const disconnect = el('button', {
     type: 'button',
     class: 'quiet',
-    title: `Nothing goes out or comes in for ${secondsCut} seconds`,
-    click: () => line.cut(secondsCut),
-  }, ...offer)
-  const leave = el('button', { type: 'button', class: 'quiet', click: () => logOut() }, 'Log out')
+    title: `Blocks all traffic for ${disconnectSeconds} seconds`,
+    click: () => network.disconnect(disconnectSeconds),
+  }, ...disconnectLabel)
+  const logOutButton = el('button', { type: 'button', class: 'quiet', click: () => logOut() }, 'Log out')
   const face = el('span', { class: 'face' })
-  const who = el('h2', {}, `${name} person`)
+  const heading = el('h2', {}, `${name} person`)
   const status = el('p', { class: 'status', role: 'status' })
-  const problem = el('p', { class: 'notice', role: 'alert', hidden: true })
-  const bar = el('header', { class: 'bar' }, face, el('div', { class: 'who' }, who, status), cut, leave)
-  const room = el('div', { class: 'room' })
-  const pane = el('section', { class: 'pane', 'aria-label': `${name} person` }, bar, problem, room)
+  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
+  const user = el('div', { class: 'user' }, heading, status)
+  const bar = el('header', { class: 'bar' }, face, user, disconnect, logOutButton)
+  const content = el('div', { class: 'room' })
+  const pane = el('section', { class: 'pane', 'aria-label': `${name} person` }, bar, alert, content)
 
   let home: ReturnType<typeof openHome> | null = null
-  let shown: string | null | undefined
+  let shownUser: string | null | undefined
 
-  /** What keeps it offline is said beside that; any other problem stands out. */
-  const showStatus = (now: string, trouble = '') => {
+  /** While offline the error appears beside the status; otherwise it has a box of its own. */
+  const showStatus = (now: string, error = '') => {
     const offline = now === 'offline'
     status.dataset.status = now
-    write(status, offline && trouble ? `offline: ${trouble}` : now)
-    write(problem, offline ? '' : trouble)
+    setText(status, offline && error ? `offline: ${error}` : now)
+    setText(alert, offline ? '' : error)
   }
   const showHome = () => {
     home = openHome(supabase, (view) => {
-      showStatus(view.status, view.problem)
-      titled(`${view.name ?? `${name} person`}${view.unread ? ` (${view.unread})` : ''}`)
-      if (!view.name || who.textContent === view.name) return
-      who.textContent = view.name
+      showStatus(view.status, view.error)
+      onTitle(`${view.name ?? `${name} person`}${view.unread ? ` (${view.unread})` : ''}`)
+      if (!view.name || heading.textContent === view.name) return
+      heading.textContent = view.name
       face.replaceChildren(avatar(view.name))
     })
-    room.replaceChildren(home.node)
+    content.replaceChildren(home.node)
   }
   const showLogIn = () => {
     home?.close()
     home = null
-    who.textContent = `${name} person`
+    heading.textContent = `${name} person`
     face.replaceChildren()
-    titled(`${name} person`)
+    onTitle(`${name} person`)
     showStatus('')
-    room.replaceChildren(logInForm(supabase, config.logIns, index))
+    content.replaceChildren(logInForm(supabase, config.logIns, index))
   }
-  const changed = (session: Session | null) => {
+  const onSession = (session: Session | null) => {
     const user = session?.user.id ?? null
-    if (user === shown) return
-    // Where the log-in form had the focus, what comes instead of it has it.
-    const wasHere = room.contains(document.activeElement) || bar.contains(document.activeElement)
-    shown = user
-    for (const button of [cut, leave]) button.hidden = !user
+    if (user === shownUser) return
+    // Keep the focus in this pane if it was here.
+    const hadFocus = content.contains(document.activeElement) || bar.contains(document.activeElement)
+    shownUser = user
+    for (const button of [disconnect, logOutButton]) button.hidden = !user
     if (user) showHome()
     else showLogIn()
-    if (wasHere) room.querySelector<HTMLElement>('[data-first]')?.focus()
+    if (hadFocus) content.querySelector<HTMLElement>('[data-first]')?.focus()
   }
   const logOut = async () => {
     const { error } = await supabase.auth.signOut({ scope: 'local' })
-    if (error) write(problem, error.message)
+    if (error) setText(alert, error.message)
   }
 
-  // supabase-js waits for this listener, which must not wait for supabase-js.
-  supabase.auth.onAuthStateChange((_, session) => void setTimeout(() => changed(session)))
+  // supabase-js awaits this listener, so calling supabase-js inside it would deadlock.
+  supabase.auth.onAuthStateChange((_, session) => void setTimeout(() => onSession(session)))
   return pane
 }

@@ -1,9 +1,9 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
-import { ask, wordsOf } from './ask.ts'
 import { openChips } from './chips.ts'
-import { avatar, el, write } from './dom.ts'
-import { openList } from './list.ts'
-import { count } from './words.ts'
+import { avatar, el, setText } from './dom.ts'
+import { pluralize } from './format.ts'
+import { createList } from './list.ts'
+import { messageOf, request } from './request.ts'
 
 interface Hit {
   id: number
@@ -15,77 +15,77 @@ interface Hit {
   interests: string[]
   _rankingScore: number
 }
-interface Found {
+interface SearchResult {
   hits: Hit[]
   estimatedTotalHits: number
 }
 
-// Long enough to type the next letter in.
-const typingPause = 200
+// Debounce while the user types.
+const typingDelay = 200
 const pageSize = 20
-const mostHits = 100
+const maxHits = 100
 
-/** Finding people as one types, by words, meaning, interests and cities. */
+/** Search as you type, by words, meaning, interests and cities. */
 export const openPeople = (supabase: SupabaseClient, openWith: (user: number) => Promise<void>) => {
-  const life = new AbortController()
-  let asking = new AbortController()
+  const closed = new AbortController()
+  let currentSearch = new AbortController()
   let timer: ReturnType<typeof setTimeout> | undefined
   let limit = pageSize
-  let begun = false
+  let loaded = false
 
-  const soon = (milliseconds = 0) => {
+  const scheduleSearch = (milliseconds = 0) => {
     clearTimeout(timer)
     limit = pageSize
     timer = setTimeout(search, milliseconds)
   }
   const query = (): string => {
     const parameters = new URLSearchParams({ limit: `${limit}` })
-    if (words.value.trim()) parameters.set('q', words.value)
+    if (input.value.trim()) parameters.set('q', input.value)
     if (interests.chosen.size) parameters.set('filterInterests', [...interests.chosen].join(','))
     if (cities.chosen.size) parameters.set('filterCity', [...cities.chosen].join(','))
     return `users/search?${parameters}`
   }
   const search = async () => {
-    // An answer to what is no longer asked must not come after the one to what is.
-    asking.abort()
-    asking = new AbortController()
-    const { signal } = asking
+    // The response of an earlier search must not replace that of this one.
+    currentSearch.abort()
+    currentSearch = new AbortController()
+    const { signal } = currentSearch
     node.setAttribute('aria-busy', 'true')
     try {
-      const { hits, estimatedTotalHits } = await ask<Found>(supabase, query(), { signal })
+      const { hits, estimatedTotalHits } = await request<SearchResult>(supabase, query(), { signal })
       if (signal.aborted) return
       show(hits)
-      write(problem, '')
-      found.textContent = hits.length ? count(estimatedTotalHits, 'person', 'people') : 'Nobody like that'
-      more.hidden = hits.length < limit || hits.length >= Math.min(estimatedTotalHits, mostHits)
+      setText(alert, '')
+      found.textContent = hits.length ? pluralize(estimatedTotalHits, 'person', 'people') : 'No results'
+      more.hidden = hits.length < limit || hits.length >= Math.min(estimatedTotalHits, maxHits)
     } catch (error) {
-      if (!signal.aborted) write(problem, wordsOf(error))
+      if (!signal.aborted) setText(alert, messageOf(error))
     } finally {
       if (!signal.aborted) node.removeAttribute('aria-busy')
     }
   }
-  /** What there is to choose from: all interests, one's own first, and the cities where most people are. */
-  const readChoices = async () => {
-    const { signal } = life
+  /** Fills the filters: the user's own interests, then all others, and the cities with the most people. */
+  const loadFilters = async () => {
+    const { signal } = closed
     const [all, { Profile }, { hits }] = await Promise.all([
-      ask<{ name: string }[]>(supabase, 'users/interests', { signal }),
-      ask<{ Profile: { Interests: { name: string }[] } }>(supabase, 'users/me', { signal }),
-      ask<Found>(supabase, `users/search?limit=${mostHits}`, { signal }),
+      request<{ name: string }[]>(supabase, 'users/interests', { signal }),
+      request<{ Profile: { Interests: { name: string }[] } }>(supabase, 'users/me', { signal }),
+      request<SearchResult>(supabase, `users/search?limit=${maxHits}`, { signal }),
     ])
-    interests.offer([...new Set([...Profile.Interests, ...all].map(({ name }) => name))])
+    interests.setNames([...new Set([...Profile.Interests, ...all].map(({ name }) => name))])
     const people = new Map<string, number>()
     for (const { city } of hits) if (city) people.set(city, (people.get(city) ?? 0) + 1)
-    cities.offer([...people].sort(([, some], [, others]) => others - some).map(([city]) => city))
+    cities.setNames([...people].sort(([, some], [, others]) => others - some).map(([city]) => city))
   }
 
-  const draw = (hit: Hit): HTMLElement => {
+  const render = (hit: Hit): HTMLElement => {
     const { user_id, name, biography, city, country, _rankingScore } = hit
-    const refused = el('p', { class: 'notice', role: 'alert', hidden: true })
+    const error = el('p', { class: 'notice', role: 'alert', hidden: true })
     const writeTo = el('button', {
       type: 'button',
       class: 'small',
       'aria-label': `Write to ${name}`,
-      click: () => openWith(user_id).catch((error) => write(refused, wordsOf(error))),
+      click: () => openWith(user_id).catch((thrown) => setText(error, messageOf(thrown))),
     }, 'Write')
     return el(
       'li',
@@ -106,60 +106,60 @@ export const openPeople = (supabase: SupabaseClient, openWith: (user: number) =>
           { class: 'tags', 'aria-label': 'Interests' },
           ...hit.interests.map((interest) => el('li', {}, interest)),
         ),
-      refused,
+      error,
     )
   }
 
-  const words = el('input', {
+  const input = el('input', {
     type: 'search',
     placeholder: 'jazz, ceramics, cooking…',
     autocomplete: 'off',
     maxlength: '512',
-    input: () => soon(typingPause),
+    input: () => scheduleSearch(typingDelay),
   })
-  const interests = openChips('Interests', soon)
-  const cities = openChips('Cities', soon)
+  const interests = openChips('Interests', scheduleSearch)
+  const cities = openChips('Cities', scheduleSearch)
   const found = el('p', { class: 'found', role: 'status' })
-  const problem = el('p', { class: 'notice', role: 'alert', hidden: true })
+  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
   const hits = el('ul', { class: 'hits' })
   const more = el('button', {
     type: 'button',
     class: 'quiet',
     hidden: true,
     click: () => {
-      limit = Math.min(limit + pageSize, mostHits)
+      limit = Math.min(limit + pageSize, maxHits)
       search()
     },
   }, 'More people')
   const node = el(
     'div',
     { class: 'panel' },
-    el('label', { class: 'field' }, el('span', {}, 'Search people'), words),
+    el('label', { class: 'field' }, el('span', {}, 'Search people'), input),
     interests.node,
     cities.node,
     found,
-    problem,
+    alert,
     hits,
     more,
   )
-  const show = openList<Hit>(hits, ({ id }) => `${id}`, draw)
+  const show = createList<Hit>(hits, ({ id }) => `${id}`, render)
 
   return {
     node,
-    /** Asks for the first time, when it is first looked at. */
-    begin() {
-      if (begun) return
-      begun = true
+    /** Runs the first search; called when the tab is first shown. */
+    load() {
+      if (loaded) return
+      loaded = true
       search()
-      readChoices().catch((error) => {
-        begun = false
-        if (!life.signal.aborted) write(problem, wordsOf(error))
+      loadFilters().catch((error) => {
+        loaded = false
+        if (!closed.signal.aborted) setText(alert, messageOf(error))
       })
     },
     close() {
       clearTimeout(timer)
-      life.abort()
-      asking.abort()
+      closed.abort()
+      currentSearch.abort()
     },
   }
 }

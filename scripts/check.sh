@@ -1,15 +1,18 @@
 #!/bin/sh
-# Everything that can be told without running the service: format, lint, types, and that what is derived is up to date.
+# Every check that does not run the service: format, lint, types, style, and generated files. Prints nothing but errors.
 set -eu
 cd "$(dirname "$0")/.."
 sh scripts/install.sh
 PATH=$PWD/node_modules/.bin:$PATH
 deno fmt --check --quiet
 deno lint --quiet
+# A function imports from _shared and from no other function.
+if grep -rnE "from '\.\./(auth|users|conversations|health|embed)/" functions --include='*.ts'; then exit 1; fi
 deno check --quiet functions supabase clients tests bench docs scripts vitest.config.ts
-# Clients run in browsers, too: once more with what a browser has, and nothing of Deno or Node.
+# The clients also run in browsers: check them without the types of Deno and Node.
 deno check --quiet --config scripts/browser.json clients demo
 deno run -A scripts/write_openapi.ts --check
 deno run -A scripts/write_baseline.ts --check
-node scripts/same_versions.mjs
-node scripts/lock_integrity.mjs
+node scripts/check_versions.mjs
+node scripts/check_lock.mjs
+node scripts/check_style.mjs

@@ -1,6 +1,6 @@
-/** Writes supabase/migrations from sql/schema: the schema, then the policies on Realtime's table. `--check` only compares. */
+/** Writes supabase/migrations from sql/schema: the schema, then Realtime's policies. `--check` only compares. */
 const root = new URL('../', import.meta.url)
-const realtimePolicies = '95_topics.sql'
+const realtimePolicies = '95_realtime_policies.sql'
 
 const names = [...Deno.readDirSync(new URL('sql/schema/', root))].map(({ name }) => name).sort()
 const sources = (selected: string[]): string =>
@@ -9,7 +9,7 @@ const sources = (selected: string[]): string =>
 const header = '-- Derived from sql/schema by `npm run baseline`; edit the schema instead.\n\n'
 const migrations = {
   '20261122000000_schema.sql': sources(names.filter((name) => name !== realtimePolicies)),
-  // By themselves, because the platform may refuse policies on a table that it owns (docs/deploy.md says what to do then).
+  // A migration of its own, because the platform may refuse policies on its table (see docs/deploy.md).
   '20261122000001_realtime_policies.sql': sources([realtimePolicies]),
 }
 

@@ -1,6 +1,6 @@
-/** What a request would cost if nobody's rights were looked at: the same rows by plain SQL, as the owner of the tables. */
+/** The cost of a request without any permission check: plain SQL for the same rows, as the owner of the tables. */
 
-const listed = `
+const conversationList = `
   select coalesce(json_agg(listing.body order by listing.active_at desc, listing.id desc), '[]')::text as body
   from (
     select
@@ -29,9 +29,12 @@ const listed = `
     order by active_at desc, conversations.id desc
   ) as listing`
 
-const page = `
+const messagePage = `
   select coalesce(
-    json_agg(private.view_of(entry, json_build_object('id', users.id, 'name', users.name)) order by entry.id desc),
+    json_agg(
+      private.to_message_view(entry, json_build_object('id', users.id, 'name', users.name))
+      order by entry.id desc
+    ),
     '[]'
   )::text as body
   from (
@@ -43,25 +46,29 @@ const page = `
   ) as entry
   join public.users on users.id = entry.user_id`
 
-const inserted = `
+const insertMessage = `
   insert into public.messages (conversation_id, user_id, content, client_id)
   values (:conversation, :user, 'Hello there, it is me.', gen_random_uuid())
   returning json_build_object('id', id)::text as body`
 
-/** By the verb that they stand for; `:user` is who calls. */
-export const bare = { list_conversations: listed, list_messages: page, send_message: inserted }
+/** By API function; `:user` is the caller. */
+export const bareSql = {
+  list_conversations: conversationList,
+  list_messages: messagePage,
+  send_message: insertMessage,
+}
 
-/** A session in which a plain insert runs no trigger of ours; foreign keys are checked (see world.ts). */
+/** A session in which an insert runs none of our triggers; foreign keys are still checked (see fixture.sql). */
 export const withoutTriggers = { session_replication_role: 'replica' }
 
-/** What a door asks, as plain SQL with the same parameters. */
+/** Translates a statement of an Edge Function into bare SQL with the same parameters. */
 export const bareStatement = (text: string, [claims, argument]: unknown[]) => {
-  const verb = /then api\.(\w+)/.exec(text)?.[1] as keyof typeof bare
+  const bare = bareSql[/then api\.(\w+)/.exec(text)?.[1] as keyof typeof bareSql]
   const known: Record<string, unknown> = {
     user: Number((claims as { sub: string }).sub.slice(-6)) - 100_000,
     conversation: argument,
   }
-  const names = [...new Set([...bare[verb].matchAll(/(?<!:):(\w+)/g)].map(([, name]) => name!))]
-  const statement = names.reduce((sql, name, index) => sql.replaceAll(`:${name}`, `$${index + 1}::bigint`), bare[verb])
+  const names = [...new Set([...bare.matchAll(/(?<!:):(\w+)/g)].map(([, name]) => name!))]
+  const statement = names.reduce((sql, name, index) => sql.replaceAll(`:${name}`, `$${index + 1}::bigint`), bare)
   return { statement, parameters: names.map((name) => known[name]) }
 }

@@ -1,25 +1,32 @@
-/** What is asked: each endpoint as requests, as the statement that its door makes of them, and where there is one, as a peer's request. */
+/**
+ * The endpoints as HTTP requests, as the statements of the Edge Functions, and, where possible, as requests to
+ * @supabase/lite.
+ */
 import { accountCases } from './cases/accounts.ts'
 import type { Case } from './cases/case.ts'
 import { conversationCases } from './cases/conversations.ts'
 import { peopleCases } from './cases/people.ts'
 import { serviceCases } from './cases/service.ts'
-import type { World } from './world.ts'
+import type { Fixture } from './fixture.ts'
 
-/** In this order: what changes people comes late, and last who leaves. */
-export const casesOf = async (world: World): Promise<Case[]> => [
-  ...await conversationCases(world),
+/** Cases that change users come late, and the one that deletes them last. */
+export const casesOf = async (fixture: Fixture): Promise<Case[]> => [
+  ...await conversationCases(fixture),
   ...serviceCases(),
-  ...peopleCases(world),
-  ...accountCases(world),
+  ...peopleCases(fixture),
+  ...accountCases(fixture),
 ]
 
-/** The statement of functions/_shared/rpc.ts. pgbench cannot put a variable into a string, so Postgres does. */
-export const statementOf = ({ verb, who = ':user', caller, helper }: Case): string | undefined => {
-  if (helper) return `select private.${helper}::text as body`
-  const claims = caller === 'nobody'
+/**
+ * The statement of functions/_shared/rpc.ts. Postgres builds the claims, because pgbench cannot put a variable into a
+ * string.
+ */
+export const statementOf = ({ rpc, callerId = ':user', auth, serviceFunction }: Case): string | undefined => {
+  if (serviceFunction) return `select private.${serviceFunction}::text as body`
+  const claims = auth === 'none'
     ? 'null'
-    : `('{"sub": "00000000-0000-4000-8000-000000' || (100000 + ${who})::text || '", "role": "authenticated"}')::jsonb`
-  return verb && `select reply.body, current_setting('api.response_metadata', true) as aside
-    from (select case when private.act_as(${claims}, ${!caller}) then api.${verb}::text end as body) as reply`
+    : `('{"sub": "00000000-0000-4000-8000-000000' || (100000 + ${callerId})::text ||
+      '", "role": "authenticated"}')::jsonb`
+  return rpc && `select reply.body, current_setting('api.response_metadata', true) as metadata
+    from (select case when private.act_as(${claims}, ${!auth}) then api.${rpc}::text end as body) as reply`
 }

@@ -1,37 +1,39 @@
 /**
- * Every endpoint next to pgbench with the same statement and next to the Data API and the Auth of @supabase/lite on the same data: `npm run bench`.
- * Starts a Postgres 17 of its own (durable: fsync and synchronous_commit on), loads 10,000 people, 20,000 conversations of very different
- * length and 1,000,000 messages, and starts the doors, in one Deno process without the gateway, on it. wrk asks, 16 connections. Rounds
- * alternate between whom is asked; ratios are taken within a round, and their median is shown, since only ratios mean anything on a
- * machine that does other things, too. What row level security takes is seen on a copy of the data without it: the same requests and
- * statements, where only the policies are missing, but not the caller nor the verb ("RLS off"). "Bare" leaves those out as well (bare.ts).
+ * Compares every endpoint with pgbench running the same statement, and with the Data API and the Auth of @supabase/lite
+ * on the same data: `npm run bench`. Starts its own Postgres 17 (durable: fsync and synchronous_commit on) with 10,000
+ * users, 20,000 conversations of very different length and 1,000,000 messages, and the Edge Functions in one Deno
+ * process without the gateway. wrk sends the requests over 16 connections. Rounds alternate between the servers. Ratios
+ * are taken within a round and the median is shown, because on a machine with other work only ratios mean anything.
+ * "RLS off" runs the same requests and statements on a copy of the data without policies. "Bare" is plain SQL without
+ * act_as and the API function as well (bare.ts).
  *   --users=10000 --conversations=20000 --messages=1000000
  *   --rounds=3 --seconds=2 --connections=16
- *   --only=TEXT,TEXT endpoints whose name has one of these
- *   --pools=2,3,4,6,10,20   first, which size of the pool suits this machine
- *   --against=FOLDER instead: these functions in turns with those of another checkout that has its packages, by --pools or with 3 connections
- *   --half           instead: how long answers take at half load
- *   --pages          instead: what each verb reads and takes, one by one, and what of it policies take
+ *   --only=TEXT,TEXT        endpoints whose name contains one of these
+ *   --pools=2,3,4,6,10,20   first compares these pool sizes
+ *   --against=FOLDER        instead: compares with the functions of another checkout, whose packages are installed;
+ *                           pool sizes from --pools, or 3
+ *   --half                  instead: latencies at half load
+ *   --pages                 instead: pages and time of each API function with one caller, and the share of policies
  */
 import { parseArgs } from 'node:util'
 import type postgres from 'postgres'
 import type { Case } from './cases/case.ts'
 import { casesOf, statementOf } from './cases.ts'
+import { type Fixture, openFixture } from './fixture.ts'
+import { publishableKey, secretKey } from './keys.ts'
 import {
-  asBare,
-  asStatement,
-  type Effort,
-  type Measured,
-  overHttp,
+  type Defer,
+  type Load,
+  type Measurement,
+  runBareSql,
+  runStatement,
+  runWrk,
   type Server,
   start,
-  type WhenDone,
   writeRequests,
 } from './measure.ts'
 import { pages } from './pages.ts'
 import { median, row } from './table.ts'
-import { publishableKey, secretKey } from './keys.ts'
-import { openWorld, type World } from './world.ts'
 
 const { values } = parseArgs({
   args: Deno.args,
@@ -50,251 +52,261 @@ const { values } = parseArgs({
   },
 })
 const rounds = Number(values.rounds)
-const effort = { seconds: Number(values.seconds), connections: Number(values.connections) }
+const defaultLoad: Load = { seconds: Number(values.seconds), connections: Number(values.connections) }
 
-const began = performance.now()
-const endings: (() => Promise<void>)[] = []
+const startedAt = performance.now()
+const deferred: (() => Promise<void>)[] = []
 let ended: Promise<void> | undefined
-const endAll = async (): Promise<void> => {
-  for (const ending of endings.reverse()) await ending().catch(console.error)
+const runDeferred = async (): Promise<void> => {
+  for (const task of deferred.reverse()) await task().catch(console.error)
 }
-// Once, and waited for by whoever asks: a signal ends what is under way, too, which then ends the rest.
-const end = (): Promise<void> => ended ??= endAll()
+// Runs once: a signal stops the servers, which makes the run in progress fail and come here, too.
+const end = (): Promise<void> => ended ??= runDeferred()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   Deno.addSignalListener(signal, () => void end().finally(() => Deno.exit(1)))
 }
 
-const whenDone: WhenDone = (ending) => {
-  endings.push(ending)
+const defer: Defer = (task) => {
+  deferred.push(task)
 }
 const serve = (script: string, args: string[], env: Record<string, string>): Promise<Server> =>
-  start(script, args, env, whenDone)
-const doors = (at: string, auth?: Server, pool = '6', script = 'serve_functions.ts') => {
-  const edge = new URL(at)
+  start(script, args, env, defer)
+const serveFunctions = (database: string, auth?: Server, pool = '6', script = 'serve_functions.ts') => {
+  const edge = new URL(database)
   edge.username = 'edge_functions'
   return serve(script, [], {
     EDGE_DATABASE_URL: edge.href,
     DATABASE_POOL: pool,
+    // load.lua sends every request from another address, so that no rate limit is reached.
+    CLIENT_ADDRESS_HEADER: 'cf-connecting-ip',
     ...auth && { SUPABASE_URL: auth.base },
     SUPABASE_PUBLISHABLE_KEY: publishableKey,
     SUPABASE_SECRET_KEY: secretKey,
   })
 }
-const peerOn = (world: World) => serve('serve_lite.ts', [], { DATABASE_URL: world.url })
+const serveLite = ({ url }: Fixture) => serve('serve_lite.ts', [], { DATABASE_URL: url })
 
-/** A database, and how far the requests of a case that can be made once were made there. */
-interface Place {
+/** A database, and the index of the next request of a case whose requests can be made once. */
+interface Database {
   url: string
   sql: postgres.Sql
   from: number
 }
 
-/** Runs a case in a place that is made ready for it. */
-const runIn = async (place: Place, some: Case, run: (from?: number) => Promise<Measured>): Promise<Measured> => {
-  if (some.before) await place.sql.unsafe(some.before)
-  if (!some.once) return await run()
-  if (some.before) place.from = 0
-  if (place.from >= some.asks.length) {
-    throw new Error(`${some.name} can be asked ${some.asks.length} times, in fewer rounds`)
+/** Sets the case up and runs it. */
+const runCase = async (
+  database: Database,
+  testCase: Case,
+  run: (from?: number) => Promise<Measurement>,
+): Promise<Measurement> => {
+  const { name, setup, once, requests } = testCase
+  if (setup) await database.sql.unsafe(setup)
+  if (!once) return await run()
+  if (setup) database.from = 0
+  if (database.from >= requests.length) {
+    throw new Error(`${name} has only ${requests.length} requests; reduce --rounds or --seconds`)
   }
-  const measured = await run(place.from)
-  // With room for clients of pgbench that got further than others.
-  place.from += Math.ceil(1.5 * measured.answers) + 4 * effort.connections
-  return measured
+  const measurement = await run(database.from)
+  // With a margin, because some of pgbench's clients are ahead of others.
+  database.from += Math.ceil(1.5 * measurement.requests) + 4 * defaultLoad.connections
+  return measurement
 }
-// A password takes Auth a tenth of a second, and what can be done once is used up sooner.
-const effortOf = (some: Case): Effort => {
-  if (some.withAuth) return { seconds: 2 * effort.seconds, connections: 4 }
-  return some.once ? { ...effort, seconds: Math.max(1, Math.floor(effort.seconds / 2)) } : effort
+// Hashing a password takes Auth a tenth of a second. Requests that can be made once would run out in the full time.
+const loadOf = ({ usesAuth, once }: Case): Load => {
+  if (usesAuth) return { seconds: 2 * defaultLoad.seconds, connections: 4 }
+  return once ? { ...defaultLoad, seconds: Math.max(1, Math.floor(defaultLoad.seconds / 2)) } : defaultLoad
 }
-const wanted = async (world: World): Promise<Case[]> =>
-  (await casesOf(world)).filter(({ name }) => values.only!.split(',').some((part) => name.includes(part)))
+const selectedCases = async (fixture: Fixture): Promise<Case[]> =>
+  (await casesOf(fixture)).filter(({ name }) => values.only!.split(',').some((part) => name.includes(part)))
 
-const since = () => `${((performance.now() - began) / 1000).toFixed(0)} s`
+const elapsed = () => `${((performance.now() - startedAt) / 1000).toFixed(0)} s`
 const tokens = new Map<number, string>()
-const middle = (all: Measured[], what: keyof Measured): number => median(all.map((one) => one[what]))
-const failures = (...all: Measured[][]): number => all.flat().reduce((sum, { failed }) => sum + failed, 0)
-const whole = (value: number): string => value.toFixed(0)
-const fine = (value: number): string => value.toFixed(1)
+const medianOf = (all: Measurement[], what: keyof Measurement): number => median(all.map((one) => one[what]))
+const failures = (...all: Measurement[][]): number => all.flat().reduce((sum, { failed }) => sum + failed, 0)
+const integer = (value: number): string => value.toFixed(0)
+const decimal = (value: number): string => value.toFixed(1)
+const speed = (all: Measurement[]): string[] => [
+  integer(medianOf(all, 'rate')),
+  decimal(medianOf(all, 'p50')),
+  decimal(medianOf(all, 'p99')),
+]
 
-/** How some compare to others, round by round: in answers a second, and in answers for the same processor time. */
-const ratios = (some: Measured[], others: Measured[], digits = 2): string => {
+/** Median ratios over the rounds: of requests per second, and of requests per processor time. */
+const ratios = (some: Measurement[], others: Measurement[], digits = 2): string => {
   if (others.length === 0) return ''
-  const cost = ({ database, server }: Measured) => database + server
+  const cost = ({ database, server }: Measurement) => database + server
   const byRate = some.map(({ rate }, round) => rate / others[round]!.rate)
   const byCost = some.map((one, round) => cost(others[round]!) / cost(one))
   return `${median(byRate).toFixed(digits)} ${median(byCost).toFixed(digits)}`
 }
 
-const sweep = async (world: World, sizes: string[]): Promise<void> => {
-  const [page] = await wanted(world)
-  if (!page) throw new Error('No endpoint has that name')
-  const file = await writeRequests(world, page, ({ path }) => path, tokens)
-  const pools = await Promise.all(
-    sizes.map(async (size) => ({ size, server: await doors(world.url, undefined, size), all: [] as Measured[] })),
-  )
+const comparePoolSizes = async (fixture: Fixture, sizes: string[]): Promise<void> => {
+  const [testCase] = await selectedCases(fixture)
+  if (!testCase) throw new Error('--only matches no endpoint')
+  const file = await writeRequests(fixture, testCase, ({ path }) => path, tokens)
+  const pools = await Promise.all(sizes.map(async (size) => ({
+    size,
+    server: await serveFunctions(fixture.url, undefined, size),
+    all: [] as Measurement[],
+  })))
   for (let round = 0; round < rounds; round++) {
-    for (const { server, all } of pools) all.push(await overHttp(world, server, file, effort))
+    for (const { server, all } of pools) all.push(await runWrk(fixture, server, file, defaultLoad))
   }
-  console.log(`\n${page.name} by size of the pool`)
+  console.log(`\n${testCase.name} by pool size`)
   console.log(row('connections', ['/s', 'p50 ms', 'p99 ms']))
   for (const { size, all } of pools) {
-    console.log(row(size, [whole(middle(all, 'rate')), fine(middle(all, 'p50')), fine(middle(all, 'p99'))]))
+    console.log(row(size, speed(all)))
   }
   for (const { server } of pools) await server.stop()
   await Deno.remove(file)
 }
 
-/** What a change of the functions costs: answers a second of ours by those of another checkout, round by round. */
-const compareWith = async (world: World, checkout: string, sizes: string[]): Promise<void> => {
-  const place: Place = { url: world.url, sql: world.sql, from: 0 }
-  const theirs = await doors(world.url, undefined, '3', `file://${checkout}/bench/endpoints/serve_functions.ts`)
-  const ours = await Promise.all(sizes.map((size) => doors(world.url, undefined, size)))
+/** Compares requests per second with another checkout's functions, round by round. */
+const compareWithCheckout = async (fixture: Fixture, checkout: string, sizes: string[]): Promise<void> => {
+  const database: Database = { url: fixture.url, sql: fixture.sql, from: 0 }
+  const otherScript = `file://${checkout}/bench/endpoints/serve_functions.ts`
+  const theirs = await serveFunctions(fixture.url, undefined, '3', otherScript)
+  const ours = await Promise.all(sizes.map((size) => serveFunctions(fixture.url, undefined, size)))
   const servers = [theirs, ...ours]
   console.log(row('', ['theirs /s', 'p99 ms', ...sizes.map((size) => `with ${size}`), ...sizes.map(() => 'p99 ms')]))
-  for (const some of await wanted(world)) {
-    place.from = 0
-    const file = await writeRequests(world, some, ({ path }) => path, tokens)
-    const all = servers.map((): Measured[] => [])
+  for (const testCase of await selectedCases(fixture)) {
+    database.from = 0
+    const file = await writeRequests(fixture, testCase, ({ path }) => path, tokens)
+    const all = servers.map((): Measurement[] => [])
     for (let round = -1; round < rounds; round++) {
       for (const index of round % 2 ? servers.keys() : [...servers.keys()].toReversed()) {
-        const measured = await runIn(place, some, (from) => overHttp(world, servers[index]!, file, effort, { from }))
-        // The first round finds plans and warms up.
-        if (round >= 0) all[index]!.push(measured)
+        const run = (from?: number) => runWrk(fixture, servers[index]!, file, defaultLoad, { from })
+        const measurement = await runCase(database, testCase, run)
+        // The first round is a warm-up.
+        if (round >= 0) all[index]!.push(measurement)
       }
     }
     const [before, ...after] = all
-    console.log(row(some.name, [
-      whole(middle(before!, 'rate')),
-      fine(middle(before!, 'p99')),
+    console.log(row(testCase.name, [
+      integer(medianOf(before!, 'rate')),
+      decimal(medianOf(before!, 'p99')),
       ...after.map((one) => ratios(one, before!)),
-      ...after.map((one) => fine(middle(one, 'p99'))),
+      ...after.map((one) => decimal(medianOf(one, 'p99'))),
     ]))
     await Deno.remove(file)
   }
 }
 
-const compare = async (world: World, open: Place): Promise<void> => {
-  const here: Place = { url: world.url, sql: world.sql, from: 0 }
-  const peer = await peerOn(world)
-  const [door, openApp, bare] = [
-    await doors(here.url, peer),
-    await doors(open.url),
-    await serve('serve_functions.ts', ['--bare'], { EDGE_DATABASE_URL: world.url }),
-  ]
+const compareEndpoints = async (fixture: Fixture, copy: Database): Promise<void> => {
+  const database: Database = { url: fixture.url, sql: fixture.sql, from: 0 }
+  const lite = await serveLite(fixture)
+  const functions = await serveFunctions(database.url, lite)
+  const functionsWithoutRls = await serveFunctions(copy.url)
+  const functionsWithBareSql = await serve('serve_functions.ts', ['--bare'], { EDGE_DATABASE_URL: fixture.url })
   console.log(
-    '\nTwo figures: by answers a second, and by answers for the same processor time, which other work disturbs less.',
+    '\nEach ratio twice: by requests per second, and by requests per processor time, which other work disturbs less.',
   )
-  console.log(
-    row('', [
-      ...['/s', 'p50 ms', 'p99 ms', 'µs of Pg', 'µs of door', 'failed'],
-      ...['of pgbench', 'of RLS off', 'SQL so', 'of bare', 'SQL of bare', 'x lite'],
-    ]),
-  )
+  console.log(row('', [
+    ...['/s', 'p50 ms', 'p99 ms', 'µs Postgres', 'µs function', 'failed'],
+    ...['of pgbench', 'of RLS off', 'SQL RLS off', 'of bare', 'SQL of bare', 'x lite'],
+  ]))
   const notDurable = '-c synchronous_commit=off'
-  for (const some of await wanted(world)) {
-    here.from = open.from = 0
-    const file = await writeRequests(world, some, ({ path }) => path, tokens)
-    const peerFile = some.peer && await writeRequests(world, some, some.peer, tokens)
-    const each = effortOf(some)
-    const ask = (server: Server, place: Place, requests: string, effort = each) =>
-      runIn(place, some, (from) => overHttp(world, server, requests, effort, { from }))
-    // Servers warm up, and find their plans.
-    const short = { ...each, seconds: Math.min(1, each.seconds) }
-    await ask(door, here, file, short)
-    if (!some.withAuth) await ask(openApp, open, file, short)
-    if (some.bare) await ask(bare, here, file, short)
-    if (peerFile) await ask(peer, here, peerFile, short)
-    const all: Measured[][] = Array.from({ length: 9 }, () => [])
-    const [doors, statement, asOwner, sqlOfOwner, lite, lazy, lazyOwner, openDoors, openStatement] = all
+  for (const testCase of await selectedCases(fixture)) {
+    const { name, method, usesAuth, bareSql, litePath } = testCase
+    database.from = copy.from = 0
+    const file = await writeRequests(fixture, testCase, ({ path }) => path, tokens)
+    const liteFile = litePath && await writeRequests(fixture, testCase, litePath, tokens)
+    const load = loadOf(testCase)
+    const http = (server: Server, on: Database, requests: string, by = load) =>
+      runCase(on, testCase, (from) => runWrk(fixture, server, requests, by, { from }))
+    // Warm up the servers and their plans.
+    const warmUp = { ...load, seconds: Math.min(1, load.seconds) }
+    await http(functions, database, file, warmUp)
+    if (!usesAuth) await http(functionsWithoutRls, copy, file, warmUp)
+    if (bareSql) await http(functionsWithBareSql, database, file, warmUp)
+    if (liteFile) await http(lite, database, liteFile, warmUp)
+
+    const results = (): Measurement[] => []
+    const rls = { server: functions, on: database, http: results(), sql: results() }
+    const noRls = { server: functionsWithoutRls, on: copy, http: results(), sql: results() }
+    const bare = { http: results(), sql: results() }
+    const lazy = { sql: results(), bare: results() }
+    const viaLite = results()
     for (let round = 0; round < rounds; round++) {
-      // In turns, for whoever comes second finds the processor warm.
-      const withAndWithout = [[door, here, doors!, statement!], [openApp, open, openDoors!, openStatement!]] as const
-      for (const [server, place, asked, sql] of round % 2 ? withAndWithout.toReversed() : withAndWithout) {
-        if (place === here || !some.withAuth) asked.push(await ask(server, place, file))
-        if (!statementOf(some)) continue
-        sql.push(await runIn(place, some, (from) => asStatement(world, some, each, { at: place.url, from })))
+      // Alternate the order, because the second finds the processor caches warm.
+      for (const side of round % 2 ? [noRls, rls] : [rls, noRls]) {
+        if (side === rls || !usesAuth) side.http.push(await http(side.server, side.on, file))
+        if (!statementOf(testCase)) continue
+        const run = (from?: number) => runStatement(fixture, testCase, load, { database: side.on.url, from })
+        side.sql.push(await runCase(side.on, testCase, run))
       }
-      if (some.bare) asOwner!.push(await ask(bare, here, file))
-      if (some.bare) sqlOfOwner!.push(await asBare(world, some, each))
-      if (peerFile) lite!.push(await ask(peer, here, peerFile))
-      if (some.method === 'POST' && some.bare) {
-        lazy!.push(await asStatement(world, some, each, { options: notDurable }))
-        lazyOwner!.push(await asBare(world, some, each, notDurable))
+      if (bareSql) bare.http.push(await http(functionsWithBareSql, database, file))
+      if (bareSql) bare.sql.push(await runBareSql(fixture, testCase, load))
+      if (liteFile) viaLite.push(await http(lite, database, liteFile))
+      if (method === 'POST' && bareSql) {
+        lazy.sql.push(await runStatement(fixture, testCase, load, { options: notDurable }))
+        lazy.bare.push(await runBareSql(fixture, testCase, load, notDurable))
       }
     }
-    console.log(row(some.name, [
-      whole(middle(doors!, 'rate')),
-      fine(middle(doors!, 'p50')),
-      fine(middle(doors!, 'p99')),
-      whole(middle(doors!, 'database')),
-      whole(middle(doors!, 'server')),
-      whole(failures(doors!, openDoors!, asOwner!, lite!)),
-      ratios(doors!, statement!),
-      ratios(doors!, openDoors!),
-      ratios(statement!, openStatement!),
-      ratios(doors!, asOwner!),
-      some.bare ? ratios(statement!, sqlOfOwner!) : '',
-      ratios(doors!, lite!, 1),
+    console.log(row(name, [
+      ...speed(rls.http),
+      integer(medianOf(rls.http, 'database')),
+      integer(medianOf(rls.http, 'server')),
+      integer(failures(rls.http, noRls.http, bare.http, viaLite)),
+      ratios(rls.http, rls.sql),
+      ratios(rls.http, noRls.http),
+      ratios(rls.sql, noRls.sql),
+      ratios(rls.http, bare.http),
+      bareSql ? ratios(rls.sql, bare.sql) : '',
+      ratios(rls.http, viaLite, 1),
     ]))
-    if (lazy!.length > 0) {
-      console.log(row('… synchronous_commit off', [...Array(10).fill(''), ratios(lazy!, lazyOwner!)]))
+    if (lazy.sql.length > 0) {
+      console.log(row('… synchronous_commit off', [...Array(10).fill(''), ratios(lazy.sql, lazy.bare)]))
     }
-    for (const name of [file, peerFile]) if (name) await Deno.remove(name)
+    for (const path of [file, liteFile]) if (path) await Deno.remove(path)
   }
 }
 
 /**
- * An open loop but for a few in a thousand: of 256 connections nearly all wait for their next turn, which comes at random, and so requests
- * come as they do from people, also while others are not answered yet; half as many as can be answered. In a run of its own: servers that
- * stand by take turns of the processor, too.
+ * Approximates an open loop at half of the maximum rate: of 256 connections nearly all are in a random pause, so
+ * requests arrive at random times even while others are pending. This is a run of its own because idle servers take
+ * processor time, too.
  */
-const atHalfLoad = async (world: World): Promise<void> => {
-  const place: Place = { url: world.url, sql: world.sql, from: 0 }
-  const door = await doors(world.url, await peerOn(world))
+const measureHalfLoad = async (fixture: Fixture): Promise<void> => {
+  const database: Database = { url: fixture.url, sql: fixture.sql, from: 0 }
+  const functions = await serveFunctions(fixture.url, await serveLite(fixture))
   console.log(`\nat half load\n${row('', ['/s', 'p50 ms', 'p99 ms', 'p99/p50', 'failed'])}`)
-  for (const some of await wanted(world)) {
-    place.from = 0
-    const file = await writeRequests(world, some, ({ path }) => path, tokens)
-    const each = effortOf(some)
-    const ask = (asked: Effort, pause?: number): Promise<Measured> =>
-      runIn(place, some, (from) => overHttp(world, door, file, asked, { pause, from }))
-    await ask({ ...each, seconds: Math.min(1, each.seconds) })
-    const all: Measured[] = []
+  for (const testCase of await selectedCases(fixture)) {
+    database.from = 0
+    const file = await writeRequests(fixture, testCase, ({ path }) => path, tokens)
+    const load = loadOf(testCase)
+    const http = (by: Load, pause?: number): Promise<Measurement> =>
+      runCase(database, testCase, (from) => runWrk(fixture, functions, file, by, { pause, from }))
+    await http({ ...load, seconds: Math.min(1, load.seconds) })
+    const all: Measurement[] = []
     for (let round = 0; round < rounds; round++) {
-      const { rate } = await ask(each)
-      // Longer, for as many connections are opened first, and that counts, too.
-      all.push(await ask({ seconds: 2 * each.seconds, connections: 256 }, 256_000 / (rate / 2)))
+      const { rate } = await http(load)
+      // Twice as long, because opening 256 connections counts as well.
+      all.push(await http({ seconds: 2 * load.seconds, connections: 256 }, 256_000 / (rate / 2)))
     }
-    console.log(row(some.name, [
-      whole(middle(all, 'rate')),
-      fine(middle(all, 'p50')),
-      fine(middle(all, 'p99')),
-      fine(median(all.map(({ p50, p99 }) => p99 / p50))),
-      whole(failures(all)),
+    console.log(row(testCase.name, [
+      ...speed(all),
+      decimal(median(all.map(({ p50, p99 }) => p99 / p50))),
+      integer(failures(all)),
     ]))
     await Deno.remove(file)
   }
 }
 
 try {
-  const world = await openWorld({
-    users: Number(values.users),
-    conversations: Number(values.conversations),
-    messages: Number(values.messages),
-  }, whenDone)
-  const open = values.half || values.against ? null : await world.withoutPolicies()
-  console.log(
-    `${values.users} people, ${values.conversations} conversations, ${values.messages} messages, ready after ${since()}`,
-  )
-  if (values.pages && open) await pages(world, await wanted(world), open)
+  const { users, conversations, messages } = values
+  const size = { users: Number(users), conversations: Number(conversations), messages: Number(messages) }
+  const fixture = await openFixture(size, defer)
+  const copy = values.half || values.against ? null : await fixture.withoutPolicies()
+  console.log(`${users} users, ${conversations} conversations, ${messages} messages, ready after ${elapsed()}`)
+  if (values.pages && copy) await pages(fixture, await selectedCases(fixture), copy)
   else {
-    if (values.against) await compareWith(world, values.against, (values.pools || '3').split(','))
-    else if (values.pools) await sweep(world, values.pools.split(','))
-    if (values.half) await atHalfLoad(world)
-    else if (open) await compare(world, { ...open, from: 0 })
+    if (values.against) await compareWithCheckout(fixture, values.against, (values.pools || '3').split(','))
+    else if (values.pools) await comparePoolSizes(fixture, values.pools.split(','))
+    if (values.half) await measureHalfLoad(fixture)
+    else if (copy) await compareEndpoints(fixture, { ...copy, from: 0 })
   }
-  console.log(`\ndone after ${since()}`)
+  console.log(`\ndone after ${elapsed()}`)
 } finally {
   await end()
 }

@@ -1,17 +1,17 @@
-/** Runs wrk and pgbench, and the servers they ask. */
-import type { Ask, Case } from './cases/case.ts'
+/** Runs wrk and pgbench, and the servers under test. */
 import { statementOf } from './cases.ts'
+import type { Case, CaseRequest } from './cases/case.ts'
+import type { Fixture } from './fixture.ts'
 import { jwtSecret } from './keys.ts'
-import type { World } from './world.ts'
 
-export interface Measured {
-  answers: number
-  /** Answers a second. */
+export interface Measurement {
+  requests: number
+  /** Requests per second. */
   rate: number
   p50: number
   p99: number
   failed: number
-  /** What an answer cost, in µs of processor time: of Postgres, and of the server before it. */
+  /** Processor time per request in µs, of Postgres and of the server in front of it. */
   database: number
   server: number
 }
@@ -22,58 +22,56 @@ export interface Server {
   stop: () => Promise<void>
 }
 
-/** Takes what is to be done in the end, whether all went well or not. */
-export type WhenDone = (ending: () => Promise<void>) => void
+/** Registers a task for the end of the bench, which runs after errors too. */
+export type Defer = (task: () => Promise<void>) => void
 
-export interface Effort {
+export interface Load {
   seconds: number
   connections: number
 }
 
-const output = async (command: string, args: string[], env: Record<string, string> = {}): Promise<string> => {
+const run = async (command: string, args: string[], env: Record<string, string> = {}): Promise<string> => {
   const { success, stdout, stderr } = await new Deno.Command(command, { args, env }).output()
-  const said = new TextDecoder().decode(stdout)
-  if (!success) throw new Error(`${command} failed: ${said}${new TextDecoder().decode(stderr)}`)
-  return said
+  const output = new TextDecoder().decode(stdout)
+  if (!success) throw new Error(`${command} failed: ${output}${new TextDecoder().decode(stderr)}`)
+  return output
 }
 
-// utime, stime, cutime, cstime in hundredths of a second: what a process has used, and what its children had that have ended.
+// utime, stime, cutime and cstime in hundredths of a second: of a process, and of its children that have ended.
 const ticks = (pid: number): number[] => {
   const stat = Deno.readTextFileSync(`/proc/${pid}/stat`)
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ').slice(11, 15).map(Number)
 }
-const used = (pid: number): number => ticks(pid)[0]! + ticks(pid)[1]!
-const usedByPostgres = (postmaster: number): number => {
+const ticksOfServer = (pid: number): number => ticks(pid)[0]! + ticks(pid)[1]!
+const ticksOfPostgres = (postmaster: number): number => {
   const [, , user, system] = ticks(postmaster)
-  const children = Deno.readTextFileSync(`/proc/${postmaster}/task/${postmaster}/children`).trim().split(' ').map(
-    Number,
-  )
-  return children.reduce((sum, child) => sum + used(child), user! + system!)
+  const children = Deno.readTextFileSync(`/proc/${postmaster}/task/${postmaster}/children`)
+  return children.trim().split(' ').reduce((sum, child) => sum + ticksOfServer(Number(child)), user! + system!)
 }
 
-type Told = Omit<Measured, 'database' | 'server'>
+type Output = Omit<Measurement, 'database' | 'server'>
 
-/** Processor time does not mind who else uses the machine, where rates do. */
-const withCost = async (
-  world: World,
+/** Adds the processor time, which other work on the machine disturbs less than the rate. */
+const withProcessorTime = async (
+  fixture: Fixture,
   pid: number | null,
-  work: () => Promise<Told>,
-): Promise<Measured> => {
-  const now = () => [usedByPostgres(world.postmaster), pid ? used(pid) : 0] as const
+  work: () => Promise<Output>,
+): Promise<Measurement> => {
+  const now = () => [ticksOfPostgres(fixture.postmaster), pid ? ticksOfServer(pid) : 0] as const
   const before = now()
-  const told = await work()
-  // Backends that end are counted a moment later.
+  const output = await work()
+  // The time of backends that end is added to the postmaster's a moment later.
   if (!pid) await new Promise((resolve) => setTimeout(resolve, 200))
-  const [database, server] = now().map((ticks, index) => (ticks - before[index]!) * 10_000 / told.answers)
-  return { ...told, database: database!, server: server! }
+  const [database, server] = now().map((ticks, index) => (ticks - before[index]!) * 10_000 / output.requests)
+  return { ...output, database: database!, server: server! }
 }
 
-/** Starts one of the servers beside this file. What it says of each request goes nowhere: to read it would take turns from whom is measured. */
+/** Starts a server of this folder. Its access log is discarded, because reading it would take processor time. */
 export const start = async (
   script: string,
   args: string[],
   env: Record<string, string>,
-  whenDone: WhenDone,
+  defer: Defer,
 ): Promise<Server> => {
   const process = new Deno.Command(Deno.execPath(), {
     args: ['run', '-A', new URL(script, import.meta.url).pathname, ...args],
@@ -87,98 +85,108 @@ export const start = async (
     running = false
     await process.status
   }
-  whenDone(stop)
-  let said = ''
-  const rest = process.stderr.pipeThrough(new TextDecoderStream())
-  const reader = rest.getReader()
+  defer(stop)
+  let output = ''
+  const stderr = process.stderr.pipeThrough(new TextDecoderStream())
+  const reader = stderr.getReader()
   while (true) {
     const { value, done } = await reader.read()
-    if (done) throw new Error(`${script} did not start: ${said}`)
-    const base = /^ready (\S+)$/m.exec(said += value)?.[1]
+    if (done) throw new Error(`${script} did not start: ${output}`)
+    const base = /^ready (\S+)$/m.exec(output += value)?.[1]
     if (!base) continue
-    // A pipe that nobody empties halts who writes into it.
+    // Drain the pipe: a full one would block the server.
     reader.releaseLock()
-    rest.pipeTo(new WritableStream()).catch(() => {})
+    stderr.pipeTo(new WritableStream()).catch(() => {})
     return { base, pid: process.pid, stop }
   }
 }
 
-/** Asks over HTTP from so many connections; each waits `pause` ms in the mean before it asks again. In order where it begins `from` one. */
-export const overHttp = (
-  world: World,
+/**
+ * Sends requests with wrk. `pause` is a connection's mean pause in ms; with `from`, requests go in order from that
+ * index.
+ */
+export const runWrk = (
+  fixture: Fixture,
   { base, pid }: Server,
   file: string,
-  effort: Effort,
+  { seconds, connections }: Load,
   { pause = 0, from }: { pause?: number; from?: number } = {},
 ) =>
-  withCost(world, pid, async () => {
-    const said = await output(world.wrk, [
-      ...['-t1', `-c${effort.connections}`, `-d${effort.seconds}s`, '--timeout', '20s'],
+  withProcessorTime(fixture, pid, async () => {
+    const output = await run(fixture.wrk, [
+      ...['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '20s'],
       ...['-s', new URL('load.lua', import.meta.url).pathname, base],
       ...['--', file, String(pause), String(Math.floor(Math.random() * 1e6))],
       ...from === undefined ? [] : [String(from)],
     ])
-    const { requests, seconds, ...rest } = JSON.parse(said.trim().split('\n').at(-1)!)
-    return { rate: requests / seconds, answers: requests, ...rest } as Told
+    const { seconds: took, ...result } = JSON.parse(output.trim().split('\n').at(-1)!)
+    return { ...result, rate: result.requests / took } as Output
   })
 
-const byPgbench = (world: World, at: string, script: string, effort: Effort, user: string, options: string) =>
-  withCost(world, null, async () => {
+const oneLine = (sql: string): string => sql.trim().replaceAll(/\n */g, ' ')
+
+const runPgbench = (
+  fixture: Fixture,
+  script: string,
+  { seconds, connections }: Load,
+  { database, user, options }: { database: string; user: string; options: string },
+) =>
+  withProcessorTime(fixture, null, async () => {
     const file = await Deno.makeTempFile({ suffix: '.sql' })
     await Deno.writeTextFile(file, script)
-    const url = new URL(at)
+    const url = new URL(database)
     url.username = user
-    const said = await output(`${world.bin}/pgbench`, [
-      ...['-n', '-M', 'prepared', '-D', 'step=-1', '-c', String(effort.connections)],
-      ...['-T', String(effort.seconds), '-f', file, url.href],
+    const output = await run(`${fixture.bin}/pgbench`, [
+      ...['-n', '-M', 'prepared', '-D', 'step=-1', '-c', String(connections)],
+      ...['-T', String(seconds), '-f', file, url.href],
     ], { PGOPTIONS: options })
     await Deno.remove(file)
-    const number = (pattern: RegExp) => Number(pattern.exec(said)?.[1])
+    const number = (pattern: RegExp) => Number(pattern.exec(output)?.[1])
     return {
       rate: number(/tps = ([\d.]+)/),
-      answers: number(/actually processed: (\d+)/),
+      requests: number(/actually processed: (\d+)/),
       p50: number(/latency average = ([\d.]+)/),
       p99: NaN,
       failed: number(/failed transactions: (\d+)/),
     }
   })
 
-/** The statement of a case's door by pgbench, as the doors log in, in the world or in its copy without policies. */
-export const asStatement = (
-  world: World,
-  some: Case,
-  effort: Effort,
-  { at = world.url, options = '', from = 0 }: { at?: string; options?: string; from?: number } = {},
+/**
+ * Runs the statement of a case's Edge Function with pgbench, with the Edge Functions' role, by default on the fixture.
+ */
+export const runStatement = (
+  fixture: Fixture,
+  testCase: Case,
+  load: Load,
+  { database = fixture.url, options = '', from = 0 }: { database?: string; options?: string; from?: number } = {},
 ) => {
-  // Each of its clients takes its share: of 16 clients every sixteenth.
-  const inOrder = `\\set step :step + 1\n\\set turn ${from} + :step * ${effort.connections} + :client_id\n`
-  const script = `${some.once ? inOrder : ''}${some.draw ?? ''}\n${statementOf(some)};\n`
-  return byPgbench(world, at, script.replaceAll(/\n +/g, ' '), effort, 'edge_functions', options)
+  // Each of pgbench's clients takes its share of the requests: with 16 clients every sixteenth.
+  const inOrder = `\\set step :step + 1\n\\set index ${from} + :step * ${load.connections} + :client_id\n`
+  const script = `${testCase.once ? inOrder : ''}${testCase.variables ?? ''}\n${oneLine(statementOf(testCase)!)};\n`
+  return runPgbench(fixture, script, load, { database, user: 'edge_functions', options })
 }
 
-/** The bare SQL of a case by pgbench, as the owner. */
-export const asBare = (world: World, some: Case, effort: Effort, options = ''): Promise<Measured> =>
-  byPgbench(
-    world,
-    world.url,
-    `${some.draw}\n${some.bare!.replaceAll('\n', ' ')};\n`,
-    effort,
-    'supabase_admin',
-    `-c session_replication_role=replica ${options}`,
-  )
+/** Runs the bare SQL of a case with pgbench, as the owner of the tables. */
+export const runBareSql = (fixture: Fixture, { variables, bareSql }: Case, load: Load, options = '') =>
+  runPgbench(fixture, `${variables}\n${oneLine(bareSql!)};\n`, load, {
+    database: fixture.url,
+    user: 'supabase_admin',
+    options: `-c session_replication_role=replica ${options}`,
+  })
 
-/** Writes the requests of a case for load.lua; answers with the file's name. */
+/** Writes the requests of a case for load.lua and returns the file's name. */
 export const writeRequests = async (
-  world: World,
-  some: Case,
-  pathOf: (ask: Ask) => string,
+  fixture: Fixture,
+  { method, requests }: Case,
+  pathOf: (request: CaseRequest) => string,
   tokens: Map<number, string>,
 ) => {
   const file = await Deno.makeTempFile({ suffix: '.tsv' })
   const lines: string[] = []
-  for (const ask of some.asks) {
-    if (!tokens.has(ask.user)) tokens.set(ask.user, await world.token(ask.user))
-    lines.push([some.method, pathOf(ask), ask.token ?? tokens.get(ask.user), ask.body ?? ''].join('\t'))
+  for (const request of requests) {
+    const { user, token, body = '' } = request
+    if (!tokens.has(user)) tokens.set(user, await fixture.token(user))
+    lines.push([method, pathOf(request), token ?? tokens.get(user), body].join('\t'))
   }
   await Deno.writeTextFile(file, lines.join('\n') + '\n')
   return file

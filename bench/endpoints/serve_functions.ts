@@ -1,6 +1,6 @@
 /**
- * The doors alone, without the gateway, in one process. With --bare each statement is replaced by plain SQL that asks for the same rows as
- * the owner of the tables (bare.ts): the same request with nobody's rights looked at.
+ * The Edge Functions in one process, without the gateway. --bare replaces each statement by plain SQL that reads the
+ * same rows as the owner of the tables (bare.ts): the same request without permission checks.
  *   EDGE_DATABASE_URL=… JWT_SECRET=… deno run -A bench/endpoints/serve_functions.ts [--bare]
  */
 import postgres from 'postgres'
@@ -16,14 +16,14 @@ import { bareStatement, withoutTriggers } from './bare.ts'
 if (Deno.args.includes('--bare')) {
   const sql = postgres(settings.databaseUrl!, { max: settings.databasePool, connection: withoutTriggers })
   provideQuery((text, values) => {
-    // Turns are counted for either.
+    // Rate limits are counted in both modes.
     if (text.startsWith('select private.')) return sql.unsafe(text, values as never[], { prepare: true })
     const { statement, parameters } = bareStatement(text, values)
     return sql.unsafe(statement, parameters as never[], { prepare: true })
   })
 }
 
-const doors: Record<string, { fetch: (request: Request) => Response | Promise<Response> }> = {
+const functions: Record<string, { fetch: (request: Request) => Response | Promise<Response> }> = {
   auth,
   conversations,
   embed,
@@ -34,4 +34,4 @@ Deno.serve({
   hostname: '127.0.0.1',
   port: 0,
   onListen: ({ port }) => console.error(`ready http://127.0.0.1:${port}`),
-}, (request) => doors[/^\/(\w+)/.exec(new URL(request.url).pathname)?.[1] ?? 'health']!.fetch(request))
+}, (request) => functions[/^\/(\w+)/.exec(new URL(request.url).pathname)?.[1] ?? 'health']!.fetch(request))

@@ -1,5 +1,5 @@
 /**
- * The Data API and the Auth of @supabase/lite alone, on a database that has its data.
+ * The Data API and the Auth of @supabase/lite, on a database that has the data already.
  *   DATABASE_URL=… JWT_SECRET=… deno run -A bench/endpoints/serve_lite.ts
  */
 import { App } from '@supabase/lite'

@@ -1,4 +1,4 @@
-/** How the figures are put. */
+/** Formatting of the results. */
 export const median = (values: number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN
 export const row = (name: string, cells: string[]): string =>

@@ -1,12 +1,14 @@
-/** Fills a database with an invented crowd (crowd.ts): what speed.ts and tests/fuzz/cost.ts ask their queries of. */
+/** Fills a database with the generated profiles of generated.ts, for speed.ts and tests/fuzz/cost.ts. */
 import type { Database } from '../../supabase/local/database.ts'
-import { model, type Profile } from './crowd.ts'
+import { model, type Profile } from './generated.ts'
 
-// Past the triggers, which take a profile at a time: the same functions make the entries, a thousand at once.
+// Bypasses the triggers, which work row by row, and calls the same functions for a thousand profiles at once.
 export const fill = async (database: Database, profiles: Profile[]): Promise<void> => {
   const indexes = await database.query(
     `select indexname, indexdef from pg_indexes
-     where schemaname = 'private' and indexname in ('search_entries_interest_keys_idx', 'search_entries_embedding_idx', 'search_postings_profile_id_idx')`,
+     where schemaname = 'private' and indexname in (
+       'search_entries_interest_keys_idx', 'search_entries_embedding_idx', 'search_postings_profile_id_idx'
+     )`,
     [],
   )
   for (const { indexname } of indexes) await database.run(`drop index private.${indexname}`)
@@ -20,7 +22,8 @@ export const fill = async (database: Database, profiles: Profile[]): Promise<voi
       `
       with people as materialized (
         select * from jsonb_to_recordset(($1::text)::jsonb) as person (
-          id bigint, name text, first_name text, last_name text, city text, country text, biography text, interests text[], embedding text
+          id bigint, name text, first_name text, last_name text, city text, country text, biography text,
+          interests text[], embedding text
         )
       ),
       users as (
@@ -28,12 +31,15 @@ export const fill = async (database: Database, profiles: Profile[]): Promise<voi
         select id, name, id || '@example.com' from people
       ),
       profiles as (
-        insert into public.profiles (id, user_id, first_name, last_name, biography, city, country, is_searchable) overriding system value
+        insert into public.profiles (id, user_id, first_name, last_name, biography, city, country, is_searchable)
+        overriding system value
         select id, id, first_name, last_name, biography, city, country, true from people
         returning *
       ),
-      placed as materialized (
-        select people.*, private.positions_of(profiles, people.name, people.interests) as word_positions
+      indexed as materialized (
+        select
+          people.*,
+          private.positions_of(profile => profiles, name => people.name, interests => people.interests) as positions
         from people join profiles on profiles.id = people.id
       ),
       entries as (
@@ -42,15 +48,16 @@ export const fill = async (database: Database, profiles: Profile[]): Promise<voi
           content_hash, model, embedding
         )
         select
-          id, id, name, biography, city, country, interests, array(select private.fold(interest) from unnest(interests) as interest),
-          private.fold(city), private.fold(country), private.words_from_positions(word_positions), md5(biography), $2,
+          id, id, name, biography, city, country, interests,
+          array(select private.fold(interest) from unnest(interests) as interest),
+          private.fold(city), private.fold(country), private.words_from_positions(positions), md5(biography), $2,
           embedding::extensions.halfvec
-        from placed
+        from indexed
       )
       insert into private.search_postings (word, profile_id, word_positions)
-      select word, id, array(select spot::integer from jsonb_array_elements_text(list) as spot)
-      from placed
-      cross join lateral jsonb_each(word_positions) as standing (word, list)
+      select word, id, array(select value::integer from jsonb_array_elements_text(list))
+      from indexed
+      cross join lateral jsonb_each(positions) as entry (word, list)
     `,
       [JSON.stringify(people), model],
     )

@@ -1,23 +1,9 @@
-/** The labelled set of tests/search/labelled in a fresh database, with the offline provider's vectors: what quality.ts and calibrate.ts share. */
+/** Loads the labelled set of tests/search/labelled into an empty database, with the offline provider's embeddings. */
 import { offline } from '../../functions/_shared/embeddings/offline.ts'
-import type { Database } from '../../supabase/local/database.ts'
-import { openPglite, openPostgres } from '../../supabase/local/database.ts'
+import { textToEmbed } from '../../functions/_shared/embeddings/query_vector.ts'
+import { type Database, openPglite, openPostgres } from '../../supabase/local/database.ts'
 import { openPlatform } from '../../supabase/local/platform.ts'
 import { readSettings } from '../../supabase/local/settings.ts'
-
-interface Person {
-  key: string
-  name: string
-  first_name: string
-  last_name: string
-  age: number
-  city: string
-  country: string
-  interests: string[]
-  biography: string | null
-  bio: string
-  location: string
-}
 
 export interface Filters {
   interests: string[]
@@ -30,17 +16,19 @@ export interface Query {
   kind: string
   q: string
   filters: Filters
-  /** Profile id to grade: 3 exactly meant, 2 good, 1 somewhat; absent, not relevant. */
+  /** The grade of each relevant profile, by profile id: 3 exactly meant, 2 good, 1 somewhat. */
   grades: Map<number, number>
   vector: number[] | null
 }
 
 export const embedder = offline()
 
+export const mean = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
+
 const folder = new URL('../../tests/search/labelled/', import.meta.url)
 const read = (name: string) => JSON.parse(Deno.readTextFileSync(new URL(name, folder)))
 
-/** A database with schema and interests, and nobody in it: the one of DATABASE_URL, which must be empty, or PGlite in memory. */
+/** A database with the schema and interests only: the empty one of DATABASE_URL, or PGlite in memory. */
 export const openEmpty = async (): Promise<Database> => {
   const settings = readSettings({ DATABASE_URL: Deno.env.get('DATABASE_URL'), DATA_DIR: 'memory', SEED: 'none' })
   const database = settings.databaseUrl ? await openPostgres(settings.databaseUrl) : await openPglite(null)
@@ -49,7 +37,14 @@ export const openEmpty = async (): Promise<Database> => {
   return database
 }
 
-/** Embeds whatever of the index has no vector of the offline provider's. */
+/** Parameters: query, vector, model, semantic ratio, filters, limit. */
+export const findProfiles = `
+  select private.find_profiles(
+    query => $1, query_vector => $2::text::extensions.halfvec, query_model => $3, semantic_ratio => $4,
+    filters => ($5::text)::jsonb, caller => null, page_limit => $6, page_offset => 0, explain => false
+  )::text as answer`
+
+/** Makes all missing embeddings of the offline provider. */
 export const makeVectors = async (database: Database): Promise<void> => {
   await database.query('select private.adopt_model($1)', [embedder.model])
   while (true) {
@@ -57,16 +52,9 @@ export const makeVectors = async (database: Database): Promise<void> => {
     const jobs = claimed!.jobs as { kind: string; id: number; text: string; content_hash: string }[]
     if (jobs.length === 0) return
     const vectors = await embedder.embed(jobs.map(({ text }) => text), new AbortController().signal)
-    const saved = jobs.map(({ kind, id, content_hash }, index) => ({
-      kind,
-      id,
-      content_hash,
-      embedding: vectors[index],
-    }))
-    await database.query('select private.save_embeddings($1, ($2::text)::jsonb)', [
-      embedder.model,
-      JSON.stringify(saved),
-    ])
+    const saved = jobs.map(({ kind, id, content_hash }, at) => ({ kind, id, content_hash, embedding: vectors[at] }))
+    const parameters = [embedder.model, JSON.stringify(saved)]
+    await database.query('select private.save_embeddings($1, ($2::text)::jsonb)', parameters)
   }
 }
 
@@ -98,7 +86,7 @@ const loadPeople = async (database: Database): Promise<Map<string, number>> => {
     join profiles on profiles.user_id = users.id
     join public.interests on interests.name = any (people.interests)
   `,
-    [JSON.stringify(read('profiles.json') as Person[])],
+    [JSON.stringify(read('profiles.json'))],
   )
   const rows = await database.query(
     `select split_part(email, '@', 1) as key, profiles.id::integer as id
@@ -108,16 +96,15 @@ const loadPeople = async (database: Database): Promise<Map<string, number>> => {
   return new Map(rows.map(({ key, id }) => [String(key), Number(id)]))
 }
 
-/** The vector of a query's words, as functions/_shared/embeddings/query_vector.ts takes them; null where it says nothing. */
-export const meaningOf = async (q: string): Promise<number[] | null> => {
-  const words = q.replace(/(^|\s)-("[^"]*"?|\S+)/g, ' ').replaceAll('"', ' ').trim().split(/\s+/)
-  const text = words.slice(0, 10).join(' ')
+/** The offline provider's vector of a query, or null for a zero vector. */
+export const embedQuery = async (q: string): Promise<number[] | null> => {
+  const text = textToEmbed(q)
   if (text === '') return null
   const [vector] = await embedder.embed([text], new AbortController().signal)
   return vector!.some((value) => value !== 0) ? vector! : null
 }
 
-/** Loads the profiles, makes their vectors, and answers with the queries. */
+/** Loads the profiles, makes their embeddings, and returns the queries. */
 export const loadLabelled = async (database: Database): Promise<Query[]> => {
   const ids = await loadPeople(database)
   await makeVectors(database)
@@ -127,13 +114,9 @@ export const loadLabelled = async (database: Database): Promise<Query[]> => {
       id,
       kind,
       q,
-      filters: {
-        interests: filters.interests ?? [],
-        cities: filters.city ?? [],
-        countries: filters.country ?? [],
-      },
+      filters: { interests: filters.interests ?? [], cities: filters.city ?? [], countries: filters.country ?? [] },
       grades: new Map(Object.entries(grades).map(([key, grade]) => [ids.get(key)!, Number(grade)])),
-      vector: await meaningOf(q),
+      vector: await embedQuery(q),
     })
   }
   return queries

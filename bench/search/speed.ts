@@ -1,22 +1,23 @@
 /**
- * How long a search takes on Postgres with so many invented profiles (crowd.ts), in milliseconds of one connection that asks one query after
- * the other: private.find_profiles by words and meaning, by words alone and filtered, beside the bare SQL of its two legs (which score, rank
- * and count nothing) and, with --others, beside Orama and MiniSearch in this process, on the same documents and queries. Then how exact it
- * is: the first twenty by meaning against a full scan, and filters that leave one profile in a hundred.
+ * Measures how long a search takes on Postgres with generated profiles (generated.ts), in milliseconds, on one
+ * connection that runs one query after the other: private.find_profiles by words and meaning and by words alone, with
+ * and without filters, next to the bare SQL of both lookups, which neither scores nor ranks nor counts. --others adds
+ * Orama and MiniSearch in this process, with the same documents and queries. Then it measures exactness: the first
+ * twenty by meaning against a full scan, and filters that one profile in a hundred passes.
  *
  *   DATABASE_URL=… deno run -A bench/search/speed.ts 10000 [--others=FOLDER]
  *
- * The database is an empty one, or one that this bench has filled before; FOLDER is where somebody has installed @orama/orama and minisearch.
+ * The database is empty, or was filled by this bench before. FOLDER has @orama/orama and minisearch installed.
  */
 import { createRequire } from 'node:module'
 import postgres from 'postgres'
-import { makeProfiles, makeQueries, model, type Profile, type Query } from './crowd.ts'
+import { makeProfiles, makeQueries, model, type Profile, type Query } from './generated.ts'
 import { fill } from './fill.ts'
-import { openEmpty } from './labelled.ts'
+import { findProfiles, openEmpty } from './labelled.ts'
 
 const url = Deno.env.get('DATABASE_URL')
 const count = Number(Deno.args[0])
-if (!url || !count) throw new Error('Give DATABASE_URL and how many profiles')
+if (!url || !count) throw new Error('DATABASE_URL and a number of profiles are required')
 const rounds = 3
 
 const database = await openEmpty()
@@ -42,14 +43,12 @@ const find = async (
   { q, vector, filters }: Query,
   by: { meaning: boolean; ratio?: number; limit?: number },
 ): Promise<Answer> => {
-  const [row] = await sql.unsafe(
-    'select private.find_profiles($1, $2::text::extensions.halfvec, $3, $4, ($5::text)::jsonb, null, $6, 0, false)::text as answer',
-    [q, by.meaning ? JSON.stringify(vector) : null, model, by.ratio ?? 0.5, JSON.stringify(filters), by.limit ?? 20],
-    { prepare: true },
-  )
+  const queryVector = by.meaning ? JSON.stringify(vector) : null
+  const parameters = [q, queryVector, model, by.ratio ?? 0.5, JSON.stringify(filters), by.limit ?? 20]
+  const [row] = await sql.unsafe(findProfiles, parameters, { prepare: true })
   return JSON.parse(row!.answer)
 }
-const holders = ({ q }: Query) =>
+const postings = ({ q }: Query) =>
   sql.unsafe(
     `select profile_id from private.search_postings where word = any ($1) limit 20`,
     [q.toLowerCase().split(/\s+/).filter(Boolean)],
@@ -57,7 +56,10 @@ const holders = ({ q }: Query) =>
   )
 const neighbours = ({ vector }: Query) =>
   sql.unsafe(
-    `select profile_id from private.search_entries order by embedding operator(extensions.<=>) $1::text::extensions.halfvec limit 20`,
+    `select profile_id
+     from private.search_entries
+     order by embedding operator(extensions.<=>) $1::text::extensions.halfvec
+     limit 20`,
     [JSON.stringify(vector)],
     { prepare: true },
   )
@@ -65,13 +67,13 @@ const neighbours = ({ vector }: Query) =>
 const percentile = (values: number[], share: number): number =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))]!
 
-const time = async (name: string, some: Query[], ask: (query: Query) => unknown): Promise<void> => {
-  for (const query of some.slice(0, 20)) await ask(query)
+const time = async (name: string, some: Query[], run: (query: Query) => unknown): Promise<void> => {
+  for (const query of some.slice(0, 20)) await run(query)
   const took: number[] = []
   for (let round = 0; round < rounds; round++) {
     for (const query of some) {
       const start = performance.now()
-      await ask(query)
+      await run(query)
       took.push(performance.now() - start)
     }
   }
@@ -88,7 +90,7 @@ await time(`words and meaning (${free.length} queries)`, free, (query) => find(q
 await time('words alone', free, (query) => find(query, { meaning: false }))
 await time(`words and meaning, filtered (${filtered.length})`, filtered, (query) => find(query, { meaning: true }))
 await time('words alone, filtered', filtered, (query) => find(query, { meaning: false }))
-await time('bare SQL: who holds any word, limit 20', free, holders)
+await time('bare SQL: postings of any word, limit 20', free, postings)
 await sql`set hnsw.ef_search = 100`
 await time('bare SQL: HNSW, limit 20', free, neighbours)
 
@@ -155,16 +157,19 @@ for (const query of free) {
 }
 console.log(`\nfirst twenty by meaning, against a full scan: ${(found / free.length * 100).toFixed(1)} %`)
 
+const hundredth = count / 100
 const rare = await sql`
-  select city, count(*)::integer as people from private.search_entries group by city order by abs(count(*) - ${
-  count / 100
-}) limit 5`
+  select city, count(*)::integer as people
+  from private.search_entries
+  group by city
+  order by abs(count(*) - ${hundredth})
+  limit 5`
 for (const { city, people } of rare) {
   const { estimatedTotalHits, hits } = await find(
     { ...free[0]!, q: '', filters: { interests: [], cities: [city], countries: [] } },
     { meaning: true, limit: 1000 },
   )
-  console.log(`a city of ${people} people: ${hits.length} hits, total ${estimatedTotalHits}`)
+  console.log(`a city with ${people} profiles: ${hits.length} hits, total ${estimatedTotalHits}`)
 }
 await sql.end()
 Deno.exit(0)

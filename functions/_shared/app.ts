@@ -3,13 +3,13 @@ import { cors } from 'hono/cors'
 import { methodNotAllowed } from 'hono/method-not-allowed'
 import { requestId } from 'hono/request-id'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import type { Reply } from './rpc.ts'
-import { logAs } from './log.ts'
+import type { RpcResult } from './rpc.ts'
+import { withRequestId } from './log.ts'
 import { requestMetrics } from './request_metrics.ts'
 import { openApiDocument } from './openapi.ts'
 import { onError } from './errors.ts'
 
-// What browsers ask before they ask.
+// CORS preflight.
 const preflight = cors({
   origin: '*',
   allowMethods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
@@ -25,27 +25,27 @@ const preflight = cors({
   maxAge: 86_400,
 })
 
-const common = Object.entries({
+const commonHeaders = Object.entries({
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': 'ETag, Idempotency-Replayed, Link, Retry-After, WWW-Authenticate, X-Request-Id',
   'X-Content-Type-Options': 'nosniff',
-  // Unless a route says otherwise.
+  // Routes may override this.
   'Cache-Control': 'private, no-store',
 })
 
-/** What every Edge Function has in common: request ids, a line in the log, CORS, errors as {error}, 404, 405, and its OpenAPI document. */
-export const door = (name: string): Hono => {
+/** The app of an Edge Function: request ids, access log, CORS, errors as {error}, 404, 405 and its OpenAPI document. */
+export const createApp = (name: string): Hono => {
   const app = new Hono().basePath(`/${name}`)
-  app.use(requestId(), (c, next) => logAs(c.get('requestId'), next), requestMetrics)
-  // Before there is an answer: put on one that is there, each header copies it, and a body that was copied is sent as a stream, which takes as
-  // long as all the rest of a door.
+  app.use(requestId(), (c, next) => withRequestId(c.get('requestId'), next), requestMetrics)
+  // Set headers before creating the response; changing them later copies the body. A copied body is sent as a stream,
+  // which takes as long as the rest of the function.
   app.use(async (c, next) => {
-    for (const [name, value] of common) c.header(name, value)
+    for (const [name, value] of commonHeaders) c.header(name, value)
     if (c.req.method === 'OPTIONS') return preflight(c, next)
     await next()
     if (c.req.method !== 'HEAD') return
-    // What HEAD leaves out is as long as what GET would have sent. Hono takes the body away after this, and 0 would be told. A file to keep is
-    // made as it is sent, and nobody makes it to count it.
+    // HEAD announces the length of the GET body. Hono removes the body after this middleware, and the length would
+    // be 0. Downloads are streamed, and reading a whole one only to measure it is too expensive.
     if (!c.res.body || c.res.headers.has('Content-Disposition')) return
     c.header('Content-Length', `${(await c.res.clone().blob()).size}`)
   })
@@ -56,7 +56,7 @@ export const door = (name: string): Hono => {
   }))
   app.onError(onError)
   app.notFound((c) => c.json({ error: 'Not found' }, 404, { 'Cache-Control': 'no-store' }))
-  // Made once: it takes as long as several searches, and anybody may ask for it.
+  // Built once: it takes as long as several searches, and the route is public.
   let document: string | undefined
   app.get('/openapi.json', (c) => {
     document ??= JSON.stringify(openApiDocument(app, name))
@@ -65,6 +65,6 @@ export const door = (name: string): Hono => {
   return app
 }
 
-/** Sends what a verb answered, as Postgres wrote it. */
-export const answer = (c: Context, reply: Reply, status: ContentfulStatusCode = 200): Response =>
-  c.body(reply.body, status, { 'Content-Type': 'application/json' })
+/** Sends the JSON of an API function as Postgres wrote it. */
+export const sendJson = (c: Context, result: RpcResult, status: ContentfulStatusCode = 200): Response =>
+  c.body(result.body, status, { 'Content-Type': 'application/json' })

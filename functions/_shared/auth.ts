@@ -1,8 +1,8 @@
 import { createMiddleware } from 'hono/factory'
 import { actAs, type Rpc } from './rpc.ts'
-import { documents } from './openapi.ts'
+import { withDocs } from './openapi.ts'
 import { httpError } from './errors.ts'
-import { bearer, type Claims, verifyToken } from './token.ts'
+import { bearerToken, type Claims, verifyToken } from './token.ts'
 
 export type UserContext = { Variables: { db: Rpc; claims: Claims; token: string } }
 export type AnonymousContext = { Variables: { db: Rpc } }
@@ -11,8 +11,8 @@ export type OptionalUserContext = { Variables: { db: Rpc; claims: Claims | null 
 const unauthorised = (message: string, challenge: string): never =>
   httpError(401, message, { 'WWW-Authenticate': challenge })
 
-/** A valid token is needed; the verbs run as its owner, who must be there (401) and active (403). */
-export const requireUser = documents(
+/** Requires a valid token. API functions run as its user, whose account must exist (401) and be active (403). */
+export const requireUser = withDocs(
   {
     security: [{ bearer: [] }],
     responses: { 401: 'No token, or one that is not valid', 403: 'The account is deactivated' },
@@ -20,7 +20,7 @@ export const requireUser = documents(
   createMiddleware<UserContext>(async (c, next) => {
     const authorization = c.req.header('Authorization')
     if (!authorization) return unauthorised('A bearer token is needed', 'Bearer')
-    const token = bearer(authorization)
+    const token = bearerToken(authorization)
     const claims = token ? await verifyToken(token) : null
     if (!token || !claims) return unauthorised('The token is not valid', 'Bearer error="invalid_token"')
     c.set('token', token)
@@ -30,11 +30,11 @@ export const requireUser = documents(
   }),
 )
 
-/** A token makes the verbs run as its owner; without one, or with one that is not valid or whose owner is not active, they run as anon. */
-export const optionalUser = documents(
+/** API functions run as the token's user, or as anon where the token is absent or invalid or its user is not active. */
+export const optionalUser = withDocs(
   { security: [{}, { bearer: [] }] },
   createMiddleware<OptionalUserContext>(async (c, next) => {
-    const token = bearer(c.req.header('Authorization'))
+    const token = bearerToken(c.req.header('Authorization'))
     const claims = token ? await verifyToken(token) : null
     c.set('claims', claims)
     c.set('db', actAs(claims, false))
@@ -42,8 +42,8 @@ export const optionalUser = documents(
   }),
 )
 
-/** No token is needed and none is looked at: the verbs run as anon. */
-export const anonymousUser = documents(
+/** Ignores any token: API functions run as anon. */
+export const anonymousUser = withDocs(
   {},
   createMiddleware<AnonymousContext>(async (c, next) => {
     c.set('db', actAs(null, false))

@@ -1,41 +1,37 @@
 import { serviceUnavailable } from './errors.ts'
 
-/** Waits for its turn, runs the work, and answers as it does. */
-export type Limit = <Result>(work: () => Promise<Result>) => Promise<Result>
+export type Limiter = <Result>(work: () => Promise<Result>) => Promise<Result>
 
-/**
- * Runs so many at once, in order of arrival. So many more may wait, and none longer than so many milliseconds; whoever may not is refused with
- * 503 before it costs anything.
- */
-export const limitConcurrency = (running: number, waiting: number, waitMilliseconds: number): Limit => {
+/** Runs at most `maxRunning` at once, in order of arrival. Throws 503 if the queue is full or the wait too long. */
+export const limitConcurrency = (maxRunning: number, maxQueued: number, maxWaitMilliseconds: number): Limiter => {
   const queue = new Set<() => void>()
-  let underWay = 0
+  let running = 0
 
-  const turn = (): Promise<boolean> =>
+  const enqueue = (): Promise<boolean> =>
     new Promise((resolve) => {
-      const take = () => {
+      const start = () => {
         clearTimeout(timer)
         resolve(true)
       }
       const timer = setTimeout(() => {
-        queue.delete(take)
+        queue.delete(start)
         resolve(false)
-      }, waitMilliseconds)
-      queue.add(take)
+      }, maxWaitMilliseconds)
+      queue.add(start)
     })
 
   return async (work) => {
-    if (underWay < running) underWay++
-    else if (queue.size >= waiting || !await turn()) serviceUnavailable()
+    if (running < maxRunning) running++
+    else if (queue.size >= maxQueued || !await enqueue()) serviceUnavailable()
     try {
       return await work()
     } finally {
-      // Whoever is next takes the place over; counted down in between, a newcomer could slip in before.
+      // The slot passes to the next in the queue. If it were freed in between, a new caller could take it first.
       const [next] = queue
       if (next) {
         queue.delete(next)
         next()
-      } else underWay--
+      } else running--
     }
   }
 }

@@ -1,33 +1,27 @@
 import { log } from './log.ts'
 import { isConnectionLoss, isDatabaseError } from './errors.ts'
 
-// In a folder of its own, or, as the platform packs functions, in one of its version.
+// postgres.js has a folder of its own, or, as the platform bundles functions, a folder for each version.
 const fromConnection = /\/postgres\/(\S+\/)?src\/connection\.js/
 
-// What Postgres itself has to say of a statement comes through there as well, and is somebody's fault.
+// Errors that Postgres reports for a statement pass through the same file. Those are not ours to ignore.
 const isStray = (error: unknown): boolean =>
   isConnectionLoss(error) || (!isDatabaseError(error) && fromConnection.test(String((error as Error | null)?.stack)))
 
-const tell = (error: unknown): void => {
+const ignoreStray = (event: Event, error: unknown): void => {
+  if (!isStray(error)) return
+  event.preventDefault()
   const { name, code } = error as Error & { code?: string }
-  log('warn', 'A database connection was cut', { name, code })
+  log('warn', 'Database connection lost', { name, code })
 }
 
-const onError = (event: ErrorEvent): void => {
-  if (!isStray(event.error)) return
-  event.preventDefault()
-  tell(event.error)
-}
-
-const onRejection = (event: PromiseRejectionEvent): void => {
-  if (!isStray(event.reason)) return
-  event.preventDefault()
-  tell(event.reason)
-}
+const onError = (event: ErrorEvent): void => ignoreStray(event, event.error)
+const onRejection = (event: PromiseRejectionEvent): void => ignoreStray(event, event.reason)
 
 /**
- * Keeps the process, when a connection to the database is cut: postgres.js writes to it once more, outside of anybody's promise, and nobody
- * waits for what it asks for itself as one opens. Whoever waited has had their error. Called again, it changes nothing.
+ * Keeps the process alive when a database connection is lost: postgres.js writes to the socket once more outside any
+ * promise, and nothing awaits the queries that it makes itself while it opens one. The callers have already received
+ * their error. Calling this again changes nothing.
  */
 export const surviveConnectionLoss = (): void => {
   globalThis.addEventListener('error', onError)

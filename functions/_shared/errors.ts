@@ -3,17 +3,17 @@ import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { log } from './log.ts'
 
-/** Throws an error answer: {error: message} with this status. */
+/** Throws an HTTP error with the body {error: message}. */
 export const httpError = (status: ContentfulStatusCode, message: string, headers?: Record<string, string>): never => {
   throw new HTTPException(status, { message, ...(headers && { res: new Response(null, { headers }) }) })
 }
 
 const busy = 'The service is busy, please try again'
 
-/** Throws 503: it is nobody's fault, and may go well the next time. */
+/** Throws 503: the request was valid and can be retried. */
 export const serviceUnavailable = (): never => httpError(503, busy)
 
-/** Throws 429, with the seconds after which to come back, where they are known. */
+/** Throws 429 with Retry-After where the seconds are known. */
 export const tooManyRequests = (seconds?: number): never =>
   httpError(429, 'Too many requests, please try again later', seconds ? { 'Retry-After': String(seconds) } : undefined)
 
@@ -21,12 +21,12 @@ interface DatabaseError {
   code: string
   message: string
   detail?: string
-  /** postgres.js and PGlite name the broken constraint each in its own way. */
+  /** postgres.js calls it constraint_name, PGlite constraint. */
   constraint_name?: string
   constraint?: string
 }
 
-/** Whether Postgres answered with an error. Some codes of sockets look alike: ask isConnectionLoss first. */
+/** Whether Postgres reported the error. Some socket error codes look alike, so call isConnectionLoss first. */
 export const isDatabaseError = (error: unknown): error is DatabaseError =>
   error instanceof Error && /^[0-9A-Z]{5}$/.test((error as Partial<DatabaseError>).code ?? '')
 
@@ -42,7 +42,7 @@ const unavailable: ErrorResponse = {
   headers: { 'Retry-After': '1' },
 }
 
-const cuts = new Set([
+const connectionLossCodes = new Set([
   '57P01', // admin_shutdown
   '57P02', // crash_shutdown
   '57P03', // cannot_connect_now
@@ -56,10 +56,11 @@ const cuts = new Set([
   'NO_ANSWER', // ours: see postgres.ts
 ])
 
-/** Whether the connection to the database is gone, rather than one statement refused. */
-export const isConnectionLoss = (error: unknown): boolean => cuts.has((error as { code?: string } | null)?.code ?? '')
+/** Whether the database connection is gone, rather than one statement refused. */
+export const isConnectionLoss = (error: unknown): boolean =>
+  connectionLossCodes.has((error as { code?: string } | null)?.code ?? '')
 
-/** Only sentences that we wrote are told: those our SQL raises (PTnnn), and the names of our constraints. */
+/** Clients see only texts that we wrote: what our SQL raises (PTnnn) and the names of our constraints. */
 const fromDatabase = (error: DatabaseError): ErrorResponse | undefined => {
   const raised = /^PT([45]\d\d)$/.exec(error.code)
   if (raised) {
@@ -108,7 +109,7 @@ const errorResponse = (error: unknown): ErrorResponse => {
   return { status: 500, body: { error: 'Internal server error' } }
 }
 
-/** What a log may keep of an error: where it came from, and its words without what they quote, which can be anybody's. */
+/** An error for the log. Its message loses everything in quotes, because that can be personal data. */
 export const describeError = (error: unknown): Record<string, unknown> => {
   const { name, code, message, stack, routine, table_name } = error as Error & DatabaseError & Record<string, unknown>
   const frames = stack?.split('\n').filter((line) => /^\s+at /.test(line)).map((line) => line.trim())
@@ -116,9 +117,9 @@ export const describeError = (error: unknown): Record<string, unknown> => {
   return { name, code, cause, routine, table: table_name, frames }
 }
 
-/** The one place where what was thrown becomes an answer. What nobody foresaw is logged, and told to nobody. */
+/** Turns everything thrown into a response. Unhandled errors are logged and not described to the client. */
 export const onError = (error: unknown, c: Context): Response => {
   const { status, body, headers = {} } = errorResponse(error)
-  if (status === 500) log('error', 'What nobody foresaw', { route: c.req.routePath, ...describeError(error) })
+  if (status === 500) log('error', 'Unhandled error', { route: c.req.routePath, ...describeError(error) })
   return c.json(body, status, { 'Cache-Control': 'no-store', ...headers })
 }

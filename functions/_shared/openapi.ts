@@ -1,8 +1,8 @@
 import type { Hono } from 'hono'
 import { z } from 'zod'
 
-/** What a handler of a route has to say to the OpenAPI document. A response is a schema, or words for an error or an empty answer. */
-export interface Documentation {
+/** What a middleware adds to an OpenAPI operation. A response without a schema has a description only. */
+export interface RouteDocs {
   summary?: string
   security?: Record<string, string[]>[]
   params?: z.ZodObject
@@ -12,37 +12,37 @@ export interface Documentation {
   responses?: Record<number, z.ZodType | string>
 }
 
-const documented = new WeakMap<object, Documentation>()
+const docsOf = new WeakMap<object, RouteDocs>()
 
-/** Attaches documentation to a middleware, which comes back unchanged. */
-export const documents = <Handler extends object>(documentation: Documentation, handler: Handler): Handler => {
-  documented.set(handler, documentation)
+/** Documents a middleware and returns it unchanged. */
+export const withDocs = <Handler extends object>(docs: RouteDocs, handler: Handler): Handler => {
+  docsOf.set(handler, docs)
   return handler
 }
 
-/** A middleware that only documents: `says('Send a message', { 201: message })`. */
-export const route = (summary: string, responses: Documentation['responses'] = {}) =>
-  documents({ summary, responses }, async (_: unknown, next: () => Promise<void>) => await next())
+/** A middleware that only documents: `route('Send a message', { 201: message })`. */
+export const route = (summary: string, responses: RouteDocs['responses'] = {}) =>
+  withDocs({ summary, responses }, async (_: unknown, next: () => Promise<void>) => await next())
 
 const errorBody = z.strictObject({ error: z.string() }).meta({ id: 'Error' })
 
-// A schema that transforms documents what goes in where it reads a request, and strings of a URL as what they stand for.
-const jsonSchema = (schema: z.ZodType, io: 'input' | 'output') => {
-  const { $schema: _, ...shown } = z.toJSONSchema(schema, {
+// Request schemas are documented by their input. A schema that a transform hides states its JSON Schema as metadata.
+const toJsonSchema = (schema: z.ZodType, io: 'input' | 'output') => {
+  const { $schema: _, ...converted } = z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
-      const stands = (z.globalRegistry.get(zodSchema) as { standsFor?: object } | undefined)?.standsFor
-      if (stands) {
+      const stated = (z.globalRegistry.get(zodSchema) as { jsonSchema?: object } | undefined)?.jsonSchema
+      if (stated) {
         for (const key of Object.keys(jsonSchema)) delete jsonSchema[key as keyof typeof jsonSchema]
-        Object.assign(jsonSchema, stands)
+        Object.assign(jsonSchema, stated)
       }
-      delete (jsonSchema as Record<string, unknown>).standsFor
+      delete (jsonSchema as Record<string, unknown>).jsonSchema
       delete (jsonSchema as Record<string, unknown>).mediaType
       delete jsonSchema.id
     },
   })
-  return JSON.parse(JSON.stringify(shown).replaceAll('#/$defs/', '#/components/schemas/'))
+  return JSON.parse(JSON.stringify(converted).replaceAll('#/$defs/', '#/components/schemas/'))
 }
 
 const parameters = (place: 'path' | 'query' | 'header', schema?: z.ZodObject) =>
@@ -50,7 +50,7 @@ const parameters = (place: 'path' | 'query' | 'header', schema?: z.ZodObject) =>
     name,
     in: place,
     required: place === 'path' || !(field as z.ZodType).safeParse(undefined).success,
-    schema: jsonSchema(field as z.ZodType, 'input'),
+    schema: toJsonSchema(field as z.ZodType, 'input'),
   }))
 
 const retryAfter = { 'Retry-After': { description: 'Seconds to wait', schema: { type: 'integer', minimum: 1 } } }
@@ -58,40 +58,35 @@ const retryAfter = { 'Retry-After': { description: 'Seconds to wait', schema: { 
 const mediaTypeOf = (schema: z.ZodType): string =>
   (z.globalRegistry.get(schema) as { mediaType?: string } | undefined)?.mediaType ?? 'application/json'
 
-const answer = (status: string, response: z.ZodType | string) => {
-  const described = typeof response === 'string' ? response : status < '300' ? 'Success' : 'Error'
+const documentResponse = (status: string, response: z.ZodType | string) => {
+  const description = typeof response === 'string' ? response : status < '300' ? 'Success' : 'Error'
   const schema = typeof response === 'string' ? (status >= '400' ? errorBody : undefined) : response
   return {
-    description: described,
+    description,
     ...(['429', '503'].includes(status) && { headers: retryAfter }),
-    ...(schema && { content: { [mediaTypeOf(schema)]: { schema: jsonSchema(schema, 'output') } } }),
+    ...(schema && { content: { [mediaTypeOf(schema)]: { schema: toJsonSchema(schema, 'output') } } }),
   }
 }
 
-const general: Documentation['responses'] = {
+const generalResponses: RouteDocs['responses'] = {
   400: 'A value is not allowed; the message names it',
   429: 'Too many requests; Retry-After says when to come back',
   500: 'Internal server error',
   503: 'The service is busy; Retry-After says when to come back',
 }
 
-/** The OpenAPI 3.1 document of a door, from the same schemas that check its requests. */
+/** The OpenAPI 3.1 document of an Edge Function, from the schemas that validate its requests. */
 export const openApiDocument = (app: Hono, title: string) => {
   const paths: Record<string, Record<string, object>> = {}
   const schemas: Record<string, object> = {}
-  const operations = new Map<string, Documentation & { path: string; method: string }>()
+  const operations = new Map<string, RouteDocs & { path: string; method: string }>()
   for (const { path, method, handler } of app.routes) {
-    const said = documented.get(handler)
-    if (!said || method === 'ALL') continue
+    const docs = docsOf.get(handler)
+    if (!docs || method === 'ALL') continue
     const key = `${method} ${path}`
     const before = operations.get(key)
-    operations.set(key, {
-      ...before,
-      ...said,
-      path,
-      method,
-      responses: { ...before?.responses, ...said.responses },
-    })
+    const responses = { ...before?.responses, ...docs.responses }
+    operations.set(key, { ...before, ...docs, path, method, responses })
   }
   for (const operation of operations.values()) {
     const { path, method, summary, security, params, query, headers, json, responses } = operation
@@ -100,11 +95,11 @@ export const openApiDocument = (app: Hono, title: string) => {
       ...(security && { security }),
       parameters: [...parameters('path', params), ...parameters('query', query), ...parameters('header', headers)],
       ...(json && {
-        requestBody: { required: true, content: { 'application/json': { schema: jsonSchema(json, 'input') } } },
+        requestBody: { required: true, content: { 'application/json': { schema: toJsonSchema(json, 'input') } } },
       }),
       responses: Object.fromEntries(
-        Object.entries({ ...general, ...(json && { 413: 'Over 100 KB', 415: 'Not JSON' }), ...responses })
-          .map(([status, response]) => [status, answer(status, response)]),
+        Object.entries({ ...generalResponses, ...(json && { 413: 'Over 100 KB', 415: 'Not JSON' }), ...responses })
+          .map(([status, response]) => [status, documentResponse(status, response)]),
       ),
     }
   }
@@ -123,7 +118,7 @@ export const openApiDocument = (app: Hono, title: string) => {
   return hoist(document)
 }
 
-// z.toJSONSchema puts a schema with an id into $defs beside its first use; OpenAPI keeps them in one place.
+// z.toJSONSchema puts a schema with an id into $defs at its first use; OpenAPI wants all in components.schemas.
 const hoist = <Document extends { components: { schemas: Record<string, object> } }>(document: Document): Document => {
   const visit = (node: unknown): void => {
     if (typeof node !== 'object' || node === null) return

@@ -1,13 +1,13 @@
-let provided: typeof fetch = fetch
+let platform: typeof fetch = fetch
 
-/** Lets a stack of one process reach its own parts without the network, so also while it no longer listens. */
-export const provideFetch = (given: typeof fetch): void => {
-  provided = given
+/** Lets the local stack call its own parts in the process, so that this works after it has stopped listening. */
+export const provideFetch = (provided: typeof fetch): void => {
+  platform = provided
 }
 
-/** As long as a statement may take; mailing somebody takes Auth longest. */
-const timeLimit = 8000
+/** As long as a statement may take. The slowest call is Auth sending an e-mail. */
+const timeoutMilliseconds = 8000
 
-/** `fetch`, to the platform's other parts: an answer that is not whole by then never comes. */
+/** `fetch` for Auth and Storage. The time limit includes the body. */
 export const platformFetch: typeof fetch = (input, init) =>
-  provided(input, { ...init, signal: init?.signal ?? AbortSignal.timeout(timeLimit) })
+  platform(input, { ...init, signal: init?.signal ?? AbortSignal.timeout(timeoutMilliseconds) })

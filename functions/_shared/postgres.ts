@@ -1,60 +1,46 @@
 import postgres from 'postgres'
-import { openSocket, type SslMode, sslModes } from './postgres_socket.ts'
+import { openSocket, readTarget } from './postgres_socket.ts'
 import { isConnectionLoss, serviceUnavailable } from './errors.ts'
 import { settings } from './settings.ts'
 
-/** One statement and its parameters; answers with its rows. Objects go to json parameters. */
+/** Runs one statement and returns its rows. Objects are sent as JSON. */
 export type Query = (text: string, values: unknown[]) => Promise<Record<string, unknown>[]>
 
-/** A connection to Postgres, and all that a pool needs to know of it. */
+/** A connection as the pool sees it. */
 export interface Connection {
   query: Query
   isOpen: () => boolean
-  /** Ends it at once. What it was asked fails; what Postgres still answers reaches nobody. */
+  /** Closes it at once. Running statements reject, and late results are dropped. */
   close: () => void
 }
 
-export interface Limits {
+export interface PoolLimits {
   connections: number
-  /** How long a statement may wait for a connection. After that it is refused with 503, and was never sent. */
+  /** How long a statement may wait for a connection. After that it is refused with 503 without having been sent. */
   waitMilliseconds: number
-  /** How long a connection may take to answer and, where it is new, to open. */
+  /** How long a statement may take, including the opening of a new connection. */
   answerMilliseconds: number
-  /** How long a connection that nobody uses stays open. */
+  /** How long an idle connection stays open. */
   idleMilliseconds: number
 }
 
 /** Milliseconds until a connection must be open. */
 const connectTimeout = 5000
 
-/** The `sslmode` of a connection string, `prefer` if it has none. Throws on an unknown one. */
-const sslModeOf = (url: URL): SslMode => {
-  const mode = url.searchParams.get('sslmode') ?? 'prefer'
-  const known = sslModes.find((one) => one === mode)
-  if (!known) throw new Error(`sslmode is "${mode}", and must be one of ${sslModes.join(', ')}`)
-  return known
-}
-
-/** One connection, opened when it is first asked something. `options` are of postgres.js. */
+/** One postgres.js connection, which opens at its first statement. */
 export const connectTo = (url: string, options: postgres.Options<Record<string, never>>): Connection => {
   let isOpen = true
   const closing = new AbortController()
-  const address = new URL(url)
-  const target = {
-    host: address.hostname.replace(/^\[|\]$/g, ''),
-    port: Number(address.port) || 5432,
-    mode: sslModeOf(address),
-    certificateAuthority: settings.databaseCertificateAuthority,
-  }
+  const target = readTarget(url, settings.databaseCertificateAuthority)
   const sql = postgres(url, {
     max: 1,
+    // The socket is encrypted already where it must be. An option that the types do not know.
     ssl: false,
-    // An option that its types do not know.
     ...{ socket: () => openSocket(target, AbortSignal.any([closing.signal, AbortSignal.timeout(connectTimeout)])) },
     connect_timeout: connectTimeout / 1000,
-    // Nothing here is an array. Asked for their types as it opens, a connection that is cut then takes the whole process with it.
+    // We pass no arrays. If postgres.js fetches their types and the connection is lost meanwhile, the process crashes.
     fetch_types: false,
-    // The pool closes what is idle. This is for a connection that postgres.js opens once more after it was told to end.
+    // The pool closes idle connections. This closes one that postgres.js reopens after `end`.
     idle_timeout: 90,
     max_lifetime: null,
     backoff: (attempt: number) => Math.min(3 ** attempt / 100, 0.5),
@@ -73,23 +59,23 @@ export const connectTo = (url: string, options: postgres.Options<Record<string, 
   }
 }
 
-/** Counts as a lost connection: of one that is silent nobody can tell whether it still is one. */
+/** Counts as a connection loss: a silent connection cannot be told from a dead one. */
 class NoAnswer extends Error {
   code = 'NO_ANSWER'
 }
 
 /**
- * A pool in which nobody receives another's answer: a connection has one statement at a time, so nothing waits inside it behind somebody
- * else's, and a connection on which a statement was given up is closed and never used again. Nothing is cancelled from here: postgres.js 3.4.9
- * forgets a statement that is cancelled while it waits in a pipeline, and hands its answer to the next one (docs/reliability.md). Time limits
- * are Postgres's own; `answerMilliseconds` is for connections that have gone silent.
+ * A pool that never hands one caller's rows to another. Each connection runs one statement at a time, so nothing is
+ * pipelined, and a connection on which a statement was abandoned is closed and not reused. The pool cancels nothing:
+ * postgres.js 3.4.9 forgets a statement that is cancelled while it waits in a pipeline, and gives its rows to the next
+ * one (docs/reliability.md). Postgres enforces the statement timeout; `answerMilliseconds` is for silent connections.
  */
-export const openPool = (connect: () => Connection, limits: Limits): Query => {
+export const openPool = (connect: () => Connection, limits: PoolLimits): Query => {
   const idle: { connection: Connection; timer: ReturnType<typeof setTimeout> }[] = []
   const waiting = new Set<(connection: Connection) => void>()
   let inUse = 0
 
-  /** An idle connection, the one that was used last first, or a new one. */
+  /** The idle connection that was used last, or a new one. */
   const takeConnection = (): Connection => {
     for (let entry = idle.pop(); entry; entry = idle.pop()) {
       clearTimeout(entry.timer)
@@ -152,9 +138,9 @@ export const openPool = (connect: () => Connection, limits: Limits): Query => {
       release(connection)
       return rows
     } catch (error) {
-      // With this severity Postgres has refused the statement and is ready for the next. Whatever else went wrong, it may not be.
+      // After an error of severity ERROR the connection is ready for the next statement. After others it may not be.
       if (!(error instanceof postgres.PostgresError && error.severity === 'ERROR')) connection.close()
-      // What cut this connection has probably cut those that are idle.
+      // The idle connections are probably lost as well.
       if (isConnectionLoss(error)) closeIdle()
       release(connection)
       throw error
@@ -164,9 +150,9 @@ export const openPool = (connect: () => Connection, limits: Limits): Query => {
   }
 }
 
-// What a statement meets that was under way while a migration was committed, or that was chosen to give way to another: it left nothing
-// behind, and the next try finds the world in order.
-const passing = new Set([
+// Errors of a statement that ran while a migration committed, or that lost a deadlock. It was rolled back, and a retry
+// succeeds.
+const retryable = new Set([
   '40001', // serialization_failure
   '40P01', // deadlock_detected
   '42703', // undefined_column
@@ -178,26 +164,26 @@ const passing = new Set([
   'XX000', // cache lookup failed
 ])
 
-/** Asks once more where what stopped a statement will have passed. */
+/** Retries a statement once after a transient error. */
 export const retryOnce = (query: Query): Query => async (text, values) => {
   try {
     return await query(text, values)
   } catch (error) {
-    if (!passing.has((error as { code?: string } | null)?.code ?? '')) throw error
+    if (!retryable.has((error as { code?: string } | null)?.code ?? '')) throw error
     return await query(text, values)
   }
 }
 
-/** How many statements run or wait for a connection; for the metrics. */
-export const statements = { underWay: 0 }
+/** The number of statements that run or wait for a connection, for the metrics. */
+export const statements = { inFlight: 0 }
 
-/** Lets so many statements run or wait; the next is refused with 503, rather than all answered late. */
-export const limitUnderWay = (query: Query, most: number): Query => async (text, values) => {
-  if (statements.underWay >= most) serviceUnavailable()
-  statements.underWay++
+/** Refuses statements beyond the limit with 503, so that the others are answered in time. */
+export const limitInFlight = (query: Query, max: number): Query => async (text, values) => {
+  if (statements.inFlight >= max) serviceUnavailable()
+  statements.inFlight++
   try {
     return await query(text, values)
   } finally {
-    statements.underWay--
+    statements.inFlight--
   }
 }

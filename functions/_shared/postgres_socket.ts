@@ -1,19 +1,25 @@
 import net from 'node:net'
 import tls from 'node:tls'
 
-/**
- * As in libpq (https://www.postgresql.org/docs/17/libpq-ssl.html): `prefer` encrypts if it can, `require` always, and `verify-full` also
- * checks the certificate and the host name.
- */
-export const sslModes = ['disable', 'prefer', 'require', 'verify-full'] as const
-export type SslMode = typeof sslModes[number]
+// As in libpq (https://www.postgresql.org/docs/17/libpq-ssl.html): `prefer` encrypts if it can, `require` always, and
+// `verify-full` also checks the certificate and the host name.
+const sslModes = ['disable', 'prefer', 'require', 'verify-full'] as const
 
 interface Target {
   host: string
   port: number
-  mode: SslMode
+  sslMode: typeof sslModes[number]
   /** PEM; signs the certificate of the server, if the runtime does not know it. */
   certificateAuthority?: string
+}
+
+/** Where a connection string points to; `sslmode` is `prefer` if it has none. Throws on an unknown one. */
+export const readTarget = (url: string, certificateAuthority?: string): Target => {
+  const { hostname, port, searchParams } = new URL(url)
+  const mode = searchParams.get('sslmode') ?? 'prefer'
+  const sslMode = sslModes.find((one) => one === mode)
+  if (!sslMode) throw new Error(`sslmode is "${mode}", and must be one of ${sslModes.join(', ')}`)
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || 5432, sslMode, certificateAuthority }
 }
 
 // https://www.postgresql.org/docs/17/protocol-message-formats.html#PROTOCOL-MESSAGE-FORMATS-SSLREQUEST
@@ -23,7 +29,7 @@ const sslAccepted = 'S'.charCodeAt(0)
 const errorWith = (code: string, message: string): Error => Object.assign(new Error(message), { code })
 
 /** Connects, and does the TLS handshake unless the mode is `disable`. */
-const connect = ({ host, port, mode, certificateAuthority }: Target, signal: AbortSignal): Promise<net.Socket> =>
+const connect = ({ host, port, sslMode, certificateAuthority }: Target, signal: AbortSignal): Promise<net.Socket> =>
   new Promise((resolve, reject) => {
     const socket = net.connect({ host, port })
     const fail = (error: Error) => {
@@ -43,18 +49,20 @@ const connect = ({ host, port, mode, certificateAuthority }: Target, signal: Abo
     socket.on('error', fail)
     socket.on('close', onClose)
     socket.once('connect', () => {
-      if (mode === 'disable') return succeed(socket)
+      if (sslMode === 'disable') return succeed(socket)
       socket.once('data', (answer: Uint8Array) => {
+        // More than this byte was not sent by the server (CVE-2021-23222 of libpq).
+        if (answer.length > 1) return fail(new Error('Unencrypted data after the answer to SSLRequest'))
         if (answer[0] !== sslAccepted) {
-          return mode === 'prefer' ? succeed(socket) : fail(new Error('The database server does not offer TLS'))
+          return sslMode === 'prefer' ? succeed(socket) : fail(new Error('The database server does not offer TLS'))
         }
-        // In this callback, and not a microtask later as in postgres.js 3.4.9: Deno 2.1, the level of the platform's runtime, would wait for
-        // ever (porsager/postgres#723, denoland/deno#28526).
+        // In this callback, not a microtask later as in postgres.js 3.4.9: Deno 2.1, the level of the platform's
+        // runtime, would wait forever (porsager/postgres#723, denoland/deno#28526).
         const encrypted = tls.connect({
           socket,
           host,
           servername: net.isIP(host) ? undefined : host,
-          rejectUnauthorized: mode === 'verify-full',
+          rejectUnauthorized: sslMode === 'verify-full',
           ca: certificateAuthority,
         })
         encrypted.on('error', fail)
@@ -65,14 +73,15 @@ const connect = ({ host, port, mode, certificateAuthority }: Target, signal: Abo
   })
 
 /**
- * A socket to Postgres, encrypted as the mode says. Rejects with CONNECT_TIMEOUT when the signal aborts first. `prefer` continues without
- * encryption if the handshake fails: Deno 2.1 rejects unknown authorities even where `rejectUnauthorized` is false.
+ * A socket to Postgres, encrypted as sslmode says. Rejects with CONNECT_TIMEOUT if the signal aborts first. `prefer`
+ * continues without encryption if the handshake fails: Deno 2.1 rejects unknown authorities even if
+ * `rejectUnauthorized` is false.
  */
 export const openSocket = async (target: Target, signal: AbortSignal): Promise<net.Socket> => {
   try {
     return await connect(target, signal)
   } catch (error) {
-    if (target.mode !== 'prefer' || signal.aborted) throw error
-    return await connect({ ...target, mode: 'disable' }, signal)
+    if (target.sslMode !== 'prefer' || signal.aborted) throw error
+    return await connect({ ...target, sslMode: 'disable' }, signal)
   }
 }

@@ -1,48 +1,53 @@
 import { asService } from './rpc.ts'
 import { log } from './log.ts'
 import { serviceUnavailable, tooManyRequests } from './errors.ts'
-import { type Rate, type RateName, rateNames, rateOf } from './rates.ts'
+import { parseRate, type Rate, type RateName, rateNames } from './rates.ts'
 
-// Read as the function starts, so that a bad setting shows there and then.
-const rates = new Map(rateNames.map((name) => [name, rateOf(name, Deno.env.get(name))]))
+// Parsed at startup, so that a bad setting fails there.
+const rates = new Map(rateNames.map((name) => [name, parseRate(name, Deno.env.get(name))]))
 
-const silences = new Set(['NO_ANSWER', 'CONNECT_TIMEOUT', '57014'])
+const timeouts = new Set(['NO_ANSWER', 'CONNECT_TIMEOUT', '57014'])
 
-type Take = (secondsEach: number, burst: number) => Promise<string>
+type Consume = (secondsEach: number, burst: number) => Promise<string>
 
-const pass = async (name: RateName, take: Take, orElse: () => void): Promise<void> => {
+const enforce = async (name: RateName, consume: Consume, onFailure: () => void): Promise<void> => {
   const rate: Rate | null = rates.get(name)!
   if (!rate) return
-  const wait = await take(rate.seconds / rate.count, rate.burst).then(Number).catch(({ name: kind, code, status }) => {
-    log('warn', 'A limit was not counted', { limit: name, kind, code })
-    // Nor would the verb be answered, for which nobody should have to wait as long again.
-    if (silences.has(code) || status === 503) serviceUnavailable()
-    orElse()
-    return 0
-  })
+  const wait = await consume(rate.seconds / rate.count, rate.burst).then(Number).catch(
+    ({ name: kind, code, status }) => {
+      log('warn', 'Rate limit not checked', { limit: name, kind, code })
+      // The request itself would time out as well.
+      if (timeouts.has(code) || status === 503) serviceUnavailable()
+      onFailure()
+      return 0
+    },
+  )
   if (wait > 0) tooManyRequests(wait)
 }
 
-// A statement of its own, before the verb's: what the verb then refuses has been counted all the same, and nobody waits for a count longer
-// than it takes to count. Where counting fails people are let through, for then a service without limits is better than none.
-const letThrough = () => {}
+// The limit has a statement of its own, before the request's. A request that fails later has still been counted, and
+// the row lock lasts no longer than the count. If counting fails, requests are allowed: no limits are better than no
+// service.
+const allow = () => {}
 
-/** Takes one of somebody's turns, or refuses with 429. */
-export const consumeRateLimit = (name: RateName, who: string): Promise<void> =>
-  pass(name, (each, burst) => asService`consume_rate_limit(${name}, ${who}, ${each}, ${burst})`, letThrough)
+const consume = (name: RateName, who: string): Consume => (secondsEach, burst) =>
+  asService`consume_rate_limit(
+    kind => ${name}, who => ${who}, seconds_each => ${secondsEach}, burst => ${burst}
+  )`
 
-/** As consumeRateLimit, to send a message; one sent before under the same key takes none. */
-export const consumeSend = (account: string, key: string | null): Promise<void> =>
-  pass(
+/** Consumes a token of the user or address, or throws 429. */
+export const consumeRateLimit = (name: RateName, who: string): Promise<void> => enforce(name, consume(name, who), allow)
+
+/** As consumeRateLimit, for sending a message. A retry with a client_id that was sent before consumes none. */
+export const consumeSendLimit = (account: string, clientId: string | null): Promise<void> =>
+  enforce(
     'RATE_LIMIT_SEND',
-    (each, burst) => asService`consume_send_limit(${account}, ${key}, ${each}, ${burst})`,
-    letThrough,
+    (secondsEach, burst) =>
+      asService`consume_send_limit(
+        account => ${account}, client_id => ${clientId}, seconds_each => ${secondsEach}, burst => ${burst})`,
+    allow,
   )
 
-/** As consumeRateLimit, to sign up: where counting fails, nobody does, for there a machine could make accounts without end. */
-export const consumeSignUp = (address: string): Promise<void> =>
-  pass(
-    'RATE_LIMIT_SIGNUP',
-    (each, burst) => asService`consume_rate_limit(${'RATE_LIMIT_SIGNUP'}, ${address}, ${each}, ${burst})`,
-    serviceUnavailable,
-  )
+/** As consumeRateLimit, for signing up. Throws 503 if counting fails, or a script could create endless accounts. */
+export const consumeSignUpLimit = (address: string): Promise<void> =>
+  enforce('RATE_LIMIT_SIGNUP', consume('RATE_LIMIT_SIGNUP', address), serviceUnavailable)

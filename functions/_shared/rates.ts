@@ -1,4 +1,4 @@
-/** How often something may be done: `burst` times at once, and evenly `count` times in so many seconds. */
+/** `count` requests in `seconds`, at most `burst` of them at once. */
 export interface Rate {
   count: number
   seconds: number
@@ -21,13 +21,13 @@ const defaults = {
 export type RateName = keyof typeof defaults
 export const rateNames = Object.keys(defaults) as RateName[]
 
-const written = /^([1-9]\d{0,5})\/([1-9]\d{0,5})(?:\/([1-9]\d{0,5}))?$/
+const format = /^([1-9]\d{0,5})\/([1-9]\d{0,5})(?:\/([1-9]\d{0,5}))?$/
 
-/** `60/60` lets the whole count through at once, `60/60/10` ten at once; null is `off`. Throws one line about a value that is neither. */
-export const rateOf = (name: RateName, value: string | undefined): Rate | null => {
+/** `60/60` allows the whole count at once, `60/60/10` ten at once, `off` is null. Throws for any other value. */
+export const parseRate = (name: RateName, value: string | undefined): Rate | null => {
   const text = value || defaults[name]
   if (text === 'off') return null
-  const [, count, seconds, burst = count] = written.exec(text) ?? []
+  const [, count, seconds, burst = count] = format.exec(text) ?? []
   if (!count || Number(burst) > Number(count)) {
     throw new Error(`${name} is "${text}", and must be count/seconds, count/seconds/burst or off`)
   }

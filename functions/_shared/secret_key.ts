@@ -1,17 +1,17 @@
 import { createMiddleware } from 'hono/factory'
-import { documents } from './openapi.ts'
+import { withDocs } from './openapi.ts'
 import { httpError } from './errors.ts'
 import { settings } from './settings.ts'
-import { bearer } from './token.ts'
+import { bearerToken } from './token.ts'
 
-/** Whether this is a secret key of the project. */
+/** Whether the value is a secret key of the project. */
 export const isSecretKey = async (key: string | undefined): Promise<boolean> => {
   if (!key) return false
   const digest = async (value: string) =>
     new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(value)))
   const given = await digest(key)
   let same = false
-  // Digests of equal length, compared without stopping early, tell nothing by the time they take.
+  // A constant-time comparison: digests have equal length, and the loop does not stop early.
   for (const secret of settings.secretKeys) {
     const known = await digest(secret)
     same = known.reduce((difference, byte, index) => difference | (byte ^ given[index]!), 0) === 0 || same
@@ -19,11 +19,11 @@ export const isSecretKey = async (key: string | undefined): Promise<boolean> => 
   return same
 }
 
-/** The secret key is needed: in `apikey`, as clients of Supabase send it, or as a bearer token, as Prometheus does. */
-export const secretKeyHolder = documents(
+/** Requires the secret key: in `apikey`, as Supabase clients send it, or as a bearer token, as Prometheus does. */
+export const requireSecretKey = withDocs(
   { security: [{ secretKey: [] }, { bearer: [] }], responses: { 401: 'Not the secret key' } },
   createMiddleware(async (c, next) => {
-    if (!await isSecretKey(c.req.header('apikey')) && !await isSecretKey(bearer(c.req.header('Authorization')))) {
+    if (!await isSecretKey(c.req.header('apikey')) && !await isSecretKey(bearerToken(c.req.header('Authorization')))) {
       httpError(401, 'The secret key is needed', { 'WWW-Authenticate': 'Bearer' })
     }
     await next()

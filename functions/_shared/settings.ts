@@ -1,7 +1,7 @@
-/** What the environment says. On Supabase the SUPABASE_ names are there without being set. */
+/** Reads the environment. Supabase sets the SUPABASE_ variables itself. */
 const read = (name: string): string | undefined => Deno.env.get(name) || undefined
 
-/** The platform hands out keys as `{"default": "sb_…"}`; a stack of one's own may set a single one. */
+/** Supabase sets keys as `{"default": "sb_…"}`; another stack can set a single key. */
 const keys = (name: string): string[] => {
   const named = read(`${name}S`)
   if (named) return Object.values(JSON.parse(named) as Record<string, string>)
@@ -9,24 +9,26 @@ const keys = (name: string): string[] => {
   return single ? [single] : []
 }
 
-const count = (name: string, otherwise: number): number => {
-  const value = read(name) ?? String(otherwise)
-  if (!/^[1-9]\d{0,5}$/.test(value)) throw new Error(`${name} is "${value}", and must be a number of 1 or more`)
+const count = (name: string, fallback: number): number => {
+  const value = read(name) ?? String(fallback)
+  if (!/^[1-9]\d{0,5}$/.test(value)) {
+    throw new Error(`${name} is "${value}", and must be a number of 1 or more`)
+  }
   return Number(value)
 }
 
 /**
- * Connections to the database. With one statement at a time on each, six give as many answers a second on two cores as three did when
- * statements waited inside connections, and three four fifths of that (npm run bench -- --against=… --pools=3,4,6).
+ * Database connections. With one statement at a time on each, six connections serve as many requests a second on two
+ * cores as three did with pipelining; three serve four fifths of that (npm run bench -- --against=… --pools=3,4,6).
  */
 export const defaultPool = 6
 
 export const settings = {
-  /** Origin of the project, without a slash at its end. */
+  /** Origin of the project, without a trailing slash. */
   get url() {
     return read('PUBLIC_URL') ?? read('SUPABASE_URL') ?? 'http://127.0.0.1:54321'
   },
-  /** Where Auth and Storage answer from inside the platform. */
+  /** Origin of Auth and Storage from inside the platform. */
   get platformUrl() {
     return read('SUPABASE_URL') ?? this.url
   },
@@ -37,15 +39,15 @@ export const settings = {
     const legacy = read('SUPABASE_SERVICE_ROLE_KEY')
     return [...keys('SUPABASE_SECRET_KEY'), ...(legacy ? [legacy] : [])]
   },
-  /** The shared secret of HS256 tokens; unset where the project signs with keys of its own (JWKS). */
+  /** The shared secret of HS256 tokens; unset where the project signs with asymmetric keys (JWKS). */
   get jwtSecret() {
     return read('JWT_SECRET')
   },
-  /** `iss` of the tokens; differs from the project's URL behind a custom domain. */
+  /** `iss` of the tokens; behind a custom domain it differs from the project's URL. */
   get jwtIssuer() {
     return read('JWT_ISSUER') ?? `${this.url}/auth/v1`
   },
-  /** A connection that logs in as edge_functions; else the platform's own, which then starts in that role. */
+  /** A URL that logs in as edge_functions, or the platform's own, with which connections switch to that role. */
   get databaseUrl() {
     return read('EDGE_DATABASE_URL') ?? read('SUPABASE_DB_URL')
   },
@@ -60,12 +62,12 @@ export const settings = {
   get databaseQueue() {
     return count('DATABASE_QUEUE', 1000)
   },
-  /** Searches under way at once: half of the connections, and never the last one where there is more than one. */
+  /** Concurrent searches: by default half of the connections. Always leaves one connection where there are two. */
   get searchConcurrency() {
-    const most = Math.max(1, this.databasePool - 1)
-    return Math.min(count('SEARCH_CONCURRENCY', Math.ceil(this.databasePool / 2)), most)
+    const max = Math.max(1, this.databasePool - 1)
+    return Math.min(count('SEARCH_CONCURRENCY', Math.ceil(this.databasePool / 2)), max)
   },
-  /** Milliseconds after which a search is given up. */
+  /** Time limit of a search in milliseconds. */
   get searchTimeout() {
     return count('SEARCH_TIMEOUT', 2000)
   },
@@ -78,18 +80,18 @@ export const settings = {
   get embeddingModel() {
     return read('EMBEDDING_MODEL')
   },
-  /** Whether each answer leaves a line in the log. */
+  /** Whether each request is logged. */
   get accessLog() {
     return read('ACCESS_LOG') !== 'off'
   },
   get publicUserCreation() {
     return read('PUBLIC_USER_CREATION') !== 'off'
   },
-  /** Which header says where a request comes from: one that a proxy before the functions sets anew, whatever the client sent. */
+  /** The header with the client address: one that a proxy overwrites, whatever the client sent. */
   get addressHeader() {
     return (read('CLIENT_ADDRESS_HEADER') ?? 'x-forwarded-for').toLowerCase()
   },
-  /** How many proxies before the functions append to X-Forwarded-For. */
+  /** How many proxies append to X-Forwarded-For. */
   get trustedProxies() {
     return Math.max(1, Number(read('TRUSTED_PROXIES')) || 1)
   },

@@ -2,28 +2,28 @@ import { log } from './log.ts'
 import { platformFetch } from './platform_fetch.ts'
 import { settings } from './settings.ts'
 
-/** Longer than this nobody waits for Storage, which answers in a tenth of it. */
-const timeLimitMilliseconds = 3000
+/** Storage answers in a tenth of this. */
+const timeoutMilliseconds = 3000
 
-/** Asks Storage as whoever the token is of; null, and a line in the log, where it does not do what was asked. */
-const ask = async <Told>(
+/** Calls Storage with the caller's token. Returns null, and logs the reason, where that fails. */
+const callStorage = async <Result>(
   what: string,
   path: string,
   token: string,
   init: RequestInit,
-  read: (response: Response) => Promise<Told>,
-): Promise<Told | null> => {
+  read: (response: Response) => Promise<Result>,
+): Promise<Result | null> => {
   try {
     const response = await platformFetch(`${settings.platformUrl}/storage/v1/object/${path}`, {
       ...init,
       headers: { ...init.headers, apikey: settings.publishableKey, Authorization: `Bearer ${token}` },
-      // The token is for Storage, wherever it may point.
+      // A redirect must not receive the token.
       redirect: 'error',
-      signal: AbortSignal.timeout(timeLimitMilliseconds),
+      signal: AbortSignal.timeout(timeoutMilliseconds),
     })
     if (response.ok) return await read(response)
     await response.body?.cancel()
-    // Where there is none, as on one machine, nothing went wrong.
+    // The local stack has no Storage and answers 501; that is not a failure.
     if (response.status !== 501) log('warn', 'Storage refused', { what, status: response.status })
   } catch (error) {
     log('warn', 'Storage did not answer', { what, kind: (error as Error).name })
@@ -31,32 +31,32 @@ const ask = async <Told>(
   return null
 }
 
-/** What comes of a body, up to so many bytes; the rest is never received. */
-const upTo = async (most: number, { body }: Response): Promise<Uint8Array> => {
-  const bytes = new Uint8Array(most)
+/** The first bytes of a body. The rest is not downloaded. */
+const readUpTo = async (max: number, { body }: Response): Promise<Uint8Array> => {
+  const bytes = new Uint8Array(max)
   let length = 0
   for await (const chunk of body ?? []) {
-    const part = chunk.subarray(0, most - length)
+    const part = chunk.subarray(0, max - length)
     bytes.set(part, length)
     length += part.length
-    if (length === most) break
+    if (length === max) break
   }
   return bytes.subarray(0, length)
 }
 
-/** How a file begins, as far as whoever the token is of may read it; null where Storage does not say. */
-export const firstBytes = (bucket: string, path: string, most: number, token: string): Promise<Uint8Array | null> =>
-  ask(
+/** The first bytes of a file that the caller may read, or null where Storage does not return it. */
+export const downloadHead = (bucket: string, path: string, max: number, token: string): Promise<Uint8Array | null> =>
+  callStorage(
     'read a file',
     `authenticated/${bucket}/${path.split('/').map(encodeURIComponent).join('/')}`,
     token,
-    { headers: { 'Accept-Encoding': 'identity', ...(most > 0 && { Range: `bytes=0-${most - 1}` }) } },
-    (response) => upTo(most, response),
+    { headers: { 'Accept-Encoding': 'identity', ...(max > 0 && { Range: `bytes=0-${max - 1}` }) } },
+    (response) => readUpTo(max, response),
   )
 
-/** Removes files of one's own; whether all of them are gone. */
-export const remove = async (bucket: string, paths: string[], token: string): Promise<boolean> => {
-  const removed = await ask(
+/** Removes files of the caller. Returns whether all of them were removed. */
+export const removeFiles = async (bucket: string, paths: string[], token: string): Promise<boolean> => {
+  const removed = await callStorage(
     'remove files',
     bucket,
     token,

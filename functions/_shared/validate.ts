@@ -3,10 +3,10 @@ import { bodyLimit } from 'hono/body-limit'
 import type { Context, MiddlewareHandler } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import { z } from 'zod'
-import { documents } from './openapi.ts'
+import { withDocs } from './openapi.ts'
 import { httpError } from './errors.ts'
 
-/** Text that Postgres can store: no NUL, no half of a surrogate pair. Lengths are Unicode code points. */
+/** Text that Postgres can store: no NUL, no lone surrogates. Lengths count Unicode code points. */
 export const text = (min: number, max: number) =>
   z.string()
     .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must not hold NUL or lone surrogates')
@@ -14,18 +14,22 @@ export const text = (min: number, max: number) =>
       const { length } = [...value]
       return length >= min && length <= max
     }, min > 0 ? `must have ${min} to ${max} characters` : `must have at most ${max} characters`)
-    .meta({ standsFor: { type: 'string', ...(min > 0 && { minLength: min }), maxLength: max } })
+    .meta({ jsonSchema: { type: 'string', ...(min > 0 && { minLength: min }), maxLength: max } })
 
-/** Whether something is to be seen. What either JavaScript or Postgres takes for white space does not count. */
+/** Whether no visible character is left. White space by JavaScript's or by Postgres's definition does not count. */
 export const isBlank = (value: string): boolean => !/[^\s\p{Cc}]/u.test(value)
 
+const blank = String.raw`\u0001-\u0020\u007f-\u00a0\u00ad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f` +
+  String.raw`\u205f-\u206f\u3000\ufeff\ufff9-\uffff`
+const host = String.raw`\[[0-9A-Fa-f:.]+\]|[^\[\]\u0022\u0027\u0060<>{}|\\\^%/?#@:,;!$&()*+=${blank}]+`
+const path = String.raw`[/?#][^\u0022\u0027\u0060<>\\${blank}]*`
+
 /**
- * An https address that can stand in HTML as it is: a host without a user, and nowhere a quote, an angle bracket, a backslash, white space, a
- * control character or one that is not to be seen. The database asks the same of whoever writes there (private.is_web_address).
+ * An https URL that is safe in HTML without escaping: no user name, quotes, angle brackets, backslashes, white space,
+ * control characters or invisible characters. The database checks the same (private.is_web_address).
  */
 export const webAddress = new RegExp(
-  String
-    .raw`^https://(\[[0-9A-Fa-f:.]+\]|[^\[\]\u0022\u0027\u0060<>{}|\\\^%/?#@:,;!$&()*+=\u0001-\u0020\u007f-\u00a0\u00ad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff\ufff9-\uffff]+)(:[0-9]{1,5})?([/?#][^\u0022\u0027\u0060<>\\\u0001-\u0020\u007f-\u00a0\u00ad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff\ufff9-\uffff]*)?$`,
+  `^https://(${host})(:[0-9]{1,5})?(${path})?$`,
   'u',
 )
 
@@ -34,7 +38,7 @@ export const id = z.string()
   .regex(/^[1-9]\d*$/, 'must be a positive integer')
   .transform(Number)
   .refine(Number.isSafeInteger, 'is out of range')
-  .meta({ standsFor: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } })
+  .meta({ jsonSchema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } })
 
 /** An id in a body. */
 export const jsonId = z.int('must be an integer').positive('must be a positive integer')
@@ -44,20 +48,20 @@ const digits = z.string().regex(/^\d+$/, 'must be a non-negative integer').trans
 /** A page size; above the maximum is the maximum. */
 export const limit = (max: number) =>
   digits.refine((value) => value >= 1, 'must be at least 1').transform((value) => Math.min(value, max))
-    .meta({ standsFor: { type: 'integer', minimum: 1, maximum: max } })
+    .meta({ jsonSchema: { type: 'integer', minimum: 1, maximum: max } })
 
-/** How many rows to pass over. */
+/** How many rows to skip. */
 export const offset = digits.refine(Number.isSafeInteger, 'is out of range')
-  .meta({ standsFor: { type: 'integer', minimum: 0 } })
+  .meta({ jsonSchema: { type: 'integer', minimum: 0 } })
 
-/** A moment in an answer: ISO 8601 in UTC with milliseconds. */
+/** ISO 8601 in UTC with milliseconds. */
 export const timestamp = z.iso.datetime({ precision: 3 })
 
-/** Ids of interests: the whole set, repeats collapsed. */
+/** The full set of interest ids; duplicates are dropped. */
 export const interestIds = z.array(jsonId)
   .transform((ids) => [...new Set(ids)])
   .refine((ids) => ids.length <= 50, 'must name at most 50 interests')
-  .meta({ standsFor: { type: 'array', items: { type: 'integer', minimum: 1 } } })
+  .meta({ jsonSchema: { type: 'array', items: { type: 'integer', minimum: 1 } } })
 
 const explain = (error: z.ZodError): string => {
   const [issue] = error.issues
@@ -70,7 +74,7 @@ const check = <Schema extends z.ZodType>(schema: Schema, value: unknown): z.outp
   return result.success ? result.data : httpError(400, explain(result.error))
 }
 
-// An empty parameter is an absent one; a repeated one is an array, which no schema of a single value takes.
+// An empty parameter counts as absent. A repeated one is an array, which schemas of single values reject.
 const queryOf = (c: Context) =>
   Object.fromEntries(
     Object.entries(c.req.queries())
@@ -100,9 +104,9 @@ interface Schemas {
 
 type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined
 
-/** Checks what comes in, in the order 415, 413, 400, and keeps what came out in c.var. Unknown keys are dropped. */
+/** Validates in the order 415, 413, 400 and sets the parsed values in c.var. Unknown keys are dropped. */
 export const validate = <Given extends Schemas>(schemas: Given) =>
-  documents(
+  withDocs(
     schemas,
     createMiddleware<{
       Variables: {
@@ -114,23 +118,23 @@ export const validate = <Given extends Schemas>(schemas: Given) =>
     }>(async (c, next) => {
       const { params, query, headers, json } = schemas
       const set = c.set as (name: string, value: unknown) => void
-      let isWhole = false
-      const rest = async () => {
-        isWhole = true
+      let isReceived = false
+      const checkAll = async () => {
+        isReceived = true
         if (params) set('params', check(params, c.req.param()))
         if (query) set('query', check(query, queryOf(c)))
         if (headers) set('headers', check(headers, c.req.header()))
         if (json) set('json', check(json, await bodyOf(c)))
         await next()
       }
-      if (!json) return await rest()
+      if (!json) return await checkAll()
       if (!/^application\/(.+\+)?json *(;|$)/i.test(c.req.header('Content-Type') ?? '')) {
         httpError(415, 'The body must be application/json')
       }
       try {
-        return await (limitBody as MiddlewareHandler)(c, rest) as undefined
+        return await (limitBody as MiddlewareHandler)(c, checkAll) as undefined
       } catch (error) {
-        if (isWhole || error instanceof HTTPException) throw error
+        if (isReceived || error instanceof HTTPException) throw error
         return httpError(400, 'The body ended too soon')
       }
     }),

@@ -1,29 +1,20 @@
 import type { Session } from '@supabase/supabase-js'
 import { z } from 'zod'
 import { clientAddress } from '../_shared/client_address.ts'
-import { afterwards } from '../_shared/afterwards.ts'
+import { waitUntil } from '../_shared/wait_until.ts'
 import { requireUser } from '../_shared/auth.ts'
-import { door } from '../_shared/app.ts'
-import { openFloor } from '../_shared/floor.ts'
+import { createApp } from '../_shared/app.ts'
+import { createTimingFloor } from '../_shared/floor.ts'
 import { text, validate } from '../_shared/validate.ts'
-import { consumeRateLimit, consumeSignUp } from '../_shared/rate_limit.ts'
+import { consumeRateLimit, consumeSignUpLimit } from '../_shared/rate_limit.ts'
 import { log } from '../_shared/log.ts'
 import { route } from '../_shared/openapi.ts'
 import { httpError } from '../_shared/errors.ts'
-import {
-  type Account,
-  accountOf,
-  accountShape,
-  authClient,
-  beginSignUp,
-  email,
-  newSignUp,
-  refreshSession,
-  refusedByAuth,
-  wrongLogin,
-} from '../_shared/accounts.ts'
+import { beginSignUp, getAccount } from '../_shared/sign_up.ts'
+import { type Account, accountShape, email, newSignUp } from '../_shared/schemas/accounts.ts'
+import { authClient, invalidCredentials, refreshSession, throwAuthError } from '../_shared/supabase_auth.ts'
 
-const auth = door('auth')
+const auth = createApp('auth')
 
 const sessionShape = z.strictObject({
   user: accountShape,
@@ -33,7 +24,7 @@ const sessionShape = z.strictObject({
   expires_in: z.int().nullable(),
 }).meta({ id: 'Session' })
 
-const sessionBody = (user: Account, session: Session | null): z.infer<typeof sessionShape> => ({
+const toSession = (user: Account, session: Session | null): z.infer<typeof sessionShape> => ({
   user,
   access_token: session?.access_token ?? null,
   refresh_token: session?.refresh_token ?? null,
@@ -43,14 +34,14 @@ const sessionBody = (user: Account, session: Session | null): z.infer<typeof ses
 
 const secret = text(1, 1000)
 
-// In milliseconds. Auth hashes the passwords of addresses that it knows (60 to 100) and mails none but those, and answers for others at once.
-// Of sign-ups it mails the free ones, before it answers.
+// In milliseconds. For a known address Auth hashes the password (60 to 100) and sends the e-mail; for another one it
+// answers at once. For a sign-up it sends e-mail to a free address before it answers.
 const signUpTime = 1500
-const signUpFloor = openFloor(800, 200, 5000)
-const logInFloor = openFloor(500, 200, 5000)
+const signUpFloor = createTimingFloor(800, 200, 5000)
+const logInFloor = createTimingFloor(500, 200, 5000)
 const recoverTime = 500
 
-const after = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
+const sleep = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
 auth.post(
   '/signup',
@@ -61,28 +52,29 @@ auth.post(
   }),
   validate({ json: newSignUp }),
   async (c) => {
-    await consumeSignUp(clientAddress(c.req.raw.headers))
-    const clock = signUpFloor.begin()
-    const time = after(signUpTime)
-    const { account, mustConfirm, signedUp } = await beginSignUp(c.var.json)
-    // A taken address that must be confirmed answers like a free one, so nobody learns who has an account. A floor alone tells, where few sign
-    // up and mailing takes longer than it: what Auth has not done by then, it does once the answer is out.
-    if (mustConfirm) {
-      // Where phones need no confirmation, Auth says that an address is taken.
-      const untold = signedUp.catch((error) => error.status === 409 ? null : Promise.reject(error))
-      afterwards(untold.catch(({ name, status }) => log('warn', 'A sign-up failed', { name, status })))
-      await Promise.race([untold, time])
+    await consumeSignUpLimit(clientAddress(c.req.raw.headers))
+    const timer = signUpFloor.start()
+    const time = sleep(signUpTime)
+    const { account, confirmationRequired, signedUp } = await beginSignUp(c.var.json)
+    // If e-mail confirmation is on, a taken address is answered like a free one, so the response does not reveal who
+    // has an account. A timing floor alone would, when sign-ups are rare and sending e-mail takes longer than the
+    // floor. So the response goes out after a fixed time, and Auth finishes after it.
+    if (confirmationRequired) {
+      // If phone confirmation is off, Auth reports a taken address.
+      const withoutConflict = signedUp.catch((error) => error.status === 409 ? null : Promise.reject(error))
+      waitUntil(withoutConflict.catch(({ name, status }) => log('warn', 'Sign-up failed', { name, status })))
+      await Promise.race([withoutConflict, time])
       await time
-      return c.json(sessionBody(account, null), 201)
+      return c.json(toSession(account, null), 201)
     }
-    const made = await signedUp
-    if (!made.session) await clock.reached()
-    return c.json(sessionBody(made.account, made.session), 201)
+    const signUp = await signedUp
+    if (!signUp.session) await timer.wait()
+    return c.json(toSession(signUp.account, signUp.session), 201)
   },
 )
 
-const signedIn = async (session: Session): Promise<z.infer<typeof sessionShape>> =>
-  sessionBody(await accountOf(session.user.id), session)
+const newSession = async (session: Session): Promise<z.infer<typeof sessionShape>> =>
+  toSession(await getAccount(session.user.id), session)
 
 auth.post(
   '/login',
@@ -94,16 +86,16 @@ auth.post(
   validate({ json: z.object({ email: text(1, 254), password: secret }) }),
   async (c) => {
     await consumeRateLimit('RATE_LIMIT_LOGIN', clientAddress(c.req.raw.headers))
-    const clock = logInFloor.begin()
-    // bcrypt would not see where a longer one differs.
-    if (new TextEncoder().encode(c.var.json.password).length > 72) httpError(401, wrongLogin)
+    const timer = logInFloor.start()
+    // bcrypt ignores everything after 72 bytes.
+    if (new TextEncoder().encode(c.var.json.password).length > 72) httpError(401, invalidCredentials)
     const { data, error } = await authClient().signInWithPassword(c.var.json)
     if (error) {
-      await clock.reached()
-      return refusedByAuth(error)
+      await timer.wait()
+      return throwAuthError(error)
     }
-    clock.learn()
-    return c.json(await signedIn(data.session))
+    timer.record()
+    return c.json(await newSession(data.session))
   },
 )
 
@@ -113,7 +105,7 @@ auth.post(
   validate({ json: z.object({ refresh_token: secret }) }),
   async (c) => {
     const session = await refreshSession(c.var.json.refresh_token)
-    return session ? c.json(await signedIn(session)) : httpError(401, 'The refresh token is not valid')
+    return session ? c.json(await newSession(session)) : httpError(401, 'The refresh token is not valid')
   },
 )
 
@@ -122,23 +114,23 @@ auth.post(
   route('End the session of the token', { 204: 'Logged out' }),
   requireUser,
   async (c) => {
-    // Who is gone or deactivated is told so, as everywhere; Auth would only fail.
+    // Answers 401 or 403 for an erased or deactivated account, as every route does. Auth would only fail.
     await c.var.db`get_account()`
     const { error } = await authClient().admin.signOut(c.var.token, 'local')
-    // A session that is gone already has ended, which is all that was asked for.
-    if (error && error.name !== 'AuthSessionMissingError' && error.code !== 'session_not_found') refusedByAuth(error)
+    // If the session is gone already, there is nothing left to do.
+    if (error && error.name !== 'AuthSessionMissingError' && error.code !== 'session_not_found') throwAuthError(error)
     return c.body(null, 204)
   },
 )
 
-/** Has a link mailed, if there is such an account. Throws only what is so for every address. */
-const mailLink = async (address: string): Promise<void> => {
+/** Sends a recovery link, if the account exists. Throws only errors that do not depend on the address. */
+const sendRecoveryLink = async (address: string): Promise<void> => {
   const { error } = await authClient().resetPasswordForEmail(address)
-  // Auth mails only addresses that it knows, so whatever it has against mailing one (not twice within a minute, not this domain, no mail
-  // server, or not in time) would tell that it does.
-  const isLate = error?.status === 504 || / due to timeout$/.test(error?.message ?? '')
-  if (error && !isLate && (!error.status || error.status > 500)) refusedByAuth(error)
-  if (error) log('warn', 'A link was not sent', { code: error.code, status: error.status })
+  // Auth sends e-mail to known addresses only. An e-mail error (twice within a minute, domain not allowed, no mail
+  // server, a timeout) would reveal that the address is known.
+  const isTimeout = error?.status === 504 || / due to timeout$/.test(error?.message ?? '')
+  if (error && !isTimeout && (!error.status || error.status > 500)) throwAuthError(error)
+  if (error) log('warn', 'Recovery mail not sent', { code: error.code, status: error.status })
 }
 
 auth.post(
@@ -149,12 +141,11 @@ auth.post(
   validate({ json: z.object({ email }) }),
   async (c) => {
     await consumeRateLimit('RATE_LIMIT_RECOVER', clientAddress(c.req.raw.headers))
-    // It takes everybody the same time: what Auth has not done by then, it does once the answer is out.
-    const time = after(recoverTime)
-    const mailed = mailLink(c.var.json.email)
-    // What fails once the answer is out, nobody but the log can be told.
-    afterwards(mailed.catch(({ name, code, status }) => log('warn', 'A link was not sent', { name, code, status })))
-    await Promise.race([mailed, time])
+    // The same response time for every address: Auth finishes after the response.
+    const time = sleep(recoverTime)
+    const sent = sendRecoveryLink(c.var.json.email)
+    waitUntil(sent.catch(({ name, code, status }) => log('warn', 'Recovery mail not sent', { name, code, status })))
+    await Promise.race([sent, time])
     await time
     return c.json({ success: true }, 202)
   },

@@ -1,20 +1,20 @@
 import type { z } from 'zod'
-import { firstBytes } from '../_shared/storage.ts'
+import { downloadHead } from '../_shared/storage.ts'
 import { headSize, isOfType } from './file_types.ts'
 import type { attachment } from '../_shared/schemas/conversations.ts'
 
 /**
- * Whether the file of a message begins as its type says; null where nobody can tell: it is on the web, in no folder of the conversation, or
- * Storage does not answer.
+ * Whether the attached file has the signature of its mime_type. Null where that cannot be checked: the file is on
+ * another host, outside the folder of the conversation, or Storage does not answer.
  */
-export const hasItsType = async (
+export const matchesMimeType = async (
   { url, mime_type, size }: z.output<typeof attachment>,
   conversation: number,
   token: string,
 ): Promise<boolean | null> => {
   const path = url.replace(/^attachments\//, '')
   if (!path.startsWith(`${conversation}/`)) return null
-  // Of an empty file there is no range.
-  const head = await firstBytes('attachments', path, Math.min(headSize, size), token)
+  // A Range header is invalid for an empty file.
+  const head = await downloadHead('attachments', path, Math.min(headSize, size), token)
   return head && isOfType(head, mime_type)
 }

@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { asService } from '../_shared/rpc.ts'
-import { door } from '../_shared/app.ts'
+import { createApp } from '../_shared/app.ts'
 import { provider } from '../_shared/embeddings/chosen.ts'
 import { validate } from '../_shared/validate.ts'
 import { log } from '../_shared/log.ts'
-import { countedRequests, metric } from '../_shared/metrics.ts'
+import { formatMetric, formatRequestMetrics } from '../_shared/metrics.ts'
 import { route } from '../_shared/openapi.ts'
 import { statements } from '../_shared/postgres.ts'
-import { secretKeyHolder } from '../_shared/secret_key.ts'
+import { requireSecretKey } from '../_shared/secret_key.ts'
 
-const health = door('health')
+const health = createApp('health')
 
 const report = z.strictObject({
   status: z.enum(['ok', 'unavailable']),
@@ -17,9 +17,9 @@ const report = z.strictObject({
   embeddings: z.strictObject({ provider: z.string(), model: z.string(), pending: z.int().nullable() }),
 })
 
-health.get('/', route('Whether the service can do its work', { 200: report, 503: report }), async (c) => {
+health.get('/', route('Whether the service is up', { 200: report, 503: report }), async (c) => {
   const { name, model } = provider()
-  // A database that answers with anything but a number answers nobody as it should.
+  // Any other answer than a number means that the database is not working.
   const pending = await asService`count_pending_embeddings()`
     .then((text) => /^\d+$/.test(text) ? Number(text) : null)
     .catch(() => null)
@@ -34,58 +34,57 @@ interface SearchReport {
   waiting: number
   dead: number
   oldest: number
-  /** null where there was none yet. */
+  /** null before the first audit. */
   audit: Record<string, number> | null
   audit_age: number | null
 }
 
-/** What the search is like now, with an audit no older than so many seconds, or what is there where the audit fails; null without a database. */
-const reportSearch = async (oldestAudit: number): Promise<{ search: SearchReport; failed: boolean } | null> => {
+/** The state of the search, with a new audit if the last one is older than this. Null without a database. */
+const reportSearch = async (maxAuditAge: number): Promise<{ search: SearchReport; failed: boolean } | null> => {
   const search: SearchReport | null = await asService`describe_search()`.then(JSON.parse).catch(() => null)
   if (!search) return null
-  if (search.audit_age !== null && search.audit_age <= oldestAudit) return { search, failed: false }
-  // In a statement of its own, because it reads everything once: a database too large for it in five seconds is up all the same.
+  if (search.audit_age !== null && search.audit_age <= maxAuditAge) return { search, failed: false }
+  // A separate statement, because it reads every profile: a database too large for it within 5 s is still up.
   try {
-    return { search: JSON.parse(await asService`report_search(${oldestAudit})`), failed: false }
+    return { search: JSON.parse(await asService`report_search(${maxAuditAge})`), failed: false }
   } catch (error) {
     const { name, code } = error as Error & { code?: string }
-    log('warn', 'The index was not audited', { name, code })
+    log('warn', 'Search index audit failed', { name, code })
     return { search, failed: true }
   }
 }
 
+const gauge = (name: string, help: string, value: number): string => formatMetric(name, 'gauge', help, [['', value]])
+
 const searchMetrics = ({ waiting, dead, oldest, audit, audit_age }: SearchReport, failed: boolean): string =>
-  metric('embedding_queue_waiting', 'gauge', 'Texts that wait for a vector.', [['', waiting]]) +
-  metric('embedding_queue_oldest_seconds', 'gauge', 'How long the first of them has waited.', [['', oldest]]) +
-  metric('embedding_queue_dead', 'gauge', 'Texts that were given up after eight attempts.', [['', dead]]) +
-  metric('search_audit_failed', 'gauge', 'Whether an audit was due and failed.', [['', failed ? 1 : 0]]) +
-  (audit === null || audit_age === null ? '' : metric(
+  gauge('embedding_queue_waiting', 'Number of texts waiting to be embedded.', waiting) +
+  gauge('embedding_queue_oldest_seconds', 'Age of the oldest text waiting to be embedded, in seconds.', oldest) +
+  gauge('embedding_queue_dead', 'Number of texts that failed eight times (dead letters).', dead) +
+  gauge('search_audit_failed', 'Whether the last due audit of the search index failed.', failed ? 1 : 0) +
+  (audit === null || audit_age === null ? '' : formatMetric(
     'search_audit_findings',
     'gauge',
-    'Where the index and the profiles differ; 0 where all is well.',
+    'Differences between search index and profiles, by finding.',
     Object.entries(audit).map(([finding, amount]) => [`finding="${finding}"`, amount]),
-  ) + metric('search_audit_age_seconds', 'gauge', 'How long ago that was looked at.', [['', audit_age]]))
+  ) + gauge('search_audit_age_seconds', 'Age of the last audit of the search index, in seconds.', audit_age))
 
 const seconds = z.string().regex(/^\d{1,6}$/, 'must be a number of seconds').transform(Number)
 
 health.get(
   '/metrics',
-  route('What to watch, as Prometheus reads it; with the secret key, in `apikey` or as a bearer', {
+  route('Metrics for Prometheus; needs the secret key, in `apikey` or as a bearer token', {
     200: z.string().meta({ mediaType: 'text/plain', description: 'Prometheus text format 0.0.4' }),
   }),
-  secretKeyHolder,
+  requireSecretKey,
   validate({
-    query: z.object({ oldest_audit: seconds.default(300).meta({ standsFor: { type: 'integer', default: 300 } }) }),
+    query: z.object({ oldest_audit: seconds.default(300).meta({ jsonSchema: { type: 'integer', default: 300 } }) }),
   }),
   async (c) => {
-    const { underWay } = statements
+    const { inFlight } = statements
     const report = await reportSearch(c.var.query.oldest_audit)
-    const body = countedRequests() +
-      metric('database_statements_under_way', 'gauge', 'Statements that run or wait for a connection.', [[
-        '',
-        underWay,
-      ]]) +
-      metric('database_up', 'gauge', 'Whether the database answers.', [['', report ? 1 : 0]]) +
+    const body = formatRequestMetrics() +
+      gauge('database_statements_under_way', 'Number of statements that run or wait for a connection.', inFlight) +
+      gauge('database_up', 'Whether the database is reachable.', report ? 1 : 0) +
       (report ? searchMetrics(report.search, report.failed) : '')
     return c.body(body, 200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })
   },

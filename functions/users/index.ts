@@ -1,14 +1,15 @@
 import { etag, RETAINED_304_HEADERS } from 'hono/etag'
 import { createMiddleware } from 'hono/factory'
-import { accountShape, createAccount, newAccount, secretKeyHeader } from '../_shared/accounts.ts'
+import { accountShape, newAccount, secretKeyHeader } from '../_shared/schemas/accounts.ts'
+import { createAccount } from '../_shared/sign_up.ts'
 import { clientAddress } from '../_shared/client_address.ts'
 import { anonymousUser, optionalUser, requireUser } from '../_shared/auth.ts'
-import { answer, door } from '../_shared/app.ts'
+import { createApp, sendJson } from '../_shared/app.ts'
 import { provider } from '../_shared/embeddings/chosen.ts'
 import { limitConcurrency } from '../_shared/concurrency.ts'
 import { queryVector } from '../_shared/embeddings/query_vector.ts'
 import { validate } from '../_shared/validate.ts'
-import { consumeRateLimit, consumeSignUp } from '../_shared/rate_limit.ts'
+import { consumeRateLimit, consumeSignUpLimit } from '../_shared/rate_limit.ts'
 import { route } from '../_shared/openapi.ts'
 import { isSecretKey } from '../_shared/secret_key.ts'
 import { settings } from '../_shared/settings.ts'
@@ -16,20 +17,20 @@ import { drainSoon } from '../_shared/embeddings/drain.ts'
 import { removeAvatars } from './avatars.ts'
 import * as shape from '../_shared/schemas/users.ts'
 
-const users = door('users')
+const users = createApp('users')
 
-/** After a change of what a profile says, its vector is made at once rather than on schedule. */
-const thenEmbed = createMiddleware(async (c, next) => {
+/** Embeds a changed profile after the response instead of waiting for the schedule. */
+const embedAfterwards = createMiddleware(async (c, next) => {
   await next()
   if (c.res.ok) drainSoon()
 })
 
-// Without a limit searches take every connection, and messages wait behind them. A hundred ordinary ones take two connections a second; whoever
-// comes after them is better off coming back.
-const search = limitConcurrency(settings.searchConcurrency, 100, 4000)
+// Without a limit, searches take all connections and messages wait behind them. Two connections serve a hundred
+// ordinary searches a second; beyond that a retry is faster than the queue.
+const searchLimiter = limitConcurrency(settings.searchConcurrency, 100, 4000)
 
-// A 304 tells browsers of other origins, and whoever follows a request through the logs, as much as any answer.
-const tagged = etag({
+// A 304 keeps the headers that CORS and request tracing need.
+const withEtag = etag({
   retainedHeaders: [
     ...RETAINED_304_HEADERS,
     'access-control-allow-origin',
@@ -49,7 +50,7 @@ users.post(
   validate({ headers: secretKeyHeader, json: newAccount }),
   async (c) => {
     const { apikey } = c.var.headers
-    if (!await isSecretKey(apikey)) await consumeSignUp(clientAddress(c.req.raw.headers))
+    if (!await isSecretKey(apikey)) await consumeSignUpLimit(clientAddress(c.req.raw.headers))
     return c.json(await createAccount(c.var.json, apikey), 201)
   },
 )
@@ -58,18 +59,18 @@ users.get(
   '/me',
   route('The caller with profile and interests', { 200: shape.user }),
   requireUser,
-  async (c) => answer(c, await c.var.db`get_me()`),
+  async (c) => sendJson(c, await c.var.db`get_me()`),
 )
 
 users.get(
   '/me/export',
-  route('Everything the caller gave and did here, and what they were written', { 200: shape.exported }),
+  route('All data of the caller, including received messages', { 200: shape.exported }),
   requireUser,
   async (c) => {
     await consumeRateLimit('RATE_LIMIT_EXPORT', c.var.claims.sub)
-    // The first piece comes before the status, so that whoever may not have it is told so.
+    // The first chunk is read before the status is sent, so that errors still get theirs.
     const first = await c.var.db`export_me(${null})`
-    const pieces = async function* (): AsyncGenerator<string> {
+    const chunks = async function* (): AsyncGenerator<string> {
       yield first.body
       for (let { place } = first.metadata; place;) {
         const next = await c.var.db`export_me(${place})`
@@ -77,8 +78,8 @@ users.get(
         place = next.metadata.place
       }
     }
-    // Pieces are fetched as the client takes them, and a slow one holds no connection to the database.
-    return c.body(ReadableStream.from(pieces()).pipeThrough(new TextEncoderStream()), 200, {
+    // Chunks are read as the client consumes them. A slow client holds no database connection.
+    return c.body(ReadableStream.from(chunks()).pipeThrough(new TextEncoderStream()), 200, {
       'Content-Type': 'application/json',
       'Content-Disposition': 'attachment; filename="export.json"',
     })
@@ -87,12 +88,12 @@ users.get(
 
 users.delete(
   '/me',
-  route('Erase the caller: account, log-in, profile, interests and blocks; conversations stay with their partners', {
+  route('Erase the caller: account, log-in, profile, interests and blocks; the partners keep the conversations', {
     204: 'Erased',
   }),
   requireUser,
   async (c) => {
-    // Before the account goes: should this process end in between, the person can ask again.
+    // First the avatars: if the process dies in between, the user can still retry.
     await removeAvatars(c.var.db, c.var.token)
     await c.var.db`erase_me()`
     return c.body(null, 204)
@@ -101,15 +102,15 @@ users.delete(
 
 users.get(
   '/me/blocks',
-  route('Whom the caller blocked, latest first', { 200: shape.block.array() }),
+  route('The users whom the caller has blocked, latest first', { 200: shape.block.array() }),
   requireUser,
-  async (c) => answer(c, await c.var.db`list_blocks()`),
+  async (c) => sendJson(c, await c.var.db`list_blocks()`),
 )
 
 users.put(
   '/me/blocks/:user_id',
-  route('Block somebody: no new conversation or message between the two, and no search finds the other', {
-    204: 'Blocked, now or before',
+  route('Block a user: stops new conversations, messages and search hits both ways', {
+    204: 'Blocked',
     404: 'No such user',
   }),
   requireUser,
@@ -123,7 +124,7 @@ users.put(
 
 users.delete(
   '/me/blocks/:user_id',
-  route('Take a block back', { 204: 'Not blocked any more', 404: 'No such user' }),
+  route('Unblock a user', { 204: 'Not blocked', 404: 'No such user' }),
   requireUser,
   validate({ params: shape.blockParam }),
   async (c) => {
@@ -135,17 +136,17 @@ users.delete(
 
 users.patch(
   '/profile',
-  route('Change the fields that are given', { 200: shape.user }),
+  route('Update the given fields', { 200: shape.user }),
   requireUser,
-  thenEmbed,
+  embedAfterwards,
   validate({ json: shape.profileChanges }),
   async (c) => {
     const { is_searchable, ...others } = c.var.json
-    // Nobody is ever told to wait before they may hide.
+    // Hiding a profile is never rate-limited.
     if (is_searchable !== false || Object.keys(others).length > 0) {
       await consumeRateLimit('RATE_LIMIT_PROFILE', c.var.claims.sub)
     }
-    return answer(c, await c.var.db`update_profile(${c.var.json})`)
+    return sendJson(c, await c.var.db`update_profile(${c.var.json})`)
   },
 )
 
@@ -153,11 +154,11 @@ users.put(
   '/profile/interests',
   route('Replace the set of interests', { 200: shape.profileInterests }),
   requireUser,
-  thenEmbed,
+  embedAfterwards,
   validate({ json: shape.interestSet }),
   async (c) => {
     await consumeRateLimit('RATE_LIMIT_PROFILE', c.var.claims.sub)
-    return answer(c, await c.var.db`set_interests(${{ ids: c.var.json.interest_ids }})`)
+    return sendJson(c, await c.var.db`set_interests(${{ ids: c.var.json.interest_ids }})`)
   },
 )
 
@@ -165,27 +166,27 @@ users.patch(
   '/searchable',
   route('Show or hide the profile', { 200: shape.searchable }),
   requireUser,
-  thenEmbed,
+  embedAfterwards,
   validate({ json: shape.visibility }),
   async (c) => {
     if (c.var.json.is_searchable) await consumeRateLimit('RATE_LIMIT_PROFILE', c.var.claims.sub)
-    return answer(c, await c.var.db`set_searchable(${c.var.json.is_searchable})`)
+    return sendJson(c, await c.var.db`set_searchable(${c.var.json.is_searchable})`)
   },
 )
 
 users.get(
   '/interests',
-  route('Every interest there is', { 200: shape.interest.array() }),
+  route('All interests', { 200: shape.interest.array() }),
   anonymousUser,
   async (c) => {
     c.header('Cache-Control', 'public, max-age=3600')
-    return answer(c, await c.var.db`list_interests()`)
+    return sendJson(c, await c.var.db`list_interests()`)
   },
 )
 
 users.get(
   '/search',
-  route('Find people by words and by meaning', { 200: shape.searchResult }),
+  route('Search profiles by keywords and by meaning', { 200: shape.searchResult }),
   optionalUser,
   validate({ query: shape.searchQuery }),
   async (c) => {
@@ -206,25 +207,25 @@ users.get(
       explain: explain === 'true',
       timeout: settings.searchTimeout,
     }
-    return answer(c, await search(() => c.var.db`search_profiles(${request})`))
+    return sendJson(c, await searchLimiter(() => c.var.db`search_profiles(${request})`))
   },
 )
 
 users.get(
   '/:id',
-  route('What anybody may see of a profile', {
+  route('The public view of a profile', {
     200: shape.publicProfile,
     304: 'Unchanged since the ETag of If-None-Match',
     403: 'The profile is not public',
     404: 'No such profile',
   }),
-  tagged,
+  withEtag,
   anonymousUser,
   validate({ params: shape.profileParam }),
   async (c) => {
     const profile = await c.var.db`get_public_profile(${c.var.params.id})`
     c.header('Cache-Control', 'public, max-age=3600')
-    return answer(c, profile)
+    return sendJson(c, profile)
   },
 )
 

@@ -1,14 +1,14 @@
--- Schemas, the role the doors log in as, and the step every request takes: becoming its caller.
+-- Schemas, the role that the Edge Functions log in as, and private.act_as, which makes a statement run as its caller.
 --   public   tables, as the Data API and the dashboard show them
---   api      verbs, one for each thing a caller can ask of a door; the Data API does not show this schema
---   private  what policies and verbs lean on, and what nobody may reach
+--   api      API functions, which the Edge Functions call; the Data API does not expose this schema
+--   private  helpers of policies and API functions, and tables that callers cannot access
 create schema api;
 create schema private;
-comment on schema api is 'The verbs of the Edge Functions. Only they may call them, and each runs with the caller''s rights.';
-comment on schema private is 'Helpers of policies and verbs, and tables no caller sees.';
+comment on schema api is 'API functions. Only the Edge Functions may call them, each as its caller (private.act_as).';
+comment on schema private is 'Helpers of policies and API functions, and tables that no caller can access.';
 
--- The platform grants everything on new tables to the API roles, and Postgres lets everybody call new functions.
--- Here nothing is granted that a noun's file does not say.
+-- The platform grants everything on new tables to the API roles, and Postgres grants execute on new functions to
+-- public. Here only the explicit grants of these files count.
 alter default privileges in schema public revoke all on tables from anon, authenticated;
 alter default privileges in schema public revoke all on sequences from anon, authenticated;
 alter default privileges in schema public revoke all on functions from anon, authenticated;
@@ -22,11 +22,12 @@ begin
 end
 $$;
 comment on role edge_functions is
-  'What the Edge Functions log in as: no rights of its own but calling verbs, and becoming anon or authenticated.';
+  'The role that the Edge Functions log in as. It may only call functions and become anon or authenticated.';
 grant anon, authenticated to edge_functions;
--- Whatever takes longer is answered with 503. The platform has its own limits for callers of the Data API: 3 s anonymous, 8 s with a token.
+-- A statement that takes longer is answered with 503. Callers of the Data API have the platform's limits: 3 s
+-- anonymous, 8 s with a token.
 alter role edge_functions set statement_timeout = '5s';
--- So that a connection that logs in as postgres can start as edge_functions (see functions/_shared/rpc.ts).
+-- Lets a connection that logs in as postgres start as edge_functions (see functions/_shared/rpc.ts).
 grant edge_functions to postgres;
 
 grant usage on schema api to edge_functions;
@@ -47,7 +48,7 @@ begin
     if me is null then
       status := private.account_status();
       if status = 'active' then
-        -- Since a moment ago: the door asks again.
+        -- It became active after find_me looked; the Edge Function retries.
         raise sqlstate '40001' using message = 'This account has just changed';
       elsif strict and status is null then
         raise sqlstate 'PT401' using message = 'This account no longer exists';
@@ -63,18 +64,18 @@ begin
   if claims is null and current_setting('server_version_num')::integer >= 170000 then
     perform set_config('transaction_timeout', '3s', true);
   end if;
-  -- The role is a literal, whatever the claims say.
+  -- The role is a literal and never taken from the claims.
   perform set_config('role', case when claims is null then 'anon' else 'authenticated' end, true);
   return true;
 end
 $$;
 comment on function private.act_as(jsonb, boolean) is
-  'Makes the rest of the statement run as the caller: role, claims and user id last until its transaction ends. Null claims are an
-anonymous caller. Strict refuses unknown (401) and deactivated (403) accounts; otherwise they count as anonymous.
-Anonymous callers have 3 s, as the platform gives them in the Data API: a statement_timeout that a statement sets comes too late for itself,
-transaction_timeout does not. It closes the connection, and exists since Postgres 17.
-Called before the verb in one statement it keeps 75 % of the bare rate of requests, where begin, set and commit keep 28 %
-(bench/one_round_trip.ts).';
+  'Makes the rest of the transaction run as the caller: sets role, claims and user id. Null claims mean an anonymous
+caller. With strict, unknown accounts (401) and deactivated ones (403) are refused; without, they count as anonymous.
+Anonymous callers get 3 s, as the platform gives them in the Data API: a statement_timeout that is set within a
+statement does not apply to that statement, transaction_timeout does. It closes the connection, and exists since
+Postgres 17. Called before the API function in the same statement this keeps 75 % of the bare request rate; begin, set
+and commit keep 28 % (bench/one_round_trip.ts).';
 grant execute on function private.act_as(jsonb, boolean) to edge_functions;
 
 create function private.set_response_metadata(metadata jsonb)
@@ -86,20 +87,22 @@ begin
 end
 $$;
 comment on function private.set_response_metadata(jsonb) is
-  'What a verb has to say besides its answer, for the door to put into headers: {next: cursor} or {replayed: true}.';
+  'Stores what an API function returns besides its answer, for the Edge Function to act on: {next: cursor}, {replayed:
+true} or {place: of the next piece}.';
 grant execute on function private.set_response_metadata(jsonb) to anon, authenticated;
 
--- Without `set search_path`, which would keep the planner from inlining it: a page of 50 messages calls it 50 times.
+-- Without `set search_path`, which would prevent inlining: a page of 50 messages calls it 50 times.
 create function private.iso(moment timestamptz)
 returns text
 language sql stable security invoker parallel safe
 as $$
   select pg_catalog.to_char(moment at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
 $$;
-comment on function private.iso(timestamptz) is 'ISO 8601 in UTC with milliseconds, as every timestamp in an answer.';
+comment on function private.iso(timestamptz) is
+  'ISO 8601 in UTC with milliseconds, the format of every timestamp in an answer.';
 grant execute on function private.iso(timestamptz) to anon, authenticated;
 
--- The pattern is webAddress of functions/_shared/validate.ts, letter for letter (tests/local/web_addresses.test.ts compares them).
+-- The same pattern as webAddress in functions/_shared/validate.ts (tests/local/web_addresses.test.ts compares them).
 create function private.is_web_address(value text)
 returns boolean
 language plpgsql immutable strict parallel safe security invoker set search_path = ''
@@ -109,7 +112,7 @@ begin
 end
 $$;
 comment on function private.is_web_address(text) is
-  'Whether this is an https address that can stand in HTML as it is: a host without a user, and nowhere a quote, an angle bracket, a backslash,
-white space, a control character or one that is not to be seen. Null of null. plpgsql, because Postgres plans the body of an SQL function anew
-at each call, and a constraint asks at each change of a profile.';
+  'Whether the text is an https address that is safe in HTML as it is: a host without user info, and no quote, angle
+bracket, backslash, white space, control or invisible character. Null for null. plpgsql, because Postgres plans the body
+of an SQL function again at each call, and a constraint calls this at each change of a profile.';
 grant execute on function private.is_web_address(text) to authenticated, service_role;

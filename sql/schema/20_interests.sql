@@ -4,7 +4,7 @@ create table public.interests (
   name text not null
     constraint "interest name has 1 to 60 characters" check (char_length(name) between 1 and 60 and name ~ '\S')
 );
-comment on table public.interests is 'What a profile can say it likes.';
+comment on table public.interests is 'The interests that a profile can choose.';
 
 create unique index interests_name_key on public.interests (lower(name));
 
@@ -17,19 +17,19 @@ create policy "everybody reads interests" on public.interests
 grant select on public.interests to anon, authenticated;
 grant all on public.interests to service_role;
 
-create function api.list_interests()
-returns json
-language plpgsql stable security invoker set search_path = ''
+create function private.parse_ids(list jsonb)
+returns bigint[]
+language plpgsql immutable security invoker set search_path = ''
 as $$
 begin
   return (
-    select coalesce(json_agg(json_build_object('id', id, 'name', name) order by name), '[]')
-    from public.interests
+    select coalesce(array_agg(distinct id::bigint), '{}')
+    from jsonb_array_elements_text(list) as id
   );
 end
 $$;
-comment on function api.list_interests() is 'Every interest as {id, name}, by name.';
-grant execute on function api.list_interests() to edge_functions;
+comment on function private.parse_ids(jsonb) is 'Turns a JSON array of ids into a bigint[] without duplicates.';
+grant execute on function private.parse_ids(jsonb) to anon, authenticated;
 
 create function private.check_interests(ids bigint[])
 returns void
@@ -47,31 +47,32 @@ begin
   end if;
 end
 $$;
-comment on function private.check_interests(bigint[]) is 'Refuses ids that are no interest, naming them.';
+comment on function private.check_interests(bigint[]) is 'Raises 400 and names the ids that do not exist.';
 grant execute on function private.check_interests(bigint[]) to anon, authenticated;
-
-create function private.as_ids(list jsonb)
-returns bigint[]
-language plpgsql immutable security invoker set search_path = ''
-as $$
-begin
-  return (
-    select coalesce(array_agg(distinct id::bigint), '{}')
-    from jsonb_array_elements_text(list) as id
-  );
-end
-$$;
-comment on function private.as_ids(jsonb) is 'A JSON array of ids, without repeats.';
-grant execute on function private.as_ids(jsonb) to anon, authenticated;
 
 create function api.check_interests(wanted jsonb)
 returns json
 language plpgsql stable security invoker set search_path = ''
 as $$
 begin
-  perform private.check_interests(private.as_ids(wanted -> 'ids'));
+  perform private.check_interests(private.parse_ids(wanted -> 'ids'));
   return to_json(true);
 end
 $$;
-comment on function api.check_interests(jsonb) is 'Lets sign-up refuse unknown interests before Auth makes the account.';
+comment on function api.check_interests(jsonb) is
+  'Lets sign-up refuse unknown interests before Auth creates the account.';
 grant execute on function api.check_interests(jsonb) to edge_functions;
+
+create function api.list_interests()
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return (
+    select coalesce(json_agg(json_build_object('id', id, 'name', name) order by name), '[]')
+    from public.interests
+  );
+end
+$$;
+comment on function api.list_interests() is 'All interests as [{id, name}], ordered by name.';
+grant execute on function api.list_interests() to edge_functions;

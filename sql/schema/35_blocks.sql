@@ -1,4 +1,4 @@
--- Blocks: who wants to hear nothing more from whom. It holds both ways, and nobody is told that they were blocked.
+-- Blocks between users. A block works in both directions, and the blocked user is not told.
 create table private.blocks (
   blocker_id bigint not null references public.users (id) on delete cascade,
   blocked_id bigint not null references public.users (id) on delete cascade,
@@ -7,11 +7,12 @@ create table private.blocks (
   constraint "nobody blocks themselves" check (blocker_id <> blocked_id)
 );
 comment on table private.blocks is
-  'Between the two there are no new conversations and no new messages, and no search of one finds the other. What was said before stays.';
+  'While a block exists, the two users can neither start a conversation nor send messages to each other, and neither
+finds the other in a search. Earlier messages stay.';
 create index blocks_blocked_id_idx on private.blocks (blocked_id);
 alter table private.blocks enable row level security;
 
-create function private.are_apart(one bigint, other bigint)
+create function private.is_blocked_between(one bigint, other bigint)
 returns boolean
 language plpgsql stable security invoker set search_path = ''
 as $$
@@ -20,10 +21,11 @@ begin
     or exists (select from private.blocks where blocker_id = other and blocked_id = one);
 end
 $$;
-comment on function private.are_apart(bigint, bigint) is
-  'Whether either of two people blocked the other. For definer verbs alone: callers do not read blocks, half of them are other people''s.';
+comment on function private.is_blocked_between(bigint, bigint) is
+  'Whether either of two users has blocked the other. Only for definer functions: callers cannot read blocks, as half of
+those that concern them are other users''.';
 
-create function private.kept_from(person bigint)
+create function private.blocked_users_of(person bigint)
 returns bigint[]
 language plpgsql stable security invoker set search_path = ''
 as $$
@@ -38,8 +40,9 @@ begin
   );
 end
 $$;
-comment on function private.kept_from(bigint) is
-  'Everybody a person blocked or was blocked by; null where there is nobody, which is nearly always. For definers alone, as are_apart.';
+comment on function private.blocked_users_of(bigint) is
+  'All users whom this user has blocked or was blocked by; null if there are none, which is the usual case. Only for
+definer functions, as is_blocked_between.';
 
 create function private.my_blocks()
 returns json
@@ -57,7 +60,8 @@ as $$
   where blocks.blocker_id = (select private.my_id())
 $$;
 comment on function private.my_blocks() is
-  'Whom the caller blocked as [{user_id, name, createdAt}], latest first. Definer, because callers read neither blocks nor other people''s names.';
+  'The users whom the caller has blocked, as [{user_id, name, createdAt}], latest first. Definer, because callers can
+read neither blocks nor the names of other users.';
 grant execute on function private.my_blocks() to authenticated;
 
 create function api.list_blocks()
@@ -66,7 +70,7 @@ language sql stable security invoker set search_path = ''
 as $$
   select private.my_blocks()
 $$;
-comment on function api.list_blocks() is 'Whom the caller blocked, latest first.';
+comment on function api.list_blocks() is 'The users whom the caller has blocked, latest first.';
 grant execute on function api.list_blocks() to edge_functions;
 
 create function api.block_person(other_user bigint)
@@ -82,7 +86,7 @@ begin
   if not exists (select from public.users where id = other_user and is_active) then
     raise sqlstate 'PT404' using message = 'User not found';
   end if;
-  -- One at a time, so that the limit holds.
+  -- Serialize concurrent blocks by one user, so that the limit of 1,000 holds.
   perform from public.users where id = me and is_active for no key update;
   if not found then
     raise sqlstate 'PT401' using message = 'This account no longer exists';
@@ -97,7 +101,8 @@ begin
 end
 $$;
 comment on function api.block_person(bigint) is
-  'Blocks somebody for the caller; a repeat changes nothing. Definer, because nobody holds a grant on blocks: they are written here alone.';
+  'Blocks a user for the caller; a repeat changes nothing. Definer, because no caller has a grant on blocks: only API
+functions write them.';
 grant execute on function api.block_person(bigint) to edge_functions;
 
 create function api.unblock_person(other_user bigint)
@@ -118,5 +123,5 @@ begin
 end
 $$;
 comment on function api.unblock_person(bigint) is
-  'Takes the caller''s block of somebody back; a repeat changes nothing. Definer, as block_person.';
+  'Removes the caller''s block of a user; a repeat changes nothing. Definer, as block_person.';
 grant execute on function api.unblock_person(bigint) to edge_functions;

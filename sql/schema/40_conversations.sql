@@ -1,4 +1,4 @@
--- Conversations: exactly two people, and at most one conversation for each pair of them.
+-- Conversations: exactly two participants, and at most one conversation for each pair of users.
 create table public.conversations (
   id bigint generated always as identity primary key,
   voyager_id bigint not null references public.users (id) on delete restrict,
@@ -7,18 +7,27 @@ create table public.conversations (
   constraint "nobody converses with themselves" check (voyager_id <> local_id)
 );
 comment on table public.conversations is
-  'Between the voyager, who opened it, and the local. People are never deleted from under it: an erased account keeps its row.';
+  'One row for each pair of users: the voyager, who opened the conversation, and the local. The users cannot be deleted
+while it exists; erasing a user keeps the row.';
 
 create unique index conversations_one_per_pair
   on public.conversations (least(voyager_id, local_id), greatest(voyager_id, local_id));
-comment on index public.conversations_one_per_pair is 'One conversation for a pair, whoever opened it.';
+comment on index public.conversations_one_per_pair is 'One conversation for each pair, whoever opened it.';
 create index conversations_voyager_id_id_idx on public.conversations (voyager_id, id);
 comment on index public.conversations_voyager_id_id_idx is
-  'With the id, so that private.my_conversations() need not visit the table: for an inbox of 600, 10 pages instead of 600.';
+  'Includes the id so that private.my_conversations() can use an index-only scan: for an inbox of 600 conversations 10
+pages instead of 600.';
 create index conversations_local_id_id_idx on public.conversations (local_id, id);
-comment on index public.conversations_local_id_id_idx is 'As the one before.';
+comment on index public.conversations_local_id_id_idx is 'As conversations_voyager_id_id_idx.';
 
 alter table public.conversations enable row level security;
+
+create policy "participants read conversations" on public.conversations
+  for select to authenticated
+  using (voyager_id = (select private.my_id()) or local_id = (select private.my_id()));
+
+grant select on public.conversations to authenticated;
+grant all on public.conversations to service_role;
 
 create function private.my_conversations()
 returns setof bigint
@@ -26,13 +35,13 @@ language plpgsql stable security definer rows 10 set search_path = ''
 as $$
 declare
   me bigint := private.my_id();
-  looked_at bigint := nullif(current_setting('api.conversation', true), '')::bigint;
+  scoped_to bigint := nullif(current_setting('api.conversation', true), '')::bigint;
 begin
-  if looked_at is not null then
+  if scoped_to is not null then
     return query
       select id
       from public.conversations
-      where id = looked_at and me in (voyager_id, local_id);
+      where id = scoped_to and me in (voyager_id, local_id);
     return;
   end if;
   return query
@@ -46,9 +55,9 @@ begin
 end
 $$;
 comment on function private.my_conversations() is
-  'Conversations the caller takes part in; of them only the one that the transaction looks at, if it does. Definer, so that the policies
-of messages and reservations ask one set once, not a policy for each row: on a 5,000-message scan the set costs what no policy costs, a
-function of the row''s column ten times as much.';
+  'Ids of the caller''s conversations; after scope_to_conversation, only that one. Definer, so that the policies of
+messages and reservations compute one set instead of running a policy for each row: on a scan of 5,000 messages the set
+costs nothing measurable, a function of the row''s column costs ten times as much as no policy.';
 grant execute on function private.my_conversations() to authenticated;
 
 create function private.scope_to_conversation(conversation bigint)
@@ -60,38 +69,37 @@ begin
 end
 $$;
 comment on function private.scope_to_conversation(bigint) is
-  'Narrows my_conversations to one, until it is null again or the transaction ends. It gives nobody anything: who has no part in that one
-finds none. For verbs about one conversation, whose policies would else gather the whole inbox: 100 µs for one of 246, where a page takes 300.';
+  'Narrows my_conversations to one conversation, until it is set to null again or the transaction ends. It grants
+nothing: a non-participant gets an empty set. For API functions about one conversation, whose policies would otherwise
+gather the whole inbox: 100 µs for an inbox of 246, where a page takes 300.';
 grant execute on function private.scope_to_conversation(bigint) to authenticated;
 
-create function private.my_open_conversations()
+create function private.my_writable_conversations()
 returns setof bigint
 language sql stable security definer set search_path = ''
 as $$
   select id
   from public.conversations
   where (voyager_id = (select private.my_id()) or local_id = (select private.my_id()))
-    and voyager_id <> all (coalesce((select private.kept_from((select private.my_id()))), '{}'))
-    and local_id <> all (coalesce((select private.kept_from((select private.my_id()))), '{}'))
+    and voyager_id <> all (coalesce((select private.blocked_users_of((select private.my_id()))), '{}'))
+    and local_id <> all (coalesce((select private.blocked_users_of((select private.my_id()))), '{}'))
     and not exists (select from public.users where users.id in (voyager_id, local_id) and erased_at is not null)
 $$;
-comment on function private.my_open_conversations() is
-  'Those of my_conversations in which neither has blocked the other and both are still there, for policies on speaking. Definer, as
-my_conversations.';
-grant execute on function private.my_open_conversations() to authenticated;
+comment on function private.my_writable_conversations() is
+  'Those of my_conversations that the caller can write to: neither participant has blocked the other, and neither is
+erased. Definer, as my_conversations.';
+grant execute on function private.my_writable_conversations() to authenticated;
 
-create policy "participants read conversations" on public.conversations
-  for select to authenticated
-  using (voyager_id = (select private.my_id()) or local_id = (select private.my_id()));
-
-grant select on public.conversations to authenticated;
-grant all on public.conversations to service_role;
-
-create function private.people_in(conversations bigint[])
-returns table (id bigint, voyager_id bigint, voyager_name text, voyager_email text, local_id bigint, local_name text, local_email text)
+create function private.participants_of(conversations bigint[])
+returns table (
+  id bigint,
+  voyager_id bigint, voyager_name text, voyager_email text,
+  local_id bigint, local_name text, local_email text
+)
 language plpgsql stable security definer rows 10
 set search_path = ''
--- Else it is planned anew for each array, 170 µs, because the general plan expects ten where there mostly is one.
+-- Otherwise it is planned again for each array, 170 µs, because the generic plan expects ten elements where there
+-- usually is one.
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
@@ -105,12 +113,12 @@ begin
     where mine.id = any (conversations) and me in (mine.voyager_id, mine.local_id);
 end
 $$;
-comment on function private.people_in(bigint[]) is
-  'What the contract shows of the two people in each of these conversations, where the caller is one of them. Definer, because people
-read only their own row of users; this is all they see of a partner''s.';
-grant execute on function private.people_in(bigint[]) to authenticated;
+comment on function private.participants_of(bigint[]) is
+  'What the interface shows of the two participants of each of these conversations, if the caller is one of them.
+Definer, because users can read only their own row of users; this is all that they see of a partner''s.';
+grant execute on function private.participants_of(bigint[]) to authenticated;
 
-create function private.require_participation(conversation bigint)
+create function private.require_participant(conversation bigint)
 returns void
 language plpgsql stable security definer set search_path = ''
 as $$
@@ -123,10 +131,54 @@ begin
   end if;
 end
 $$;
-comment on function private.require_participation(bigint) is
-  'Refuses a conversation the caller has no part in, in the same words whether or not it exists. Definer, so that definer verbs,
-which row level security does not bind, refuse alike.';
-grant execute on function private.require_participation(bigint) to authenticated;
+comment on function private.require_participant(bigint) is
+  'Raises 404 if the caller does not take part in the conversation, with the same message whether or not it exists.
+Definer, so that definer functions, to which row level security does not apply, refuse in the same way.';
+grant execute on function private.require_participant(bigint) to authenticated;
+
+create function api.open_conversation(other_user bigint)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  me bigint := private.my_id();
+  opened public.conversations;
+begin
+  if me is null then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  elsif other_user = me then
+    raise sqlstate 'PT400' using message = 'other_user_id: nobody can open a conversation with themselves';
+  end if;
+  if not exists (select from public.users where id = other_user and is_active) then
+    raise sqlstate 'PT404' using message = 'User not found';
+  end if;
+  insert into public.conversations (voyager_id, local_id)
+  select me, other_user
+  where not private.is_blocked_between(me, other_user)
+  on conflict (least(voyager_id, local_id), greatest(voyager_id, local_id)) do nothing
+  returning * into opened;
+  if opened.id is null then
+    -- The conflict waited for the concurrent insert to commit, so this statement's snapshot sees the row.
+    select *
+    into opened
+    from public.conversations
+    where least(voyager_id, local_id) = least(me, other_user)
+      and greatest(voyager_id, local_id) = greatest(me, other_user);
+    if opened.id is null then
+      raise sqlstate 'PT403' using message = 'You cannot write to this person';
+    end if;
+    raise sqlstate 'PT409' using
+      message = 'A conversation with this user already exists',
+      detail = json_build_object('conversation_id', opened.id);
+  end if;
+  return json_build_object('id', opened.id, 'voyager_id', opened.voyager_id, 'local_id', opened.local_id);
+end
+$$;
+comment on function api.open_conversation(bigint) is
+  'Opens a conversation with the caller as the voyager. Raises 409 with the id of an existing one, and 403 if one of the
+two has blocked the other, without saying who. Definer, because no caller has a grant to insert conversations: only this
+function does.';
+grant execute on function api.open_conversation(bigint) to edge_functions;
 
 create function api.list_conversations(page_limit integer, page_offset bigint)
 returns json
@@ -134,7 +186,7 @@ language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   return (
-    -- First the page, then what it shows: an inbox of 600 would else read 1,200 people to show 50.
+    -- Select the page before joining: an inbox of 600 would otherwise read 1,200 users to show 50.
     with page as materialized (
       select
         conversations.*,
@@ -159,18 +211,17 @@ begin
     select coalesce(
       json_agg(
         json_build_object(
-          'id', page.id,
-          'voyager_id', page.voyager_id,
-          'local_id', page.local_id,
-          'Voyager', json_build_object('id', page.voyager_id, 'name', people.voyager_name, 'email', people.voyager_email),
-          'Local', json_build_object('id', page.local_id, 'name', people.local_name, 'email', people.local_email),
+          'id', page.id, 'voyager_id', page.voyager_id, 'local_id', page.local_id,
+          'Voyager', json_build_object(
+            'id', page.voyager_id, 'name', participants.voyager_name, 'email', participants.voyager_email
+          ),
+          'Local', json_build_object(
+            'id', page.local_id, 'name', participants.local_name, 'email', participants.local_email
+          ),
           'Messages', case
             when page.latest_id is null then '[]'
             else json_build_array(json_build_object(
-              'id', page.latest_id,
-              'content', page.content,
-              'user_id', page.user_id,
-              'read', page.read,
+              'id', page.latest_id, 'content', page.content, 'user_id', page.user_id, 'read', page.read,
               'createdAt', private.iso(page.latest_at)
             ))
           end,
@@ -181,53 +232,38 @@ begin
       '[]'
     )
     from page
-    join private.people_in((select array_agg(id) from page)) as people on people.id = page.id
+    join private.participants_of((select array_agg(id) from page)) as participants on participants.id = page.id
   );
 end
 $$;
 comment on function api.list_conversations(integer, bigint) is
-  'The caller''s conversations with their latest message, latest activity first; all of them where the limit is null.';
+  'The caller''s conversations with their latest message, latest activity first; all of them if the limit is null.';
 grant execute on function api.list_conversations(integer, bigint) to edge_functions;
 
-create function api.open_conversation(other_user bigint)
+create function api.get_conversation(conversation bigint)
 returns json
-language plpgsql volatile security definer set search_path = ''
+language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  me bigint := private.my_id();
-  opened public.conversations;
+  participants record;
+  reservations json;
 begin
-  if me is null then
-    raise sqlstate 'PT401' using message = 'This account no longer exists';
-  elsif other_user = me then
-    raise sqlstate 'PT400' using message = 'other_user_id: nobody can open a conversation with themselves';
+  -- Empty for non-participants, as in list_messages.
+  select * into participants from private.participants_of(array[conversation]);
+  if not found then
+    perform private.require_participant(conversation);
   end if;
-  if not exists (select from public.users where id = other_user and is_active) then
-    raise sqlstate 'PT404' using message = 'User not found';
-  end if;
-  insert into public.conversations (voyager_id, local_id)
-  select me, other_user
-  where not private.are_apart(me, other_user)
-  on conflict (least(voyager_id, local_id), greatest(voyager_id, local_id)) do nothing
-  returning * into opened;
-  if opened.id is null then
-    -- The conflict waited for the other opener to commit, so this statement's snapshot has the row.
-    select *
-    into opened
-    from public.conversations
-    where least(voyager_id, local_id) = least(me, other_user)
-      and greatest(voyager_id, local_id) = greatest(me, other_user);
-    if opened.id is null then
-      raise sqlstate 'PT403' using message = 'You cannot write to this person';
-    end if;
-    raise sqlstate 'PT409' using
-      message = 'A conversation with this user already exists',
-      detail = json_build_object('conversation_id', opened.id);
-  end if;
-  return json_build_object('id', opened.id, 'voyager_id', opened.voyager_id, 'local_id', opened.local_id);
+  perform private.scope_to_conversation(conversation);
+  reservations := private.reservations_of(conversation);
+  perform private.scope_to_conversation(null);
+  return json_build_object(
+    'id', participants.id,
+    'Voyager', json_build_object('id', participants.voyager_id, 'name', participants.voyager_name),
+    'Local', json_build_object('id', participants.local_id, 'name', participants.local_name),
+    'Reservations', reservations
+  );
 end
 $$;
-comment on function api.open_conversation(bigint) is
-  'Opens the pair''s conversation: the caller is the voyager. 409 carries the id of the one that is there, 403 says that one of the two
-blocked the other, and not who. Definer, because nobody holds a grant to insert conversations: they come into being here alone.';
-grant execute on function api.open_conversation(bigint) to edge_functions;
+comment on function api.get_conversation(bigint) is
+  'A conversation with its two participants and its reservations, ordered by date.';
+grant execute on function api.get_conversation(bigint) to edge_functions;

@@ -1,7 +1,7 @@
--- Messages: written by send_message alone, marked read by their recipient, never changed otherwise.
+-- Messages: inserted by send_message and marked as read by their recipient; nothing else changes them.
 create function private.is_attachment(value jsonb)
 returns boolean
--- Strict, so that a message without one does not pay the 95 µs of its plan.
+-- Strict, so that a message without an attachment does not pay the 95 µs of planning.
 language sql immutable strict security invoker set search_path = ''
 as $$
   select jsonb_typeof(value) = 'object'
@@ -12,7 +12,8 @@ as $$
     and jsonb_typeof(value -> 'mime_type') = 'string' and char_length(value ->> 'mime_type') between 1 and 255
     and jsonb_typeof(value -> 'size') = 'number' and (value ->> 'size')::numeric >= 0
 $$;
-comment on function private.is_attachment(jsonb) is 'Whether this is {url, name, mime_type, size} and nothing else; null of null.';
+comment on function private.is_attachment(jsonb) is
+  'Whether the value is {url, name, mime_type, size} and nothing else; null for null.';
 grant execute on function private.is_attachment(jsonb) to service_role;
 
 create table public.messages (
@@ -28,19 +29,21 @@ create table public.messages (
   read boolean not null default false,
   client_id uuid,
   created_at timestamptz not null default clock_timestamp(),
-  constraint "a message says something or carries an attachment" check (content ~ '[^[:space:][:cntrl:]]' or attachment is not null)
+  constraint "a message says something or carries an attachment"
+    check (content ~ '[^[:space:][:cntrl:]]' or attachment is not null)
 );
 comment on table public.messages is
-  'Ids of one conversation are in commit order, so a reader who has seen an id has seen all before it.';
-comment on column public.messages.client_id is 'The sender''s name for the message: sending it again is answered, not done, again.';
+  'Within a conversation, ids are in commit order: a reader who has seen an id has seen all before it.';
+comment on column public.messages.client_id is
+  'The sender''s idempotency key: sending it again returns the first answer and inserts nothing.';
 
 create index messages_conversation_id_id_idx on public.messages (conversation_id, id desc);
 comment on index public.messages_conversation_id_id_idx is 'Pages of a conversation, from either end.';
 create index messages_unread_idx on public.messages (conversation_id, user_id) where not read;
-comment on index public.messages_unread_idx is 'What is unread; small, because most messages are read.';
+comment on index public.messages_unread_idx is 'Unread messages; small, because most messages are read.';
 create index messages_user_id_idx on public.messages (user_id);
 create unique index messages_one_per_client_id on public.messages (user_id, client_id) where client_id is not null;
-comment on index public.messages_one_per_client_id is 'A sender''s key names one message, for ever.';
+comment on index public.messages_one_per_client_id is 'A client_id of a sender identifies one message, for ever.';
 
 alter table public.messages enable row level security;
 
@@ -56,7 +59,8 @@ create table private.idempotent_replies (
   sender_name text not null
 );
 comment on table private.idempotent_replies is
-  'What the first answer to a keyed send said that may change since: the sender''s name. With it a repeat answers byte for byte.';
+  'The part of the first answer to a send with a client_id that may change later: the sender''s name. With it a repeat
+returns the same bytes.';
 alter table private.idempotent_replies enable row level security;
 
 create type private.message_view as (
@@ -70,9 +74,10 @@ create type private.message_view as (
   "Sender" json
 );
 comment on type private.message_view is
-  'A message as the listing shows it. A row, because a page of rows becomes JSON in two thirds of the time that as many objects take.';
+  'A message as every answer shows it. A composite type, because turning a page of rows into JSON takes two thirds of
+the time of building as many objects.';
 
-create function private.view_of(message public.messages, sender json)
+create function private.to_message_view(message public.messages, sender json)
 returns private.message_view
 language sql stable security invoker
 as $$
@@ -87,41 +92,46 @@ as $$
     sender
   )::private.message_view
 $$;
-comment on function private.view_of(public.messages, json) is
-  'A message as the listing shows it, from its sender {id, name}. Without `set search_path`, so that it is inlined as private.iso is.';
-grant execute on function private.view_of(public.messages, json) to authenticated;
+comment on function private.to_message_view(public.messages, json) is
+  'A message as every answer shows it; sender is {id, name}. Without `set search_path`, so that it is inlined, as
+private.iso.';
+grant execute on function private.to_message_view(public.messages, json) to authenticated;
 
 create function api.list_messages(conversation bigint, page jsonb)
 returns json
 language plpgsql stable security invoker
 set search_path = ''
--- Where most conversations are short, the general plan would gather the whole of a long one, and sort it for its last 50.
+-- Where most conversations are short, the generic plan would read all of a long one and sort it for its last 50
+-- messages.
 set enable_bitmapscan = off
 as $$
 declare
   page_limit integer := (page ->> 'limit')::integer;
   page_offset bigint := (page ->> 'offset')::bigint;
-  -- Variables rather than coalesce() in the condition, which under row level security keeps it out of the index.
+  -- Variables instead of coalesce() in the condition, which could not use the index under row level security.
   before_id bigint := coalesce((page ->> 'before_id')::bigint, 9223372036854775807);
   after_id bigint := coalesce((page ->> 'after_id')::bigint, 0);
   oldest_first boolean := after_id > 0 or page ->> 'order' = 'asc';
-  people record;
+  participants record;
   voyager json;
   local json;
   listed private.message_view[];
 begin
-  -- It finds the two for participants alone, so only who is about to be refused is looked at twice.
-  select * into people from private.people_in(array[conversation]);
+  -- Empty for non-participants, so the second query runs only before a refusal.
+  select * into participants from private.participants_of(array[conversation]);
   if not found then
-    perform private.require_participation(conversation);
+    perform private.require_participant(conversation);
   end if;
-  voyager := json_build_object('id', people.voyager_id, 'name', people.voyager_name);
-  local := json_build_object('id', people.local_id, 'name', people.local_name);
+  voyager := json_build_object('id', participants.voyager_id, 'name', participants.voyager_name);
+  local := json_build_object('id', participants.local_id, 'name', participants.local_name);
   perform private.scope_to_conversation(conversation);
 
-  -- One row more than the page tells whether there is a next one.
+  -- Read one row more than the page to know whether another page follows.
   if oldest_first then
-    select array_agg(private.view_of(entry, case user_id when people.voyager_id then voyager else local end) order by entry.id)
+    select array_agg(
+      private.to_message_view(entry, case user_id when participants.voyager_id then voyager else local end)
+      order by entry.id
+    )
     into listed
     from (
       select *
@@ -132,7 +142,10 @@ begin
       offset page_offset
     ) as entry;
   else
-    select array_agg(private.view_of(entry, case user_id when people.voyager_id then voyager else local end) order by entry.id desc)
+    select array_agg(
+      private.to_message_view(entry, case user_id when participants.voyager_id then voyager else local end)
+      order by entry.id desc
+    )
     into listed
     from (
       select *
@@ -152,8 +165,8 @@ begin
 end
 $$;
 comment on function api.list_messages(bigint, jsonb) is
-  'A page {limit, offset, before_id, after_id, order} of a conversation: newest first, with after_id or order asc oldest first.
-Tells the door the last id of the page where another follows.';
+  'A page {limit, offset, before_id, after_id, order} of a conversation: newest first; oldest first with after_id or
+order asc. The response metadata holds the last id of the page if another page follows.';
 grant execute on function api.list_messages(bigint, jsonb) to edge_functions;
 
 create function api.send_message(conversation bigint, draft jsonb)
@@ -164,10 +177,11 @@ declare
   me bigint := private.my_id();
   partner bigint;
   my_name text;
-  key uuid := (draft ->> 'client_id')::uuid;
+  draft_client_id uuid := (draft ->> 'client_id')::uuid;
+  draft_attachment jsonb := nullif(draft -> 'attachment', 'null');
   sent public.messages;
 begin
-  -- The lock gives ids in commit order within the conversation, and lets one of two sends with the same key in at a time.
+  -- The lock makes ids follow commit order within the conversation and serializes sends with the same client_id.
   select case me when voyager_id then local_id else voyager_id end
   into partner
   from public.conversations
@@ -176,58 +190,48 @@ begin
   if not found then
     raise sqlstate 'PT404' using message = 'Conversation not found';
   end if;
-  -- Shared, so that who is erased meanwhile leaves no name behind: the one waits for the other.
+  -- The share lock makes a concurrent erasure wait, so that no copy of the name outlives it.
   select name into my_name from public.users where id = me and is_active for share;
   if not found then
     raise sqlstate 'PT401' using message = 'This account no longer exists';
   end if;
 
   insert into public.messages (conversation_id, user_id, content, attachment, client_id)
-  select conversation, me, draft ->> 'content', nullif(draft -> 'attachment', 'null'), key
-  where not private.are_apart(me, partner)
+  select conversation, me, draft ->> 'content', draft_attachment, draft_client_id
+  where not private.is_blocked_between(me, partner)
     and exists (select from public.users where id = partner and erased_at is null)
   on conflict (user_id, client_id) where client_id is not null do nothing
   returning * into sent;
 
   if sent.id is null then
-    select * into sent from public.messages where user_id = me and client_id = key;
+    select * into sent from public.messages where user_id = me and client_id = draft_client_id;
     if sent.id is null then
       raise sqlstate 'PT403' using message = 'You cannot write to this person';
     end if;
     if (sent.conversation_id, sent.content, sent.attachment)
-      is distinct from (conversation, draft ->> 'content', nullif(draft -> 'attachment', 'null')) then
+      is distinct from (conversation, draft ->> 'content', draft_attachment) then
       raise sqlstate 'PT422' using message = 'This idempotency key was used for another message';
     end if;
     perform private.set_response_metadata('{"replayed": true}');
     sent.read := false;
     select coalesce(min(sender_name), my_name) into my_name from private.idempotent_replies where message_id = sent.id;
   else
-    -- Doors of the release before do not look, and do not say so either.
-    if draft ? 'type_is_true' then
-      perform private.require_true_type(sent.attachment, (draft ->> 'type_is_true')::boolean);
+    if sent.attachment is not null then
+      perform private.require_matching_mime_type(sent.attachment, (draft ->> 'matches_mime_type')::boolean);
     end if;
-    if key is not null then
+    if draft_client_id is not null then
       insert into private.idempotent_replies (message_id, sender_name) values (sent.id, my_name);
     end if;
   end if;
 
-  -- As it always was, spaces and all, so that a repeat says what the first answer said, whichever release gave that.
-  return json_build_object(
-    'id', sent.id,
-    'user_id', sent.user_id,
-    'conversation_id', sent.conversation_id,
-    'content', sent.content,
-    'attachment', sent.attachment,
-    'read', sent.read,
-    'createdAt', private.iso(sent.created_at),
-    'Sender', json_build_object('id', me, 'name', my_name)
-  );
+  return to_json(private.to_message_view(sent, json_build_object('id', me, 'name', my_name)));
 end
 $$;
 comment on function api.send_message(bigint, jsonb) is
-  'Sends {content, attachment, client_id, type_is_true} as the caller; a client_id seen before answers the first answer again and tells
-the door so. 403 says that one of the two blocked the other or that the other erased themselves, and not which. Definer, because nobody holds
-a grant to insert messages: they are written here alone.';
+  'Sends {content, attachment, client_id, matches_mime_type} as the caller. A client_id that was used before returns
+the first answer again and sets replayed in the response metadata. Raises 403 if one of the two has blocked the other or
+the partner is erased, without saying which. Definer, because no caller has a grant to insert messages: only this
+function does.';
 grant execute on function api.send_message(bigint, jsonb) to edge_functions;
 
 create function api.mark_read(conversation bigint, message bigint, and_before boolean)
@@ -237,7 +241,7 @@ as $$
 declare
   me bigint := private.my_id();
 begin
-  perform private.require_participation(conversation);
+  perform private.require_participant(conversation);
   if not exists (select from public.messages where id = message and conversation_id = conversation) then
     raise sqlstate 'PT404' using message = 'Message not found';
   end if;
@@ -251,8 +255,9 @@ begin
 end
 $$;
 comment on function api.mark_read(bigint, bigint, boolean) is
-  'Marks a message that the caller received as read, and with and_before all they received before it; their own, or what is read
-already, stays as it is. Definer, because nobody holds a grant to update messages, and read may only ever become true.';
+  'Marks a message that the caller has received as read; with and_before, all received before it as well. The caller''s
+own messages, and messages that are read already, stay unchanged. Definer, because no caller has a grant to update
+messages: read may only become true.';
 grant execute on function api.mark_read(bigint, bigint, boolean) to edge_functions;
 
 create function api.count_unread()
@@ -279,5 +284,6 @@ begin
   );
 end
 $$;
-comment on function api.count_unread() is 'How many messages the caller has not read, in all and in each conversation that has some.';
+comment on function api.count_unread() is
+  'The number of unread messages, in total and for each conversation that has some.';
 grant execute on function api.count_unread() to edge_functions;

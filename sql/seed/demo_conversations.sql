@@ -1,5 +1,5 @@
--- What the people of the demo world said to each other, and what they arranged. Two of them can log in; their password is voyage-2026
--- (bcrypt, cost 10), and is good for a demo on one's own machine and for nothing else.
+-- Conversations, messages and reservations of the demo data. Two users can log in; their password is voyage-2026 (bcrypt,
+-- cost 10). It is only for a demo on your own machine.
 update auth.users
 set encrypted_password = '$2b$10$1Oh/8CAvDsENkuRDLv03TuftclBs7gDNCOVPoWWKnf7WDIOHM6ldq'
 where email in ('ines.carvalho@example.com', 'tomas.novak@example.com');

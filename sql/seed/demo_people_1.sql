@@ -1,4 +1,4 @@
--- People of the demo world, west and middle of Europe. Invented, every one; the addresses cannot receive mail.
+-- Users of the demo data, from western and central Europe. All are invented, and their addresses cannot receive mail.
 insert into auth.users (
   id, aud, role, email, email_confirmed_at, raw_app_meta_data, raw_user_meta_data,
   confirmation_token, recovery_token, email_change_token_new, email_change, created_at, updated_at

@@ -1,4 +1,4 @@
--- People of the demo world, further away. Invented, every one; the addresses cannot receive mail.
+-- Users of the demo data, from the rest of the world. All are invented, and their addresses cannot receive mail.
 insert into auth.users (
   id, aud, role, email, email_confirmed_at, raw_app_meta_data, raw_user_meta_data,
   confirmation_token, recovery_token, email_change_token_new, email_change, created_at, updated_at

@@ -1,4 +1,4 @@
--- What a profile can say it likes. Alphabetical, so that a diff shows what came and went.
+-- The interests that profiles can have. In alphabetical order, so that a diff shows what was added and removed.
 insert into public.interests (name)
 values
   ('Acting'), ('Archaeology'), ('Architecture'), ('Astronomy'), ('Baking'), ('Beaches'), ('Birdwatching'),

@@ -1,11 +1,12 @@
-import { demoLogIns, password } from './demo_people.ts'
+import { demoAccounts, password } from './demo_accounts.ts'
 import { type Keys, originOf, type Settings } from './settings.ts'
 
-/** Says how to use the stack; the last line tells that it is ready. */
-export const announce = (settings: Settings, keys: Keys, dashboard: string | null): void => {
+/** Prints how to use the stack. The last line, `ready URL`, means that it accepts requests. */
+export const printBanner = (settings: Settings, keys: Keys, dashboard: string | null): void => {
   const origin = originOf(settings)
   const base = `${origin}/functions/v1`
-  const logIns = demoLogIns(settings)
+  const accounts = demoAccounts(settings)
+  const json = `-H 'Content-Type: application/json'`
   const lines = [
     '',
     `  Dashboard        ${dashboard ?? 'not on this HOST: it needs 127.0.0.1, or 0.0.0.0'}`,
@@ -13,18 +14,16 @@ export const announce = (settings: Settings, keys: Keys, dashboard: string | nul
     `  Project URL      ${origin}`,
     `  Publishable key  ${keys.publishableKey}`,
     `  Secret key       ${keys.secretKey}`,
-    ...(logIns.length
-      ? ['', ...logIns.map(({ email, password, who }) => `  Demo log-in      ${email}  ${password}   (${who})`)]
-      : []),
+    ...(accounts.length ? [''] : []),
+    ...accounts.map(({ email, password, who }) => `  Demo log-in      ${email}  ${password}   (${who})`),
     '',
     '  Try:',
     `    curl ${base}/health`,
     `    curl ${base}/users/interests`,
-    logIns.length
-      ? `    curl ${base}/auth/login -H 'Content-Type: application/json' -d '{"email": "${
-        logIns[0]!.email
-      }", "password": "${password}"}'`
-      : `    curl ${base}/auth/signup -H 'Content-Type: application/json' -d '{"email": "you@example.com", "password": "${password}", "name": "You"}'`,
+    accounts.length
+      ? `    curl ${base}/auth/login ${json} -d '{"email": "${accounts[0]!.email}", "password": "${password}"}'`
+      : `    curl ${base}/auth/signup ${json} ` +
+        `-d '{"email": "you@example.com", "password": "${password}", "name": "You"}'`,
     '',
     `ready ${base}`,
   ]

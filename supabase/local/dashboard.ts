@@ -1,21 +1,21 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { originOf, type Settings } from './settings.ts'
 
-/** Who may see the dashboard: whoever came by the link of this start, which gives a cookie. */
+/** Access to the dashboard: the link that each start prints sets a cookie. */
 export interface Dashboard {
-  /** Null where the stack listens on no loopback address, so that nobody could use it. */
+  /** Null if the stack listens on no loopback address, where the link would not work. */
   link: string | null
-  /** Whether a request comes from a page of the dashboard that was opened by the link. */
-  isOpenTo: (request: Request, url: URL, peerAddress: string) => boolean
-  /** `/`, as far as it is not the dashboard's own page: null where that is to be shown. */
-  enter: (request: Request, url: URL, peerAddress: string) => Response | null
-  /** The page that says where the link is. */
-  closed: (status: 200 | 401 | 404) => Response
+  /** Whether a request comes from a dashboard page that was opened with the link. */
+  isAuthorized: (request: Request, url: URL, peerAddress: string) => boolean
+  /** Handles `/`; null means that the dashboard's own page should be served. */
+  open: (request: Request, url: URL, peerAddress: string) => Response | null
+  /** The page that says where to find the link. */
+  closedPage: (status: 200 | 401 | 404) => Response
 }
 
 const random = (): string => randomBytes(32).toString('base64url')
 
-/** Whether two texts are the same, in a time that tells nothing of where they differ. */
+/** Compares in constant time. */
 const equals = (given: string, expected: string): boolean => {
   const [one, other] = [given, expected].map((text) => new TextEncoder().encode(text))
   return one!.byteLength === other!.byteLength && timingSafeEqual(one!, other!)
@@ -23,40 +23,41 @@ const equals = (given: string, expected: string): boolean => {
 
 const isLoopbackAddress = (address: string): boolean =>
   address === '::1' || /^(::ffff:)?127(\.\d{1,3}){3}$/i.test(address)
-const isLoopbackName = (name: string): boolean =>
+const isLoopbackHostname = (name: string): boolean =>
   name === 'localhost' || name === '[::1]' || /^127(\.\d{1,3}){3}$/.test(name)
 
 const proxyHeaders = ['Forwarded', 'X-Forwarded-For', 'X-Forwarded-Host', 'X-Real-IP', 'Via']
 
 /**
- * From this machine, under one of its own names and through no proxy that says so. It proves nothing, since a proxy may add no header: the
- * cookie and the token prove, and this keeps them from being used from elsewhere, where they can only have been stolen.
+ * Whether a request comes from this machine, under a loopback name and without a proxy's headers. A proxy may add no
+ * header, so this is no proof. The cookie and the token authorize; this keeps stolen ones from working elsewhere.
  */
-const isFromHere = (request: Request, url: URL, peerAddress: string): boolean => {
+const isLocal = (request: Request, url: URL, peerAddress: string): boolean => {
   const host = request.headers.get('Host')
-  return isLoopbackAddress(peerAddress) && isLoopbackName(url.hostname) &&
+  return isLoopbackAddress(peerAddress) && isLoopbackHostname(url.hostname) &&
     (host === null || URL.parse(`http://${host}`)?.host === url.host) &&
     !proxyHeaders.some((name) => request.headers.has(name))
 }
 
-/** Whether another page asks. A page on another port of this host is of the same site, and its requests carry the cookie. */
-const isFromAnotherPage = (request: Request, url: URL): boolean => {
+/** Whether another origin sent it. A page on another port of this host is same-site: its requests carry the cookie. */
+const isCrossOrigin = (request: Request, url: URL): boolean => {
   const origin = request.headers.get('Origin')
   return (origin !== null && origin !== url.origin) ||
     ['cross-site', 'same-site'].includes(request.headers.get('Sec-Fetch-Site') ?? '')
 }
 
-const closedPage = `<!doctype html>
+const closedHtml = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>The dashboard is closed</title>
 <h1>The dashboard is closed</h1>
-<p>Open it by the link that <code>npm start</code> printed, on the machine that it runs on. Each start prints a new one.</p>
+<p>Open it by the link that <code>npm start</code> printed, on the machine that it runs on.
+Each start prints a new one.</p>
 </html>
 `
 
-const entryPage = `<!doctype html>
+const openHtml = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta http-equiv="refresh" content="0; url=/">
@@ -65,12 +66,13 @@ const entryPage = `<!doctype html>
 </html>
 `
 
-/** Opens the dashboard to whoever has the link of this start, and to nobody else. The port must be known by now. */
+/** Makes the link of this start. The port in the settings must be final. */
 export const openDashboard = (settings: Settings): Dashboard => {
   const token = random()
-  // Not the token: a cookie goes to every port of its host, so that another server here may come to see it, and an address is kept in histories.
+  // The cookie is not the token: browsers send cookies to every port of the host, so another server may see it, and
+  // URLs with the token stay in the history.
   const session = random()
-  // Cookies know no ports: two stacks on one host would take each other's place.
+  // Cookies ignore ports; without the port in the name, two stacks on one host would overwrite each other's.
   const name = `dashboard_${settings.port}`
   const origin = originOf(settings)
 
@@ -78,32 +80,32 @@ export const openDashboard = (settings: Settings): Dashboard => {
     (request.headers.get('Cookie') ?? '').split(/; */).filter((pair) => pair.startsWith(`${name}=`))
       .some((pair) => equals(pair.slice(name.length + 1), session))
 
-  const isOpenTo: Dashboard['isOpenTo'] = (request, url, peerAddress) =>
-    hasCookie(request) && isFromHere(request, url, peerAddress) && !isFromAnotherPage(request, url)
+  const isAuthorized: Dashboard['isAuthorized'] = (request, url, peerAddress) =>
+    hasCookie(request) && isLocal(request, url, peerAddress) && !isCrossOrigin(request, url)
 
-  const closed: Dashboard['closed'] = (status) =>
-    new Response(closedPage, {
+  const closedPage: Dashboard['closedPage'] = (status) =>
+    new Response(closedHtml, {
       status,
       headers: { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' },
     })
 
   return {
-    link: isLoopbackName(new URL(origin).hostname) ? `${origin}/?token=${token}` : null,
-    isOpenTo,
-    closed,
-    enter: (request, url, peerAddress) => {
+    link: isLoopbackHostname(new URL(origin).hostname) ? `${origin}/?token=${token}` : null,
+    isAuthorized,
+    closedPage,
+    open: (request, url, peerAddress) => {
       const given = url.searchParams.get('token')
-      const isOpen = isOpenTo(request, url, peerAddress)
-      if (given === null) return isOpen ? null : closed(200)
-      const isRight = equals(given, token) && isFromHere(request, url, peerAddress)
-      if (!isRight && !isOpen) return closed(401)
-      // The token leaves the address bar, and the history with it. Whoever clicked on the link in another page, a terminal in a browser say, would
-      // be redirected without the cookie, which is Strict; a page of our own takes them there with it.
-      const byPage = isFromAnotherPage(request, url)
-      return new Response(byPage ? entryPage : null, {
-        status: byPage ? 200 : 302,
+      const isOpen = isAuthorized(request, url, peerAddress)
+      if (given === null) return isOpen ? null : closedPage(200)
+      const isRight = equals(given, token) && isLocal(request, url, peerAddress)
+      if (!isRight && !isOpen) return closedPage(401)
+      // Redirect, so that the token leaves the address bar and the history. If the link was clicked in another page,
+      // such as a terminal in a browser, the redirect would lack the Strict cookie, so a page of our own refreshes.
+      const needsPage = isCrossOrigin(request, url)
+      return new Response(needsPage ? openHtml : null, {
+        status: needsPage ? 200 : 302,
         headers: {
-          ...(byPage ? { 'Content-Type': 'text/html; charset=utf-8' } : { Location: '/' }),
+          ...(needsPage ? { 'Content-Type': 'text/html; charset=utf-8' } : { Location: '/' }),
           'Cache-Control': 'no-store',
           ...(isRight && { 'Set-Cookie': `${name}=${session}; Path=/; HttpOnly; SameSite=Strict` }),
         },

@@ -10,8 +10,8 @@ const makeKeys = (): Keys => ({
   secretKey: `sb_secret_${random(16)}`,
 })
 
-/** Makes the folder ours alone until the process ends, however it ends: the kernel lets go of the lock. */
-const claim = (dataDir: string): void => {
+/** Locks the folder until the process ends; the kernel releases the lock, also after a crash. */
+const lockFolder = (dataDir: string): void => {
   Deno.mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const lock = Deno.openSync(`${dataDir}/lock`, { create: true, write: true })
   if (!lock.tryLockSync(true)) {
@@ -19,45 +19,45 @@ const claim = (dataDir: string): void => {
   }
 }
 
-const keepKeys = (dataDir: string, given: Partial<Keys>): Keys => {
+const loadKeys = (dataDir: string, configured: Partial<Keys>): Keys => {
   const file = `${dataDir}/keys.json`
-  let kept: Keys
+  let keys: Keys
   try {
-    kept = JSON.parse(Deno.readTextFileSync(file))
+    keys = JSON.parse(Deno.readTextFileSync(file))
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error
-    kept = { ...makeKeys(), ...given }
-    // Written whole or not at all, so that a crash leaves no half of a key behind.
-    Deno.writeTextFileSync(`${file}.new`, JSON.stringify(kept, null, 2), { mode: 0o600 })
+    keys = { ...makeKeys(), ...configured }
+    // Write atomically, so that a crash leaves no partial file.
+    Deno.writeTextFileSync(`${file}.new`, JSON.stringify(keys, null, 2), { mode: 0o600 })
     Deno.renameSync(`${file}.new`, file)
   }
-  const whole = kept?.jwtSecret?.length >= 32 && kept.publishableKey?.startsWith('sb_publishable_') &&
-    kept.secretKey?.startsWith('sb_secret_')
-  if (!whole) throw new CannotStart(`${file} does not hold the project's keys; restore it, or remove it for new ones`)
-  return { ...kept, ...given }
+  const isValid = keys?.jwtSecret?.length >= 32 && keys.publishableKey?.startsWith('sb_publishable_') &&
+    keys.secretKey?.startsWith('sb_secret_')
+  if (!isValid) throw new CannotStart(`${file} does not hold the project's keys; restore it, or remove it for new ones`)
+  return { ...keys, ...configured }
 }
 
 /**
- * Where PGlite keeps its files. While the folder is being made a mark stands beside it; one whose making was cut off, which holds nothing that
- * anybody was promised, is made anew. `made` says that it is whole.
+ * The folder of PGlite's files. While initdb runs a marker file exists beside it, and `initialized` removes that. A
+ * folder with a marker is deleted at the next start: its initdb was interrupted, so it holds no data.
  */
-export const databaseFolder = (dataDir: string): { folder: string; made: () => void } => {
+export const databaseFolder = (dataDir: string): { folder: string; initialized: () => void } => {
   const folder = `${dataDir}/postgres`
-  const mark = `${dataDir}/postgres.making`
-  if (existsSync(mark)) rmSync(folder, { recursive: true, force: true })
-  if (!existsSync(folder)) Deno.writeTextFileSync(mark, '')
-  // Most of its files everybody may read and write, as PGlite unpacks them, and a DATA_DIR that was there before may be open to everybody.
+  const marker = `${dataDir}/postgres.making`
+  if (existsSync(marker)) rmSync(folder, { recursive: true, force: true })
+  if (!existsSync(folder)) Deno.writeTextFileSync(marker, '')
+  // PGlite makes most of its files world-writable, and an existing DATA_DIR may be open to everybody.
   Deno.mkdirSync(folder, { recursive: true })
   Deno.chmodSync(folder, 0o700)
-  return { folder, made: () => rmSync(mark, { force: true }) }
+  return { folder, initialized: () => rmSync(marker, { force: true }) }
 }
 
-/** Takes hold of the folder and answers with the project's keys: those given, those kept there, or new ones. */
-export const openDataDir = (dataDir: string | null, given: Partial<Keys>): Keys => {
-  if (dataDir === null) return { ...makeKeys(), ...given }
+/** Locks the folder and returns the project's keys: each as configured, else as stored there, else new. */
+export const openDataDir = (dataDir: string | null, configured: Partial<Keys>): Keys => {
+  if (dataDir === null) return { ...makeKeys(), ...configured }
   try {
-    claim(dataDir)
-    return keepKeys(dataDir, given)
+    lockFolder(dataDir)
+    return loadKeys(dataDir, configured)
   } catch (error) {
     if (error instanceof CannotStart) throw error
     throw new CannotStart(`DATA_DIR ${dataDir} cannot be used: ${(error as Error).message}`)

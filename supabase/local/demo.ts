@@ -3,15 +3,15 @@ import { fileURLToPath } from 'node:url'
 import { Hono } from 'hono'
 import { secureHeaders } from 'hono/secure-headers'
 import type { Config } from '../../demo/config.ts'
-import { log } from '../../functions/_shared/log.ts'
 import { describeError } from '../../functions/_shared/errors.ts'
-import { logInsForPage } from './demo_people.ts'
+import { log } from '../../functions/_shared/log.ts'
+import { accountsForPage } from './demo_accounts.ts'
 import type { Keys, Settings } from './settings.ts'
 
 const folder = new URL('../../demo/', import.meta.url)
 const read = (name: string) => readFile(new URL(name, folder), 'utf8')
 
-/** One script of the page's sources and what they import. The bundler is loaded only when somebody looks at the page. */
+/** Bundles the page's sources into one script. The bundler is loaded on the first request. */
 const bundle = async (): Promise<string> => {
   const { build } = await import('rolldown')
   const { output: [script] } = await build({
@@ -25,7 +25,7 @@ const bundle = async (): Promise<string> => {
   return script.code
 }
 
-/** Nothing but the page's own files and this server; the address of its socket is named because not every browser sees it in 'self'. */
+/** The page's own files and this server. The WebSocket is named because not every browser includes it in 'self'. */
 const policy = (host: string): string =>
   [
     "default-src 'none'",
@@ -39,11 +39,11 @@ const policy = (host: string): string =>
     "require-trusted-types-for 'script'",
   ].join('; ')
 
-/** A page to play with the demo world in: two people side by side. */
-export const demo = (settings: Settings, keys: Keys, make = bundle) => {
+/** The demo page: two seeded users side by side. */
+export const demo = (settings: Settings, keys: Keys, build = bundle) => {
   let script: Promise<string> | null = null
   const bundled = () =>
-    script ??= make().catch((error) => {
+    script ??= build().catch((error) => {
       script = null
       throw error
     })
@@ -60,7 +60,7 @@ export const demo = (settings: Settings, keys: Keys, make = bundle) => {
     return c.text(`The demo page could not be built, everything else works: ${error.message}\n`, 500)
   })
   page.get('/', async (c) => {
-    // A page whose script cannot be made is no page.
+    // Fail here, rather than serve a page without a script.
     await bundled()
     return c.html(await read('index.html'))
   })
@@ -71,7 +71,7 @@ export const demo = (settings: Settings, keys: Keys, make = bundle) => {
   )
   page.get('/icon.svg', async (c) => c.body(await read('icon.svg'), 200, { 'Content-Type': 'image/svg+xml' }))
   page.get('/config.json', (c) => {
-    const config: Config = { publishableKey: keys.publishableKey, logIns: logInsForPage(settings) }
+    const config: Config = { publishableKey: keys.publishableKey, logIns: accountsForPage(settings) }
     return c.json(config)
   })
   page.all('*', (c) => c.text('There is no such page\n', 404))

@@ -4,34 +4,34 @@ import { type Context, Hono } from 'hono'
 import { cors } from 'hono/cors'
 import { serveStatic } from 'hono/deno'
 import { createMiddleware } from 'hono/factory'
-import { door } from '../../functions/_shared/app.ts'
-import { log } from '../../functions/_shared/log.ts'
+import { createApp } from '../../functions/_shared/app.ts'
 import { describeError } from '../../functions/_shared/errors.ts'
-import { BodyRefused, readBody } from './body.ts'
+import { log } from '../../functions/_shared/log.ts'
+import { BodyError, readBody } from './body.ts'
 import type { Dashboard } from './dashboard.ts'
+import { dataApiLimitError, limitSelfEmbeds } from './data_api_limits.ts'
 import type { Database } from './database.ts'
 import { demo } from './demo.ts'
-import { isDeepJson, nestsDeeper, tooDeepQuery } from './depth.ts'
-import { mostOfReturning, repeatsColumns, returningEmbeds } from './embeds.ts'
 import { callLite } from './lite_call.ts'
+import { jsonExceedsDepth } from './nesting.ts'
 import { isUnder, readPath } from './path.ts'
 import type { Realtime } from './realtime/server.ts'
 import type { Keys, Settings } from './settings.ts'
 
-type Door = { fetch: (request: Request) => Response | Promise<Response> }
+type EdgeFunction = { fetch: (request: Request) => Response | Promise<Response> }
 
 export interface Gateway {
   fetch: (request: Request, peer: { peerAddress: string }) => Response | Promise<Response>
 }
 
-const functions = '/functions/v1'
+const functionsPath = '/functions/v1'
 
-// @supabase/lite serves its dashboard's page, but its files only through its own command line.
+// @supabase/lite serves the dashboard's page; only its command line serves the page's files.
 const dashboardFiles = fileURLToPath(new URL('../', import.meta.resolve('@supabase/lite/dist/manifest.json')))
 
 /**
- * What a page of the platform may do: run the dashboard's own files and speak with this server. What people wrote is shown there, so no script stands in a
- * page and none is made of text; its libraries do put style sheets into the page, which can run nothing.
+ * The dashboard runs its own files and calls this server. It shows what users wrote, so inline scripts and scripts made
+ * from strings are forbidden. Inline styles are allowed, because its libraries insert style sheets.
  */
 const policy = [
   "default-src 'none'",
@@ -56,109 +56,52 @@ const withPolicy = createMiddleware(async (c, next) => {
 })
 
 const preflight = cors({ origin: '*', maxAge: 86_400 })
-const exposed = [
-  'Content-Range',
-  'Content-Location',
-  'Preference-Applied',
-  'Retry-After',
-  'WWW-Authenticate',
-  'X-Sb-Error-Code',
-]
+const exposedHeaders =
+  'Content-Range, Content-Location, Preference-Applied, Retry-After, WWW-Authenticate, X-Sb-Error-Code'
 
-/** Pages of every origin may read every answer, errors included: a key or a token decides, and no cookie counts for them. */
+/** Every origin may read every answer, errors included: keys and tokens authorize, cookies do not. */
 const crossOrigin = createMiddleware(async (c, next) => {
   if (c.req.method === 'OPTIONS') return preflight(c, next)
   await next()
-  // An upgrade to a WebSocket.
+  // A WebSocket upgrade.
   if (c.res.status === 101) return
   c.header('Access-Control-Allow-Origin', '*')
-  c.header('Access-Control-Expose-Headers', exposed.join(', '))
+  c.header('Access-Control-Expose-Headers', exposedHeaders)
 })
 
-// A pattern, or a search of texts without an index, can keep Postgres busy for ever, and PGlite, which is this process, cannot be told to stop.
-const searchesTexts = (url: URL): boolean =>
-  /\b(i?match|(pl|ph|w)?fts)(\(\w+\))?\./.test([...url.searchParams].flat().join('\n'))
-
-// Each reads every text once more: of 1500, on 300 messages of 5000 characters, nobody else was answered for 41 s.
-const mostLikes = 10
-const likes = (url: URL): number =>
-  [...url.searchParams].flat().reduce((sum, part) => {
-    const count = part.match(/\bi?like(\(\w+\))?\./g)?.length ?? 0
-    // All commas, where some of the patterns are in a list.
-    return sum + count + (/\bi?like\(/.test(part) ? part.split(',').length - 1 : 0)
-  }, 0)
-
-const returning = (path: string, url: URL): (number | null)[] =>
-  url.searchParams.getAll('select').map((select) => returningEmbeds(path.split('/')[3] ?? '', select))
-
-/** A request that begins with few rows, where each brings more of its own table. */
-const withFewRows = (request: Request, url: URL): Request => {
-  const few = new URL(url)
-  few.searchParams.set(
-    'limit',
-    String(Math.min(Number(few.searchParams.get('limit') ?? Infinity) || 0, mostOfReturning)),
-  )
-  const handedOn = new Request(few, request)
-  handedOn.headers.delete('Range')
-  return handedOn
-}
-
-// Nobody means conditions to be nested deeper.
-const mostLogic = 10
-
-/** What nobody but the holder of the secret key may ask of the Data API. */
-const tooMuch = (path: string, url: URL): { code: string; message: string } | null => {
-  if (searchesTexts(url)) {
-    return { code: 'PGRST100', message: 'match, imatch and fts, of any kind, are for the secret key alone' }
-  }
-  if (likes(url) > mostLikes) return { code: 'PGRST100', message: `like and ilike may ask for ${mostLikes} patterns` }
-  if (returning(path, url).includes(null)) {
-    return { code: 'PGRST100', message: 'select may embed ten tables, three deep, and one of them within itself' }
-  }
-  if (url.searchParams.getAll('select').some(repeatsColumns)) {
-    return { code: 'PGRST100', message: 'select names the same column too often' }
-  }
-  const isLogic = (name: string) => /(^|\.)(or|and)$/.test(name)
-  if ([...url.searchParams].some(([name, value]) => isLogic(name) && nestsDeeper(value, mostLogic))) {
-    return { code: 'PGRST100', message: 'or and and may be nested ten deep' }
-  }
-  const tooDeep = tooDeepQuery(url)
-  return tooDeep ? { code: 'PGRST100', message: tooDeep } : null
-}
-
-/** What the database holds, as @supabase/lite lists it, of one schema. */
-const ofSchema = (schema: string, found: Record<string, unknown>): Record<string, unknown> =>
+/** Reduces the introspection of @supabase/lite to one schema. */
+const onlySchema = (schema: string, found: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(
-    Object.entries(found).map(([what, entries]) => [
-      what,
+    Object.entries(found).map(([kind, entries]) => [
+      kind,
       Array.isArray(entries) ? entries.filter((entry) => (entry?.schema ?? schema) === schema) : entries,
     ]),
   )
 
-/** Sends each request where Supabase's gateway would. */
+/** Routes each request as Supabase's gateway does. */
 export const openGateway = (
   platform: App,
   database: Database,
   settings: Settings,
   keys: Keys,
-  doors: Record<string, Door>,
+  functions: Record<string, EdgeFunction>,
   realtime: Realtime,
   dashboard: Dashboard,
 ): Gateway => {
-  const stranger = door('unknown')
+  const unknownFunction = createApp('unknown')
 
-  const toFunctions = (request: Request, url: URL, peerAddress: string): Response | Promise<Response> => {
-    // The platform, too, hands a function the path that begins with its name.
+  const toFunction = (request: Request, url: URL, peerAddress: string): Response | Promise<Response> => {
+    // As on the platform, the path that a function sees begins with its name.
     const inner = new URL(url)
-    inner.pathname = url.pathname.slice(functions.length) || '/'
+    inner.pathname = url.pathname.slice(functionsPath.length) || '/'
     const [, name = ''] = inner.pathname.split('/')
-    if (Object.hasOwn(doors, name)) {
-      const handedOn = new Request(inner, request)
-      handedOn.headers.append('X-Forwarded-For', peerAddress)
-      return doors[name]!.fetch(handedOn)
+    if (Object.hasOwn(functions, name)) {
+      const forwarded = new Request(inner, request)
+      forwarded.headers.append('X-Forwarded-For', peerAddress)
+      return functions[name]!.fetch(forwarded)
     }
     inner.pathname = '/unknown/function'
-    return stranger.fetch(new Request(inner, request))
+    return unknownFunction.fetch(new Request(inner, request))
   }
 
   type Env = { Bindings: { peerAddress: string; path: string; url: URL; isDashboard: boolean } }
@@ -166,18 +109,18 @@ export const openGateway = (
 
   const toPlatform = async (c: Context<Env>): Promise<Response> => {
     const { path, isDashboard } = c.env
-    // Before the work is let in, so that a slow client holds up nobody.
+    // Read the body before taking the mutex, so that a slow client blocks nobody.
     const body = c.req.raw.body && await readBody(c.req.raw.body)
-    if (body && isDeepJson(body)) throw new BodyRefused(400, 'The body is nested too deep')
+    if (body && jsonExceedsDepth(body)) throw new BodyError(400, 'The body is nested too deep')
     const request = body ? new Request(c.req.raw, { body }) : c.req.raw
-    // By itself it would take everybody for the dashboard who is on this machine.
+    // @supabase/lite would treat every request from this machine as the dashboard's.
     const peerAddress = isDashboard ? '127.0.0.1' : 'elsewhere'
-    return await database.gate(() => callLite(platform, request, path, body, peerAddress))
+    return await database.mutex(() => callLite(platform, request, path, body, peerAddress))
   }
 
   gateway.onError((error, c) => {
-    if (error instanceof BodyRefused) return c.json({ message: error.message }, error.status, { Connection: 'close' })
-    log('error', 'What nobody foresaw', describeError(error))
+    if (error instanceof BodyError) return c.json({ message: error.message }, error.status, { Connection: 'close' })
+    log('error', 'Unhandled error', describeError(error))
     return c.json({ error: 'Internal server error' }, 500)
   })
   gateway.use(withPolicy)
@@ -188,9 +131,9 @@ export const openGateway = (
     const apikey = c.req.header('apikey') ?? url.searchParams.get('apikey')
     if (!apikey && !isDashboard) return c.json({ message: 'No API key found in request' }, 401)
     if (apikey === keys.secretKey || (!apikey && isDashboard)) return await next()
-    const refusal = tooMuch(path, url)
-    if (refusal) return c.json(refusal, 400)
-    if (returning(path, url).some(Boolean)) c.req.raw = withFewRows(c.req.raw, url)
+    const limitError = dataApiLimitError(path, url)
+    if (limitError) return c.json(limitError, 400)
+    c.req.raw = limitSelfEmbeds(c.req.raw, path, url)
     return await next()
   })
   gateway.all('/auth/v1/*', toPlatform)
@@ -201,18 +144,18 @@ export const openGateway = (
     c.json({
       statusCode: '501',
       error: 'Not Implemented',
-      message:
-        'Storage does not run on this machine: files need Supabase (docs/deploy.md, section 7), or an https URL in the message',
+      message: 'Storage does not run on this machine: files need Supabase (docs/deploy.md, section 7), ' +
+        'or an https URL in the message',
     }, 501))
   gateway.get('/demo/', (c) => c.redirect('/demo'))
   gateway.route('/demo', demo(settings, keys))
 
-  // The rest is the dashboard's.
-  gateway.get('/', async (c, next) => dashboard.enter(c.req.raw, c.env.url, c.env.peerAddress) ?? await next())
+  // All other paths belong to the dashboard.
+  gateway.get('/', async (c, next) => dashboard.open(c.req.raw, c.env.url, c.env.peerAddress) ?? await next())
   gateway.use(async (c, next) => {
     if (c.env.isDashboard) return await next()
     const isPage = c.req.method === 'GET' && c.req.header('Accept')?.includes('text/html')
-    return isPage ? dashboard.closed(404) : c.json({ error: 'Not found' }, 404)
+    return isPage ? dashboard.closedPage(404) : c.json({ error: 'Not found' }, 404)
   })
   gateway.get(
     '/static/*',
@@ -220,42 +163,42 @@ export const openGateway = (
   )
   gateway.get('/_system/info', async (c) => {
     const response = await toPlatform(c)
-    // The address of the database holds its password, which no page needs.
-    const text = settings.databaseUrl
-      ? (await response.text()).replaceAll(settings.databaseUrl, '')
-      : await response.text()
+    // The database URL contains the password, which no page needs.
+    const { databaseUrl } = settings
+    const text = databaseUrl ? (await response.text()).replaceAll(databaseUrl, '') : await response.text()
     return new Response(text, { status: response.status, headers: { 'Content-Type': 'application/json' } })
   })
-  // The Data API shows one schema, and so does the table editor, which by a table's name alone takes columns of auth.users for those of ours.
+  // Show the schema of the Data API alone: the table editor matches columns by table name, and would show those of
+  // auth.users as ours.
   gateway.get('/_system/introspect', async (c) => {
     const found: Record<string, unknown> = await (await toPlatform(c)).json()
-    return c.json(ofSchema('public', found))
+    return c.json(onlySchema('public', found))
   })
   gateway.all('*', toPlatform)
 
-  const refused = (status: 400 | 405, error: string, headers: Record<string, string> = {}) =>
+  const reject = (status: 400 | 405, error: string, headers: Record<string, string> = {}) =>
     Response.json({ error }, { status, headers: { 'Access-Control-Allow-Origin': '*', ...headers } })
 
   return {
     fetch: (request, { peerAddress }) => {
-      // The Fetch standard has no such methods, so no request of theirs can be handed on.
+      // The Fetch standard forbids these methods, so such a request cannot be forwarded.
       if (['TRACE', 'TRACK', 'CONNECT'].includes(request.method.toUpperCase())) {
-        return refused(405, 'Method not allowed', { Allow: 'GET, HEAD, POST' })
+        return reject(405, 'Method not allowed', { Allow: 'GET, HEAD, POST' })
       }
       const url = URL.parse(request.url)
-      if (!url || url.username || url.password) return refused(400, 'The address is malformed')
-      // Functions read their paths themselves, as on the platform.
-      if (isUnder(url.pathname, functions)) return toFunctions(request, url, peerAddress)
+      if (!url || url.username || url.password) return reject(400, 'The address is malformed')
+      // Functions decode their paths themselves, as on the platform.
+      if (isUnder(url.pathname, functionsPath)) return toFunction(request, url, peerAddress)
       const path = readPath(request, url)
-      if (path === null) return refused(400, 'The path is not written plainly')
-      const isDashboard = dashboard.isOpenTo(request, url, peerAddress)
+      if (path === null) return reject(400, 'The path is not written plainly')
+      const isDashboard = dashboard.isAuthorized(request, url, peerAddress)
       if (path === url.pathname && !request.url.includes('#')) {
         return gateway.fetch(request, { peerAddress, path, url, isDashboard })
       }
-      // What was escaped without need is handed on plainly, so that nobody after this has anything to decode.
+      // Forward the decoded path, so that nothing behind the gateway decodes it differently.
       url.pathname = path
       url.hash = ''
-      if (isUnder(path, functions)) return toFunctions(request, url, peerAddress)
+      if (isUnder(path, functionsPath)) return toFunction(request, url, peerAddress)
       return gateway.fetch(new Request(url, request), { peerAddress, path, url, isDashboard })
     },
   }

@@ -1,17 +1,17 @@
 import { provideQuery } from '../../functions/_shared/rpc.ts'
 import { provideFetch } from '../../functions/_shared/platform_fetch.ts'
 import { surviveConnectionLoss } from '../../functions/_shared/connection_loss.ts'
-import { announce } from './banner.ts'
+import { printBanner } from './banner.ts'
 import { openDashboard } from './dashboard.ts'
 import { openDataDir } from './data_dir.ts'
-import { besideOthers, type Database, openPglite, openPostgres } from './database.ts'
+import { type Database, openPglite, openPostgres, retryOnConflict } from './database.ts'
 import { openGateway } from './gateway.ts'
 import { openPlatform } from './platform.ts'
 import { openRealtime } from './realtime/server.ts'
 import { CannotStart, type Keys, originOf, readSettings, type Settings } from './settings.ts'
 
-/** What the platform tells its Edge Functions through their environment. */
-const tellFunctions = async (settings: Settings, keys: Keys, database: Database): Promise<void> => {
+/** Sets the environment variables that the platform gives its Edge Functions, and their access to the database. */
+const configureFunctions = async (settings: Settings, keys: Keys, database: Database): Promise<void> => {
   Deno.env.set('SUPABASE_URL', originOf(settings))
   Deno.env.set('SUPABASE_PUBLISHABLE_KEYS', JSON.stringify({ default: keys.publishableKey }))
   Deno.env.set('SUPABASE_SECRET_KEYS', JSON.stringify({ default: keys.secretKey }))
@@ -19,18 +19,18 @@ const tellFunctions = async (settings: Settings, keys: Keys, database: Database)
   Deno.env.set('CLIENT_ADDRESS_HEADER', 'x-forwarded-for')
   for (const [name, rate] of Object.entries(settings.rates)) Deno.env.set(name, rate)
   Deno.env.set('ACCESS_LOG', settings.accessLog)
-  if (database.doors) return provideQuery(database.doors)
-  // Roles belong to the whole server: whoever starts another stack on it with the same log-in sets the same password. Where the log-in needs
-  // none, the server does not ask the doors for one either.
+  if (database.functionsQuery) return provideQuery(database.functionsQuery)
+  // Roles belong to the whole server, so the password is derived: another stack with the same login sets the same one.
+  // If the login needs no password, the functions need none either.
   const server = new URL(settings.databaseUrl!)
   const secret = new TextEncoder().encode(`edge_functions ${server.username}:${server.password || crypto.randomUUID()}`)
   const password = new Uint8Array(await crypto.subtle.digest('SHA-256', secret)).toHex()
-  await besideOthers(() => database.run(`alter role edge_functions password '${password}'`))
+  await retryOnConflict(() => database.run(`alter role edge_functions password '${password}'`))
   Deno.env.set('EDGE_DATABASE_URL', database.edgeUrl(password)!)
 }
 
-/** What private.rate_settings says on the platform; said for these connections alone, other stacks may be on the same database. */
-const ofDataApi = ({ rates }: Settings): Record<string, string> => ({
+/** Replaces private.rate_settings for these connections alone, because other stacks may share the database. */
+const dataApiSettings = ({ rates }: Settings): Record<string, string> => ({
   'api.rate_limit_profile': rates.RATE_LIMIT_PROFILE,
 })
 
@@ -52,28 +52,28 @@ const start = async (): Promise<void> => {
   const settings = readSettings(Deno.env.toObject())
   const keys = openDataDir(settings.dataDir, settings.keys)
 
-  // The port comes first: one that is in use is known before minutes are spent, and port 0 becomes a real one.
-  let answer: Deno.ServeHandler<Deno.NetAddr> = () =>
+  // Listen first: a port in use is reported before the database is set up, and port 0 becomes a real one.
+  let handler: Deno.ServeHandler<Deno.NetAddr> = () =>
     Response.json({ error: 'The service is starting' }, {
       status: 503,
       headers: { 'Retry-After': '1', 'Access-Control-Allow-Origin': '*' },
     })
-  const underWay = new Set<Promise<Response>>()
+  const inFlight = new Set<Promise<Response>>()
   const server = listen(settings, (request, info) => {
-    const answering = Promise.resolve(answer(request, info))
-    underWay.add(answering)
-    return answering.finally(() => underWay.delete(answering))
+    const response = Promise.resolve(handler(request, info))
+    inFlight.add(response)
+    return response.finally(() => inFlight.delete(response))
   })
   settings.port = server.addr.port
 
   const database = settings.databaseUrl
-    ? await openPostgres(settings.databaseUrl, ofDataApi(settings))
-    : await openPglite(settings.dataDir, ofDataApi(settings))
+    ? await openPostgres(settings.databaseUrl, dataApiSettings(settings))
+    : await openPglite(settings.dataDir, dataApiSettings(settings))
   const platform = await openPlatform(database, keys, settings).catch((error) => {
     if (error instanceof CannotStart) throw error
     throw new CannotStart(`The database could not be set up: ${error.message}`)
   })
-  await tellFunctions(settings, keys, database)
+  await configureFunctions(settings, keys, database)
   const realtime = await openRealtime(database, keys).catch((error) => {
     throw new CannotStart(`Realtime could not be set up in the database: ${error.message}`)
   })
@@ -94,10 +94,10 @@ const start = async (): Promise<void> => {
     realtime,
     dashboard,
   )
-  answer = (request, info) => gateway.fetch(request, { peerAddress: info.remoteAddr.hostname })
+  handler = (request, info) => gateway.fetch(request, { peerAddress: info.remoteAddr.hostname })
   provideFetch(async (input, init) => await gateway.fetch(new Request(input, init), { peerAddress: '127.0.0.1' }))
 
-  // What pg_cron does on Supabase: vectors that were not made right after a write are made on schedule.
+  // pg_cron does this on Supabase: it makes the embeddings that were not made right after a write.
   const schedule = setInterval(drainSoon, 5000)
   drainSoon()
 
@@ -107,23 +107,23 @@ const start = async (): Promise<void> => {
     stopping = true
     clearInterval(schedule)
     realtime.close()
-    answer = () =>
+    handler = () =>
       Response.json({ error: 'The service is stopping' }, {
         status: 503,
         headers: { 'Retry-After': '1', 'Access-Control-Allow-Origin': '*', Connection: 'close' },
       })
     const atMost = (milliseconds: number, work: Promise<void>) =>
       Promise.race([work, new Promise((resolve) => setTimeout(resolve, milliseconds))])
-    // What is under way gets four of the five seconds, and the server shuts down after it: Deno's shutdown cuts off bodies that are still on
-    // their way, and good requests were told that theirs ended too soon.
-    await atMost(4000, Promise.allSettled(underWay).then(() => server.shutdown()))
-    // It need not close clean; then the next start repeats what its log holds.
+    // Requests in flight get four of the five seconds; shut down only after them. Deno's shutdown aborts request bodies
+    // that are still arriving, and those requests were answered that their body ended too soon.
+    await atMost(4000, Promise.allSettled(inFlight).then(() => server.shutdown()))
+    // A clean close is not needed: the next start replays the WAL.
     await atMost(500, database.close())
     Deno.exit(0)
   }
   Deno.addSignalListener('SIGINT', stop)
   Deno.addSignalListener('SIGTERM', stop)
-  announce(settings, keys, dashboard.link)
+  printBanner(settings, keys, dashboard.link)
 }
 
 try {

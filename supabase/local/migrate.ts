@@ -1,4 +1,4 @@
-import { besideOthers, type Database } from './database.ts'
+import { type Database, retryOnConflict } from './database.ts'
 import { CannotStart } from './settings.ts'
 
 const root = new URL('../../', import.meta.url)
@@ -19,8 +19,8 @@ const sha256 = async (text: string): Promise<string> =>
   new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))).toHex()
 
 /**
- * Applies the migrations that the database has not seen, as `supabase db push` would, each in a transaction of its own. Until the first
- * release the baseline may change; a database made from another one is refused, and stays as it is.
+ * Applies pending migrations, as `supabase db push` does, each in its own transaction. Until the first release the
+ * baseline may change; a database made from another baseline is refused, and stays as it is.
  */
 export const migrate = async (database: Database): Promise<void> => {
   await database.run(`
@@ -32,7 +32,9 @@ export const migrate = async (database: Database): Promise<void> => {
     create table if not exists supabase_migrations.local_checksums (version text primary key, sha256 text not null);
   `)
   const rows = await database.query(
-    'select version, sha256 from supabase_migrations.schema_migrations left join supabase_migrations.local_checksums using (version)',
+    `select version, sha256
+     from supabase_migrations.schema_migrations
+     left join supabase_migrations.local_checksums using (version)`,
     [],
   )
   const applied = new Map(rows.map(({ version, sha256 }) => [String(version), sha256 as string | null]))
@@ -46,7 +48,7 @@ export const migrate = async (database: Database): Promise<void> => {
     await Promise.all(migrations.map(async ({ version, sql }) => [version, await sha256(sql)] as const)),
   )
   for (const [version, checksum] of applied) {
-    // Without a checksum it was `supabase db push` that applied it.
+    // A migration without a checksum was applied by `supabase db push`.
     if (checksums.has(version) && (checksum === null || checksum === checksums.get(version))) continue
     throw new CannotStart(
       `The database was made by an earlier version of the schema (migration ${version}); ` +
@@ -58,20 +60,20 @@ export const migrate = async (database: Database): Promise<void> => {
     const script = `${sql}
       ;insert into supabase_migrations.schema_migrations (version, name) values (${literal(version)}, ${literal(name)});
       insert into supabase_migrations.local_checksums values (${literal(version)}, ${literal(checksums.get(version)!)})`
-    await besideOthers(() => inOneTransaction(database, script))
+    await retryOnConflict(() => inOneTransaction(database, script))
   }
 }
 
-const worlds = {
+const seeds = {
   none: ['interests.sql'],
   demo: ['interests.sql', 'demo_people_1.sql', 'demo_people_2.sql', 'demo_conversations.sql'],
 }
 
-/** Fills a new database, once and as a whole; one that was seeded before stays as its people have left it. */
-export const seed = async (database: Database, world: keyof typeof worlds): Promise<void> => {
+/** Seeds a new database, in one transaction; does nothing if it was seeded before. */
+export const seed = async (database: Database, name: keyof typeof seeds): Promise<void> => {
   const before = await database.query('select from supabase_migrations.seed_files', [])
   if (before.length > 0) return
-  const scripts = worlds[world].map((file) => {
+  const scripts = seeds[name].map((file) => {
     const record = `insert into supabase_migrations.seed_files (path, hash) values (${
       literal(`../sql/seed/${file}`)
     }, 'seed')`

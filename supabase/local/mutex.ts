@@ -1,9 +1,9 @@
-/** Lets one piece of work in at a time, in order of arrival; what fails lets the next one in all the same. */
+/** Runs one task at a time, in order of arrival. A task that fails does not stop the next one. */
 export type Mutex = <Result>(work: () => Promise<Result>) => Promise<Result>
 
 /**
- * PGlite is one Postgres session, and a session has one role and one set of claims. Without a gate, callers whose transactions interleave
- * act as each other: of 400 concurrent reads 274 came back with somebody else's rows. With it 400 of 400 were right.
+ * PGlite is one Postgres session, with one role and one set of claims. Without a mutex callers whose transactions
+ * interleave act as each other: 274 of 400 concurrent reads returned another user's rows. With it all 400 were right.
  */
 export const createMutex = (): Mutex => {
   let last: Promise<unknown> = Promise.resolve()

@@ -1,13 +1,13 @@
 /**
- * The path of a request, decoded once; null where two of those who read it could see two paths. Deno hands on what was written, URL folds dots and
- * backslashes, Hono and @supabase/lite decode: a guard that asks one of them says nothing of what another one serves.
+ * The path of a request, decoded once; null if it is ambiguous. Deno passes the raw path, URL resolves dots and
+ * backslashes, Hono and @supabase/lite decode: a check on one of these forms does not protect what another one serves.
  */
 export const readPath = (request: Request, url: URL): string | null => {
-  const written = /^[a-z]+:\/\/[^/?#\\]*([^?#]*)/i.exec(request.url)?.[1] || '/'
-  if (written !== url.pathname || /%(2f|5c)/i.test(written)) return null
+  const raw = /^[a-z]+:\/\/[^/?#\\]*([^?#]*)/i.exec(request.url)?.[1] || '/'
+  if (raw !== url.pathname || /%(2f|5c)/i.test(raw)) return null
   try {
-    const path = decodeURIComponent(written)
-    // What would decode twice, and what only some would fold.
+    const path = decodeURIComponent(raw)
+    // Reject what would decode twice, and what only some of them normalize.
     return /[%\\?#]|\p{Cc}|\/\/|\/\.\.?(\/|$)/u.test(path) ? null : path
   } catch {
     return null

@@ -1,5 +1,6 @@
--- What Supabase has before the first migration and a bare Postgres has not: the API roles, and what they are given.
--- Auth's own tables come from @supabase/lite. Runs once for a database; roles belong to the server, and may be there from another one.
+-- What Supabase has before the first migration and plain Postgres lacks: the API roles and their grants. Auth's own
+-- tables come from @supabase/lite. Runs once for each database. Roles belong to the server, so another database may
+-- have created them.
 do $$
 begin
   if not exists (select from pg_catalog.pg_roles where rolname = 'anon') then
@@ -21,7 +22,7 @@ create schema extensions;
 grant usage on schema extensions to anon, authenticated, service_role;
 grant usage on schema public to anon, authenticated, service_role;
 
--- The platform is this generous, so that a migration which forgets to revoke shows it here too.
+-- The same default privileges as on the platform, so that a migration which forgets to revoke fails tests here too.
 alter default privileges in schema public grant all on tables to anon, authenticated, service_role;
 alter default privileges in schema public grant all on sequences to anon, authenticated, service_role;
 alter default privileges in schema public grant all on functions to anon, authenticated, service_role;

@@ -1,22 +1,21 @@
 import { App } from '@supabase/lite'
-import { besideOthers, type Database } from './database.ts'
+import { type Database, retryOnConflict } from './database.ts'
 import { printMail } from './lite_call.ts'
 import { migrate, seed } from './migrate.ts'
 import { type Keys, originOf, type Settings } from './settings.ts'
 
-/** Runs a script unless the database has the schema that it makes. */
-const complete = async (database: Database, schema: string, script: string): Promise<void> => {
-  const [found] = await database.query('select to_regnamespace($1) is not null as is_there', [schema])
-  if (found?.is_there) return
-  await besideOthers(() => database.run(Deno.readTextFileSync(new URL(script, import.meta.url))))
+/** Runs a script that creates this schema, unless the schema exists. */
+const ensureSchema = async (database: Database, schema: string, script: string): Promise<void> => {
+  const [found] = await database.query('select to_regnamespace($1) is not null as exists', [schema])
+  if (found?.exists) return
+  await retryOnConflict(() => database.run(Deno.readTextFileSync(new URL(script, import.meta.url))))
 }
 
-/** Auth, the Data API and the dashboard, on a database that has its migrations and its seed. */
+/** Opens Auth, the Data API and the dashboard, and migrates and seeds the database. */
 export const openPlatform = async (database: Database, keys: Keys, settings: Settings): Promise<App> => {
-  await complete(database, 'extensions', 'platform.sql')
-  // By itself, because folders of older releases have the rest already.
-  await complete(database, 'realtime', 'platform_realtime.sql')
-  await complete(database, 'storage', 'platform_storage.sql')
+  await ensureSchema(database, 'extensions', 'platform.sql')
+  await ensureSchema(database, 'realtime', 'platform_realtime.sql')
+  await ensureSchema(database, 'storage', 'platform_storage.sql')
   const app = new App({
     connection: database.connection,
     auth: {
@@ -28,11 +27,11 @@ export const openPlatform = async (database: Database, keys: Keys, settings: Set
       site_url: originOf(settings),
       email: { enable_confirmations: settings.emailConfirmation },
     },
-    // Who is an admin without a key, the gateway says.
+    // The gateway decides who is admin without a key.
     options: { server: { admin: true }, drivers: { email: { send: printMail } } },
   })
   await app.ensureSystemSchema()
-  await besideOthers(() => database.run('grant usage on schema auth to anon, authenticated, service_role'))
+  await retryOnConflict(() => database.run('grant usage on schema auth to anon, authenticated, service_role'))
   await migrate(database)
   await seed(database, settings.seed)
   return app as unknown as App

@@ -1,5 +1,5 @@
--- What Supabase's Realtime has in a database: schema realtime, with the names, columns, grants and habits of the platform's own. Runs once
--- for a database that has no such schema, before the migrations. The platform's table has a partition for each day; here it is one.
+-- Schema realtime with the names, columns, grants and behaviour of the platform's. Runs before the migrations, if the
+-- database has no such schema. On the platform the table is partitioned by day.
 create schema realtime;
 grant usage on schema realtime to anon, authenticated, service_role;
 
@@ -28,7 +28,7 @@ as $$
   select nullif(current_setting('realtime.topic', true), '')::text
 $$;
 
--- Sending never fails the writer: on the platform, too, what cannot be sent becomes a warning.
+-- As on the platform, a failure to send is a warning and does not fail the writer's transaction.
 create function realtime.send(payload jsonb, event text, topic text, private boolean default true)
 returns void
 language plpgsql
@@ -63,7 +63,14 @@ end
 $$;
 
 create function realtime.broadcast_changes(
-  topic_name text, event_name text, operation text, table_name text, table_schema text, new record, old record, level text default 'ROW'
+  topic_name text,
+  event_name text,
+  operation text,
+  table_name text,
+  table_schema text,
+  new record,
+  old record,
+  level text default 'ROW'
 )
 returns void
 language plpgsql
@@ -76,9 +83,11 @@ begin
     raise exception 'Unexpected operation type: %', operation;
   end if;
   perform realtime.send(
-    jsonb_build_object('old_record', old, 'record', new, 'operation', operation, 'table', table_name, 'schema', table_schema),
-    event_name,
-    topic_name
+    payload => jsonb_build_object(
+      'old_record', old, 'record', new, 'operation', operation, 'table', table_name, 'schema', table_schema
+    ),
+    event => event_name,
+    topic => topic_name
   );
 exception
   when others then

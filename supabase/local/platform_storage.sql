@@ -1,5 +1,5 @@
--- What Supabase's Storage has in a database, as far as our policies speak of it. Runs once for a database that has no such schema, before the
--- migrations. No Storage serves it here: there is no storage.migrations, in which it keeps its own.
+-- The part of schema storage that our policies use. Runs before the migrations, if the database has no such schema. No
+-- Storage server uses it here, so there is no storage.migrations, the table of Storage's own migrations.
 create schema storage;
 grant usage on schema storage to anon, authenticated, service_role;
 

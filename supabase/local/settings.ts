@@ -1,23 +1,23 @@
-import { type RateName, rateNames, rateOf } from '../../functions/_shared/rates.ts'
+import { parseRate, type RateName, rateNames } from '../../functions/_shared/rates.ts'
 import { defaultPool } from '../../functions/_shared/settings.ts'
 
-/** A setting or circumstance that keeps the stack from starting, in one line that says what to do. */
+/** Why the stack cannot start, in one line that says what to do. */
 export class CannotStart extends Error {}
 
 export interface Settings {
   host: string
   port: number
-  /** Folder for the database's files and the keys; null keeps nothing. */
+  /** The folder of the database's files and the keys; null for a database in memory. */
   dataDir: string | null
-  /** A Postgres to use instead of PGlite. */
+  /** A Postgres server to use instead of PGlite. */
   databaseUrl: string | null
   seed: 'demo' | 'none'
   emailConfirmation: boolean
-  /** The limits that were given, as their functions read them; here the others are off. */
+  /** The rate limits as configured; limits that are not configured are off. */
   rates: Record<RateName, string>
-  /** A line for each answer. Off unless asked for: whoever reads the console up to the ready line need not go on reading. */
+  /** Logs each response. Off by default: a process that waits for the ready line may not read the output after it. */
   accessLog: 'off' | 'on'
-  /** Keys that were given; the rest is made on first start. */
+  /** The configured keys; the others are made on first start. */
   keys: Partial<Keys>
 }
 
@@ -31,7 +31,7 @@ export interface Keys {
 export const isLoopback = ({ host }: Settings): boolean =>
   host === 'localhost' || host === '::1' || host.startsWith('127.')
 
-/** The address to reach the stack at, from this machine. */
+/** The URL of the stack on this machine. */
 export const originOf = ({ host, port }: Settings): string => {
   const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
@@ -84,30 +84,30 @@ const databaseUrl = (env: Environment): string | null => {
 
 const rates = (env: Environment): Record<RateName, string> => {
   try {
-    for (const name of rateNames) rateOf(name, env[name])
+    for (const name of rateNames) parseRate(name, env[name])
   } catch (error) {
     throw new CannotStart((error as Error).message)
   }
   return Object.fromEntries(rateNames.map((name) => [name, env[name] || 'off'])) as Record<RateName, string>
 }
 
-/** What the functions read by themselves. */
-const number = (env: Environment, name: string, most: number): void => {
+/** Checks a setting that the functions read themselves. */
+const checkNumber = (env: Environment, name: string, max: number): void => {
   const value = env[name]
-  if (value && !(/^[1-9]\d*$/.test(value) && Number(value) <= most)) {
-    throw new CannotStart(`${name} is "${value}", and must be a number from 1 to ${most}`)
+  if (value && !(/^[1-9]\d*$/.test(value) && Number(value) <= max)) {
+    throw new CannotStart(`${name} is "${value}", and must be a number from 1 to ${max}`)
   }
 }
 
-/** Reads the settings of `npm start`; refuses bad ones before anything else happens. */
+/** Reads the settings of `npm start`; throws CannotStart for the first invalid one. */
 export const readSettings = (env: Environment): Settings => {
   oneOf(env, 'PUBLIC_USER_CREATION', ['on', 'off'])
-  number(env, 'TRUSTED_PROXIES', 9)
-  number(env, 'DATABASE_POOL', 999_999)
-  number(env, 'DATABASE_QUEUE', 999_999)
-  // One connection stays for everything else.
-  number(env, 'SEARCH_CONCURRENCY', Math.max(1, Number(env.DATABASE_POOL || defaultPool) - 1))
-  number(env, 'SEARCH_TIMEOUT', 5000)
+  checkNumber(env, 'TRUSTED_PROXIES', 9)
+  checkNumber(env, 'DATABASE_POOL', 999_999)
+  checkNumber(env, 'DATABASE_QUEUE', 999_999)
+  // Leave one connection for other requests.
+  checkNumber(env, 'SEARCH_CONCURRENCY', Math.max(1, Number(env.DATABASE_POOL || defaultPool) - 1))
+  checkNumber(env, 'SEARCH_TIMEOUT', 5000)
   return {
     host: env.HOST || '127.0.0.1',
     port: port(env),

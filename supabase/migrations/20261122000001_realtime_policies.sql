@@ -1,49 +1,53 @@
 -- Derived from sql/schema by `npm run baseline`; edit the schema instead.
 
--- Topics: who may hear and speak where, asked by Realtime when somebody joins. user:<id> is one person's, conversation:<id> its
--- participants'; on both the database alone speaks. On typing:<conversation id> the participants speak among themselves. A policy sees
--- the topic and not the event's name, hence the third. Whatever no policy names is refused.
--- By themselves in a migration and without comments: these statements are about a table of the platform's, which allows policies alone.
-create function private.topic_conversation()
+-- Realtime authorization: who can receive and send on which topic. Realtime asks when a client joins.
+--   user:<id>                 that user receives; only the database sends
+--   conversation:<id>         its participants receive; only the database sends
+--   typing:<conversation id>  its participants receive and send
+-- typing: is a topic of its own because a policy sees the topic but not the event's name. A topic without a policy is
+-- refused. A migration of its own and without comments: realtime.messages belongs to the platform, which allows only
+-- policies on it.
+create function private.topic_conversation_id()
 returns bigint
 language sql stable security invoker set search_path = ''
 as $$
   select case
-    -- 18 digits are always a bigint; a topic that is none of ours is refused, not an error.
+    -- 18 digits always fit into a bigint. Any other topic must be refused without raising an error.
     when realtime.topic() ~ '^(conversation|typing):[1-9][0-9]{0,17}$' then split_part(realtime.topic(), ':', 2)::bigint
   end
 $$;
-comment on function private.topic_conversation() is 'The conversation that the topic asked for is about; null where it is about none.';
-grant execute on function private.topic_conversation() to authenticated;
+comment on function private.topic_conversation_id() is
+  'The conversation id of the current topic; null if the topic is not about a conversation.';
+grant execute on function private.topic_conversation_id() to authenticated;
 
-create policy "people hear what is meant for them" on realtime.messages
+create policy "users receive events on their own topic" on realtime.messages
   for select to authenticated
   using (
     extension = 'broadcast'
     and (select realtime.topic()) = 'user:' || (select private.my_id())
   );
 
-create policy "participants hear their conversations" on realtime.messages
+create policy "participants receive events of their conversations" on realtime.messages
   for select to authenticated
   using (
     extension = 'broadcast'
     and (select realtime.topic()) like 'conversation:%'
-    and (select private.topic_conversation()) in (select private.my_conversations())
+    and (select private.topic_conversation_id()) in (select private.my_conversations())
   );
 
--- Whoever is blocked is neither seen nor heard from, and cannot join: Realtime lets nobody in who may not hear.
-create policy "participants see who is there and types" on realtime.messages
+-- A blocked user can neither receive nor send here, and cannot join: Realtime requires the right to receive.
+create policy "participants receive typing and presence" on realtime.messages
   for select to authenticated
   using (
     extension in ('broadcast', 'presence')
     and (select realtime.topic()) like 'typing:%'
-    and (select private.topic_conversation()) in (select private.my_open_conversations())
+    and (select private.topic_conversation_id()) in (select private.my_writable_conversations())
   );
 
-create policy "participants say that they type and are there" on realtime.messages
+create policy "participants send typing and presence" on realtime.messages
   for insert to authenticated
   with check (
     extension in ('broadcast', 'presence')
     and (select realtime.topic()) like 'typing:%'
-    and (select private.topic_conversation()) in (select private.my_open_conversations())
+    and (select private.topic_conversation_id()) in (select private.my_writable_conversations())
   );

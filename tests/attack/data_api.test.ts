@@ -1,69 +1,73 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { dataApi } from '../tools/people.ts'
-import { assemble, type Cast, leaks, roles, rowsOf } from './cast.ts'
+import { createFixture, type Fixture, leaks, roles, snapshot } from './fixture.ts'
 
 const types = readFileSync('functions/_shared/database.types.ts', 'utf8')
 const tables = [...types.matchAll(/^ {6}'(\w+)': \{\n {8}Row: /gm)].map(([, name]) => name!)
 
-let cast: Cast
+let fixture: Fixture
 beforeAll(async () => {
-  cast = await assemble()
+  fixture = await createFixture()
 })
 
 type Active = 'voyager' | 'local' | 'outsider'
 interface Table {
-  /** What finds the rows of somebody. */
+  /** A filter for the rows of this user. */
   filter: (role: Active) => string
   row: (role: Active) => object
   change: () => object
-  /** Whether the owner may change the rows; nobody else ever may. */
+  /** Whether the owner may change the rows. Others never may. */
   isOwners?: boolean
-  /** Whether both participants see the rows of either. */
+  /** Whether both participants may read the rows. */
   isShared?: boolean
 }
 const byConversation = (column: string): Pick<Table, 'filter' | 'isShared'> => ({
-  filter: (role) => `${column}=eq.${cast.conversations[role].id}`,
+  filter: (role) => `${column}=eq.${fixture.conversations[role].id}`,
   isShared: true,
 })
 
-/** Every table that the Data API shows but the list of interests, which is anybody's to read. */
+/** Every table of the Data API except interests, which is public. */
 const matrix: Record<string, Table> = {
   users: {
-    filter: (role) => `id=eq.${cast.people[role].id}`,
+    filter: (role) => `id=eq.${fixture.people[role].id}`,
     row: () => ({ name: 'Forged', email: 'forged@example.com' }),
     change: () => ({ bio: 'Changed' }),
     isOwners: true,
   },
   profiles: {
-    filter: (role) => `user_id=eq.${cast.people[role].id}`,
-    row: () => ({ user_id: cast.stranger.id }),
+    filter: (role) => `user_id=eq.${fixture.people[role].id}`,
+    row: () => ({ user_id: fixture.stranger.id }),
     change: () => ({ city: 'Changed' }),
     isOwners: true,
   },
   profile_interests: {
-    filter: (role) => `profile_id=eq.${cast.people[role].profileId}`,
-    row: (role) => ({ profile_id: cast.people[role].profileId, interest_id: cast.interest + 1 }),
-    change: () => ({ interest_id: cast.interest + 2 }),
+    filter: (role) => `profile_id=eq.${fixture.people[role].profileId}`,
+    row: (role) => ({ profile_id: fixture.people[role].profileId, interest_id: fixture.interest + 1 }),
+    change: () => ({ interest_id: fixture.interest + 2 }),
   },
   conversations: {
     ...byConversation('id'),
-    row: (role) => ({ voyager_id: cast.people[role].id, local_id: cast.stranger.id }),
+    row: (role) => ({ voyager_id: fixture.people[role].id, local_id: fixture.stranger.id }),
     change: () => ({ created_at: '2001-01-01' }),
   },
   messages: {
     ...byConversation('conversation_id'),
-    row: (role) => ({ conversation_id: cast.conversations[role].id, user_id: cast.people[role].id, content: 'Forged' }),
+    row: (role) => ({
+      conversation_id: fixture.conversations[role].id,
+      user_id: fixture.people[role].id,
+      content: 'Forged',
+    }),
     change: () => ({ read: true }),
   },
   reservations: {
     ...byConversation('conversation_id'),
-    row: (role) => ({ conversation_id: cast.conversations[role].id, title: 'Forged', price: 0, date: '2001-01-01' }),
+    row: (role) => ({ conversation_id: fixture.conversations[role].id, title: 'Forged', price: 0, date: '2001-01-01' }),
     change: () => ({ status: 'cancelled' }),
   },
 }
 
-test('every table that the Data API shows has its row', () => {
+test('every table of the Data API is in the matrix', () => {
   expect(tables.length).toBeGreaterThan(5)
   expect(tables.filter((name) => !(name in matrix) && name !== 'interests')).toEqual([])
 })
@@ -72,36 +76,36 @@ describe.each(Object.keys(matrix))('/rest/v1/%s', (name) => {
   const { filter, row, change, isOwners, isShared } = matrix[name]!
   const owners: Active[] = ['voyager', 'local', 'outsider']
 
-  test.each(roles)('shows and lets %s change what is theirs', async (role) => {
-    const token = role === 'anonymous' ? undefined : cast.people[role].token
-    const ask = async (method: string, path: string, body?: unknown) => {
+  test.each(roles)('%s can read and change only permitted rows', async (role) => {
+    const token = role === 'anonymous' ? undefined : fixture.people[role].token
+    const request = async (method: string, path: string, body?: unknown) => {
       const answer = await dataApi(token, method, path, body)
-      // PostgREST speaks of tables and policies in its own words.
-      expect({ role, method, path, told: leaks(role, answer, cast) }).toEqual({ role, method, path, told: [] })
+      // PostgREST's own error messages may name tables and policies.
+      expect({ role, method, path, leaks: leaks(role, answer, fixture) }).toEqual({ role, method, path, leaks: [] })
       return { count: answer.status < 300 ? answer.body?.length ?? 0 : 0, status: answer.status }
     }
-    const before = await rowsOf(cast)
+    const before = await snapshot(fixture)
     for (const owner of owners) {
       const isOwn = role === owner
       const isParticipant = (who: string): boolean => who === 'voyager' || who === 'local'
-      const isTheirs = isOwn || isShared === true && isParticipant(role) && isParticipant(owner)
-      const seen = await ask('GET', `${name}?${filter(owner)}`)
-      expect({ owner, sees: seen.count > 0 }).toEqual({ owner, sees: isTheirs })
-      if (role === 'anonymous') expect(seen.status).toBeGreaterThanOrEqual(400)
+      const mayRead = isOwn || isShared === true && isParticipant(role) && isParticipant(owner)
+      const rows = await request('GET', `${name}?${filter(owner)}`)
+      expect({ owner, reads: rows.count > 0 }).toEqual({ owner, reads: mayRead })
+      if (role === 'anonymous') expect(rows.status).toBeGreaterThanOrEqual(400)
 
       if (!(isOwn && name === 'profile_interests')) {
-        expect((await ask('POST', name, row(owner))).status).toBeGreaterThanOrEqual(400)
-        expect((await ask('DELETE', `${name}?${filter(owner)}`)).count).toBe(0)
+        expect((await request('POST', name, row(owner))).status).toBeGreaterThanOrEqual(400)
+        expect((await request('DELETE', `${name}?${filter(owner)}`)).count).toBe(0)
       }
-      if (!(isOwn && isOwners)) expect((await ask('PATCH', `${name}?${filter(owner)}`, change())).count).toBe(0)
+      if (!(isOwn && isOwners)) expect((await request('PATCH', `${name}?${filter(owner)}`, change())).count).toBe(0)
     }
-    expect(await rowsOf(cast)).toEqual(before)
+    expect(await snapshot(fixture)).toEqual(before)
 
-    // By no filter at all one reaches what is one's own, and without rights nothing.
-    const most = role === 'anonymous' || role === 'deactivated' || role === 'erased' ? 0 : 9
-    expect((await ask('GET', `${name}?select=*&limit=1000`)).count).toBeLessThanOrEqual(most)
+    // An unfiltered request reaches only own rows, and none without rights.
+    const max = role === 'anonymous' || role === 'deactivated' || role === 'erased' ? 0 : 9
+    expect((await request('GET', `${name}?select=*&limit=1000`)).count).toBeLessThanOrEqual(max)
     const column = name === 'profile_interests' ? 'interest_id' : 'id'
-    expect((await ask('GET', `${name}?or=(${column}.gt.0,${column}.is.null)`)).count).toBeLessThanOrEqual(most)
-    expect((await ask('PATCH', `${name}?${column}=gt.0`, change())).count).toBe(isOwners && most > 0 ? 1 : 0)
+    expect((await request('GET', `${name}?or=(${column}.gt.0,${column}.is.null)`)).count).toBeLessThanOrEqual(max)
+    expect((await request('PATCH', `${name}?${column}=gt.0`, change())).count).toBe(isOwners && max > 0 ? 1 : 0)
   })
 })

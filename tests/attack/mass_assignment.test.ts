@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
 import { operations } from '../tools/openapi.ts'
-import { asAdmin, call, freshEmail } from '../tools/people.ts'
-import { assemble, type Cast, rowsOf } from './cast.ts'
+import { asAdmin, call, uniqueEmail } from '../tools/people.ts'
+import { createFixture, type Fixture, snapshot } from './fixture.ts'
 
-// Every column of every table that the Data API shows.
+// Every column of every table of the Data API.
 const columns = [
   ...new Set(
     [...readFileSync('functions/_shared/database.types.ts', 'utf8').matchAll(/^ {10}'(\w+)'\??: /gm)].map(([, name]) =>
@@ -13,36 +13,38 @@ const columns = [
   ),
 ]
 
-let cast: Cast
+let fixture: Fixture
 beforeAll(async () => {
-  cast = await assemble()
+  fixture = await createFixture()
 })
 
-/** A body with everything in it that nobody may set: the columns of all tables, by themselves and in objects named after tables. */
+const forgedId = 424_242_424
+
+/** A body with every column of all tables, at the top level and in objects named after tables. */
 const forged = (): Record<string, unknown> => {
-  const { stranger, people } = cast
+  const { stranger, people } = fixture
   const values: Record<string, unknown> = {
-    id: stranger.id,
+    id: forgedId,
     user_id: stranger.id,
     profile_id: stranger.profileId,
     auth_id: '00000000-0000-4000-8000-000000000000',
     role: 'admin',
     is_active: false,
-    email: freshEmail(),
+    email: uniqueEmail(),
     read: true,
     voyager_id: stranger.id,
     local_id: people.outsider.id,
-    conversation_id: cast.conversations.outsider.id,
+    conversation_id: fixture.conversations.outsider.id,
     created_at: '2001-01-01T00:00:00.000Z',
     createdAt: '2001-01-01T00:00:00.000Z',
     status: 'accepted',
     title: 'Forged',
     price: 1,
     date: '2001-01-01T00:00:00.000Z',
-    interest_id: cast.interest,
+    interest_id: fixture.interest,
   }
   const all = { ...Object.fromEntries(columns.map((name) => [name, 'Forged'])), ...values }
-  // What a route takes is given as it should be, by its row in the table below.
+  // Permitted fields get valid values from the table below.
   const nested = [
     'Profile',
     'profile',
@@ -58,10 +60,10 @@ const forged = (): Record<string, unknown> => {
   return { ...all, ...Object.fromEntries(nested.map((name) => [name, values])) }
 }
 
-/** What each route that takes a body may change, and what it is asked for beside everything else. */
-const takes: Record<
+/** What each route with a body may change, and the valid fields of its request. */
+const allowed: Record<
   string,
-  { fields: () => object; changes: string[]; makes?: (row: Record<string, unknown>) => object }
+  { fields: () => object; changes: string[]; creates?: (row: Record<string, unknown>) => object }
 > = {
   'PATCH /users/profile': {
     fields: () => ({
@@ -71,7 +73,7 @@ const takes: Record<
         city: 'e',
         image_url: 'https://example.com/a.png',
         is_searchable: true,
-        interest_ids: [cast.interest],
+        interest_ids: [fixture.interest],
       },
     }),
     changes: [
@@ -80,79 +82,86 @@ const takes: Record<
         .map((column) => `profiles.${column}`),
     ],
   },
-  'PUT /users/profile/interests': { fields: () => ({ interest_ids: [cast.interest] }), changes: [] },
+  'PUT /users/profile/interests': { fields: () => ({ interest_ids: [fixture.interest] }), changes: [] },
   'PATCH /users/searchable': { fields: () => ({ is_searchable: false }), changes: ['profiles.is_searchable'] },
   'POST /conversations': {
-    fields: () => ({ other_user_id: cast.friend.id }),
+    fields: () => ({ other_user_id: fixture.friend.id }),
     changes: [],
-    makes: () => ({ voyager_id: cast.people.voyager.id, local_id: cast.friend.id }),
+    creates: () => ({ voyager_id: fixture.people.voyager.id, local_id: fixture.friend.id }),
   },
   'POST /conversations/{id}/messages': {
     fields: () => ({ content: 'Mine', client_id: crypto.randomUUID(), attachment: null }),
     changes: [],
-    makes: () => ({
-      conversation_id: cast.conversations.voyager.id,
-      user_id: cast.people.voyager.id,
+    creates: () => ({
+      conversation_id: fixture.conversations.voyager.id,
+      user_id: fixture.people.voyager.id,
       content: 'Mine',
       read: false,
     }),
   },
   'POST /conversations/{id}/read': {
-    fields: () => ({ up_to_message_id: cast.conversations.voyager.received }),
+    fields: () => ({ up_to_message_id: fixture.conversations.voyager.received }),
     changes: ['messages.read'],
   },
 }
-// Who makes an account has none; these are asked below.
-const ofAuth = ['POST /auth/signup', 'POST /auth/login', 'POST /auth/refresh', 'POST /auth/recover', 'POST /users']
+// Routes that create accounts are tested below.
+const accountRoutes = [
+  'POST /auth/signup',
+  'POST /auth/login',
+  'POST /auth/refresh',
+  'POST /auth/recover',
+  'POST /users',
+]
 
-test('every route with a body is here', () => {
-  const bodied = operations.filter(({ body }) => body).map(({ name }) => name)
-  expect(bodied.filter((name) => !(name in takes) && !ofAuth.includes(name))).toEqual([])
+test('every route with a body is listed', () => {
+  const routesWithBody = operations.filter(({ body }) => body).map(({ name }) => name)
+  expect(routesWithBody.filter((name) => !(name in allowed) && !accountRoutes.includes(name))).toEqual([])
   expect(columns).toEqual(expect.arrayContaining(['auth_id', 'role', 'is_active', 'voyager_id', 'read', 'created_at']))
 })
 
-test.each(Object.keys(takes))('%s writes what is its own, whatever else it is given', async (name) => {
-  const { fields, changes, makes } = takes[name]!
+test.each(Object.keys(allowed))('%s writes only its own fields', async (name) => {
+  const { fields, changes, creates } = allowed[name]!
   const [method, path] = name.split(' ') as [string, string]
-  const me = cast.people.voyager
-  const mine = new Set([
+  const me = fixture.people.voyager
+  const own = new Set([
     `users ${me.id}`,
     `profiles ${me.profileId}`,
-    `messages ${cast.conversations.voyager.received}`,
+    `messages ${fixture.conversations.voyager.received}`,
   ])
-  const before = await rowsOf(cast)
+  const before = await snapshot(fixture)
   const started = Date.now() - 60_000
-  const address = path.replace('{id}', String(cast.conversations.voyager.id))
+  const address = path.replace('{id}', String(fixture.conversations.voyager.id))
   const { status, text } = await me.call(method, address, { ...forged(), ...fields() })
   expect(status, text).toBeLessThan(300)
 
-  const after = await rowsOf(cast)
+  const after = await snapshot(fixture)
   const changed = new Set<string>()
   for (const [key, row] of Object.entries(after)) {
     const old = before[key]
     if (!old) {
-      expect(makes, `${key} was made`).toBeDefined()
-      expect(row).toMatchObject(makes!(row))
+      expect(creates, `${key} was created`).toBeDefined()
+      expect(row).toMatchObject(creates!(row))
+      expect(row.id).not.toBe(forgedId)
       expect(Date.parse(String(row.created_at))).toBeGreaterThan(started)
       continue
     }
     for (const column of Object.keys(row)) {
       if (JSON.stringify(row[column]) === JSON.stringify(old[column])) continue
-      expect(mine, `${key} is somebody else's`).toContain(key)
+      expect(own, `${key} belongs to another user`).toContain(key)
       changed.add(`${key.split(' ')[0]}.${column}`)
     }
   }
   expect(Object.keys(before).filter((key) => !(key in after))).toEqual([])
   expect([...changed].filter((column) => !changes.includes(column))).toEqual([])
-  // Else nothing would have been tried.
+  // The request must have had an effect.
   expect(changes.length === 0 || changed.size > 0).toBe(true)
 })
 
 test.each(['POST /auth/signup', 'POST /users'])(
-  '%s makes a user like any other, whatever else it is given',
+  '%s creates an ordinary user, whatever other fields the request has',
   async (name) => {
-    const before = await rowsOf(cast)
-    const email = freshEmail()
+    const before = await snapshot(fixture)
+    const email = uniqueEmail()
     const profile = {
       name: 'New',
       age: 30,
@@ -168,8 +177,8 @@ test.each(['POST /auth/signup', 'POST /users'])(
     const [user] = (await asAdmin('GET', `users?email=eq.${email}&select=*,profiles(*)`)).body
     expect(user).toMatchObject({ role: 'user', is_active: true, name: 'New' })
     expect(user.auth_id).not.toBe('00000000-0000-4000-8000-000000000000')
-    expect([user.id, user.profiles.id]).not.toContain(cast.stranger.id)
+    expect([user.id, user.profiles.id]).not.toContain(forgedId)
     expect(Date.parse(user.created_at)).toBeGreaterThan(Date.parse('2002-01-01'))
-    expect(await rowsOf(cast)).toEqual(before)
+    expect(await snapshot(fixture)).toEqual(before)
   },
 )

@@ -1,146 +1,146 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { faults, type Operation, operations } from '../tools/openapi.ts'
-import { type Answer, freshEmail, type Person, signUp } from '../tools/people.ts'
-import { assemble, callAs, type Cast, indiscretions, type Role, roles, rowsOf } from './cast.ts'
+import { type Answer, type Person, signUp, uniqueEmail } from '../tools/people.ts'
+import { callAs, createFixture, disclosures, type Fixture, type Role, roles, snapshot } from './fixture.ts'
 
-// Whose thing a request is about: the caller's own, somebody else's, or nobody's.
-const whoses = ['own', "another's", 'unknown'] as const
-type Whose = typeof whoses[number]
+// The object of a request: the caller's own, another user's, or an unknown one.
+const ownerships = ['own', "another's", 'unknown'] as const
+type Ownership = typeof ownerships[number]
 type Parameters = Record<string, number>
 
-/** How a route is asked for a thing, and what an active person is answered. */
+/** How a route is called, and the status for an active user. */
 interface Row {
-  path?: (role: Role, whose: Whose) => Parameters
-  body?: (role: Role, whose: Whose) => unknown
+  path?: (role: Role, ownership: Ownership) => Parameters
+  body?: (role: Role, ownership: Ownership) => unknown
   own: number
   "another's": number
   unknown: number
-  /** Leaves its caller without a session or an account, so that somebody new does it. */
-  ends?: boolean
-  /** Makes an account of nobody's, at a tenth of a second each, so once for each role is enough. */
+  /** Ends the caller's session or account, so a new user calls it. */
+  endsSession?: boolean
+  /** Creates an account, which takes a tenth of a second, so it is called once for each role. */
   isSlow?: boolean
-  /** Where who asks matters otherwise than by their token. */
-  but?: Partial<Record<Role, Partial<Record<Whose, number>>>>
+  /** Exceptions that depend on more than the token. */
+  except?: Partial<Record<Role, Partial<Record<Ownership, number>>>>
 }
 
-const nobody = 2 ** 40
-let cast: Cast
+const unknownId = 2 ** 40
+let fixture: Fixture
 beforeAll(async () => {
-  cast = await assemble()
+  fixture = await createFixture()
 })
 
-const somebody = (role: Role) => role === 'anonymous' ? 'voyager' : role
-const conversationOf = (role: Role, whose: Whose) => {
-  if (whose === 'unknown') return { id: nobody, received: nobody, sent: nobody }
-  if (whose === 'own') return cast.conversations[somebody(role)]
-  return cast.conversations[role === 'voyager' || role === 'local' ? 'outsider' : 'voyager']
+const userRole = (role: Role) => role === 'anonymous' ? 'voyager' : role
+const conversationOf = (role: Role, ownership: Ownership) => {
+  if (ownership === 'unknown') return { id: unknownId, received: unknownId, sent: unknownId }
+  if (ownership === 'own') return fixture.conversations[userRole(role)]
+  return fixture.conversations[role === 'voyager' || role === 'local' ? 'outsider' : 'voyager']
 }
-const userOf = (role: Role, whose: Whose): number =>
-  whose === 'unknown' ? nobody : whose === 'own' ? cast.people[somebody(role)].id : cast.stranger.id
+const userOf = (role: Role, ownership: Ownership): number =>
+  ownership === 'unknown' ? unknownId : ownership === 'own' ? fixture.people[userRole(role)].id : fixture.stranger.id
 const partnerOf = (
   role: Role,
-): Person => ({ voyager: cast.people.local, outsider: cast.friend }[role as string] ?? cast.people.voyager)
+): Person => ({ voyager: fixture.people.local, outsider: fixture.friend }[role as string] ?? fixture.people.voyager)
 
-// About nobody but the caller: whatever is asked for, it is theirs.
+// About the caller alone: other ids in the request are ignored.
 const personal = (status: number, body?: Row['body']): Row => ({
   body,
   own: status,
   "another's": status,
   unknown: status,
 })
-const open = personal
+const publicRoute = personal
 const ofConversation = (status: number, body?: Row['body']): Row => ({
-  path: (role, whose) => ({ id: conversationOf(role, whose).id }),
+  path: (role, ownership) => ({ id: conversationOf(role, ownership).id }),
   body,
   own: status,
   "another's": 404,
   unknown: 404,
 })
-/** The secret key's alone: whose token somebody has makes no difference. */
-const forTheSecretKey = { ...open(401), but: { deactivated: { own: 401, "another's": 401, unknown: 401 } } }
+/** For the secret key only: user tokens make no difference. */
+const secretKeyOnly = { ...publicRoute(401), except: { deactivated: { own: 401, "another's": 401, unknown: 401 } } }
 
-/** What every route promises. One that the document names and this does not fails the first test. */
+/** The expected statuses of every route. The first test fails if a documented route is missing. */
 const matrix: Record<string, Row> = {
   'POST /auth/signup': {
-    ...open(201, () => ({ email: freshEmail(), password: 'correct horse', name: 'New' })),
+    ...publicRoute(201, () => ({ email: uniqueEmail(), password: 'correct horse', name: 'New' })),
     isSlow: true,
   },
   'POST /auth/login': {
-    body: (role, whose) => ({
-      email: whose === 'own'
-        ? cast.people[somebody(role)].email
-        : whose === 'unknown'
-        ? freshEmail()
-        : cast.stranger.email,
-      password: whose === 'own' ? cast.people[somebody(role)].password : 'somebody else’s',
+    body: (role, ownership) => ({
+      email: ownership === 'own'
+        ? fixture.people[userRole(role)].email
+        : ownership === 'unknown'
+        ? uniqueEmail()
+        : fixture.stranger.email,
+      password: ownership === 'own' ? fixture.people[userRole(role)].password : 'another password',
     }),
     own: 200,
     "another's": 401,
     unknown: 401,
-    but: { deactivated: { own: 403 }, erased: { own: 401 } },
+    except: { deactivated: { own: 403 }, erased: { own: 401 } },
   },
-  'POST /auth/refresh': open(401, () => ({ refresh_token: 'guessed' })),
-  'POST /auth/logout': { ...personal(204), ends: true },
-  'POST /auth/recover': open(202, (role, whose) => ({
-    email: whose === 'unknown'
-      ? freshEmail()
-      : whose === 'own'
-      ? cast.people[somebody(role)].email
-      : cast.stranger.email,
+  'POST /auth/refresh': publicRoute(401, () => ({ refresh_token: 'guessed' })),
+  'POST /auth/logout': { ...personal(204), endsSession: true },
+  'POST /auth/recover': publicRoute(202, (role, ownership) => ({
+    email: ownership === 'unknown'
+      ? uniqueEmail()
+      : ownership === 'own'
+      ? fixture.people[userRole(role)].email
+      : fixture.stranger.email,
   })),
-  'POST /users': { ...open(201, () => ({ email: freshEmail(), name: 'New', role: 'admin' })), isSlow: true },
+  'POST /users': { ...publicRoute(201, () => ({ email: uniqueEmail(), name: 'New', role: 'admin' })), isSlow: true },
   'GET /users/me': personal(200),
-  'DELETE /users/me': { ...personal(204), ends: true },
+  'DELETE /users/me': { ...personal(204), endsSession: true },
   'GET /users/me/export': personal(200),
   'GET /users/me/blocks': personal(200),
   'PUT /users/me/blocks/{user_id}': {
-    path: (role, whose) => ({ user_id: userOf(role, whose) }),
+    path: (role, ownership) => ({ user_id: userOf(role, ownership) }),
     own: 400,
     "another's": 204,
     unknown: 404,
   },
   'DELETE /users/me/blocks/{user_id}': {
-    path: (role, whose) => ({ user_id: userOf(role, whose) }),
+    path: (role, ownership) => ({ user_id: userOf(role, ownership) }),
     own: 400,
     "another's": 204,
     unknown: 404,
   },
   'PATCH /users/profile': personal(
     200,
-    (role, whose) => ({ id: userOf(role, whose), user_id: userOf(role, whose), first_name: role }),
+    (role, ownership) => ({ id: userOf(role, ownership), user_id: userOf(role, ownership), first_name: role }),
   ),
   'PUT /users/profile/interests': personal(
     200,
-    (role, whose) => ({ user_id: userOf(role, whose), interest_ids: [cast.interest] }),
+    (role, ownership) => ({ user_id: userOf(role, ownership), interest_ids: [fixture.interest] }),
   ),
-  'PATCH /users/searchable': personal(200, (role, whose) => ({
-    user_id: userOf(role, whose),
+  'PATCH /users/searchable': personal(200, (role, ownership) => ({
+    user_id: userOf(role, ownership),
     is_searchable: role !== 'outsider',
   })),
-  'GET /users/interests': open(200),
-  'GET /users/search': open(200),
+  'GET /users/interests': publicRoute(200),
+  'GET /users/search': publicRoute(200),
   'GET /users/{id}': {
-    path: (role, whose) => ({
-      id: whose === 'unknown'
-        ? nobody
-        : whose === 'own'
-        ? cast.people[somebody(role)].profileId
+    path: (role, ownership) => ({
+      id: ownership === 'unknown'
+        ? unknownId
+        : ownership === 'own'
+        ? fixture.people[userRole(role)].profileId
         : role === 'outsider'
-        ? cast.friend.profileId
-        : cast.people.outsider.profileId,
+        ? fixture.friend.profileId
+        : fixture.people.outsider.profileId,
     }),
     own: 200,
-    // Hidden, also from its owner: this is what the public sees.
+    // Hidden even from its owner: this is the public view.
     "another's": 403,
     unknown: 404,
-    but: { outsider: { own: 403 }, deactivated: { own: 403 }, erased: { own: 404 } },
+    except: { outsider: { own: 403 }, deactivated: { own: 403 }, erased: { own: 404 } },
   },
   'GET /conversations': personal(200),
   'POST /conversations': {
-    body: (role, whose) => ({
-      other_user_id: whose === "another's" ? partnerOf(role).id : userOf(role, whose),
-      voyager_id: cast.stranger.id,
-      user_id: cast.stranger.id,
+    body: (role, ownership) => ({
+      other_user_id: ownership === "another's" ? partnerOf(role).id : userOf(role, ownership),
+      voyager_id: fixture.stranger.id,
+      user_id: fixture.stranger.id,
     }),
     own: 400,
     "another's": 409,
@@ -149,91 +149,101 @@ const matrix: Record<string, Row> = {
   'GET /conversations/unread': personal(200),
   'GET /conversations/{id}': ofConversation(200),
   'GET /conversations/{id}/messages': ofConversation(200),
-  'POST /conversations/{id}/messages': ofConversation(201, () => ({ content: 'Attempted', user_id: cast.stranger.id })),
+  'POST /conversations/{id}/messages': ofConversation(
+    201,
+    () => ({ content: 'Attempted', user_id: fixture.stranger.id }),
+  ),
   'PATCH /conversations/{id}/messages/{messageId}/read': {
-    path: (role, whose) => {
-      const { id, received } = conversationOf(role, whose)
+    path: (role, ownership) => {
+      const { id, received } = conversationOf(role, ownership)
       return { id, messageId: received }
     },
     own: 200,
     "another's": 404,
     unknown: 404,
   },
-  'POST /conversations/{id}/read': ofConversation(200, (role, whose) => ({
-    up_to_message_id: conversationOf(role, whose).received,
+  'POST /conversations/{id}/read': ofConversation(200, (role, ownership) => ({
+    up_to_message_id: conversationOf(role, ownership).received,
   })),
-  'GET /health': open(200),
-  'GET /health/metrics': forTheSecretKey,
-  'POST /embed': forTheSecretKey,
+  'GET /health': publicRoute(200),
+  'GET /health/metrics': secretKeyOnly,
+  'POST /embed': secretKeyOnly,
 }
 
-const expected = ({ name, token }: Operation, role: Role, whose: Whose): number => {
+const expected = ({ name, token }: Operation, role: Role, ownership: Ownership): number => {
   const row = matrix[name]!
-  const exception = row.but?.[role]?.[whose]
+  const exception = row.except?.[role]?.[ownership]
   if (exception) return exception
   if (token === 'needed') {
     if (role === 'anonymous' || role === 'erased') return 401
     if (role === 'deactivated') return 403
   }
-  return row[whose]
+  return row[ownership]
 }
 
-const ask = async ({ name, method, path, token }: Operation, role: Role, whose: Whose): Promise<Answer> => {
-  const { path: parameters, body, ends } = matrix[name]!
-  const values = parameters?.(role, whose) ?? {}
+const request = async ({ name, method, path, token }: Operation, role: Role, ownership: Ownership): Promise<Answer> => {
+  const { path: parameters, body, endsSession } = matrix[name]!
+  const values = parameters?.(role, ownership) ?? {}
   const address = path.replace(/\{(\w+)\}/g, (_, parameter: string) => String(values[parameter]))
   const isActive = !['anonymous', 'deactivated', 'erased'].includes(role)
-  if (ends && token === 'needed' && isActive) {
-    return await (await signUp('Doomed')).call(method, address, body?.(role, whose))
+  if (endsSession && token === 'needed' && isActive) {
+    return await (await signUp('Temporary')).call(method, address, body?.(role, ownership))
   }
-  return await callAs(cast, role, method, address, body?.(role, whose))
+  return await callAs(fixture, role, method, address, body?.(role, ownership))
 }
 
-test('every route of the document has its row', () => {
+test('every documented route is in the matrix', () => {
   expect(operations.map(({ name }) => name).filter((name) => !(name in matrix))).toEqual([])
 })
 
 describe.each(operations.filter(({ name }) => name in matrix))('$name', (operation) => {
-  const asked = matrix[operation.name]!.isSlow ? ['own'] as const : whoses
+  const asked = matrix[operation.name]!.isSlow ? ['own'] as const : ownerships
   const cells = roles.flatMap((role) =>
-    asked.map((whose) => ({ role, whose, status: expected(operation, role, whose) }))
+    asked.map((ownership) => ({ role, ownership, status: expected(operation, role, ownership) }))
   )
-  const check = async ({ role, whose, status }: typeof cells[number]): Promise<Answer> => {
-    const answer = await ask(operation, role, whose)
-    // Who logs in is who they log in as.
-    const seer = operation.name === 'POST /auth/login' ? somebody(role) : role
-    expect({ role, whose, status: answer.status, told: indiscretions(seer, answer, cast) })
-      .toEqual({ role, whose, status, told: [] })
+  const check = async ({ role, ownership, status }: typeof cells[number]): Promise<Answer> => {
+    const answer = await request(operation, role, ownership)
+    // A log-in returns the data of the account that logs in.
+    const reader = operation.name === 'POST /auth/login' ? userRole(role) : role
+    expect({ role, ownership, status: answer.status, disclosed: disclosures(reader, answer, fixture) })
+      .toEqual({ role, ownership, status, disclosed: [] })
+    if (status === 401 && operation.token === 'needed' && matrix[operation.name] !== secretKeyOnly) {
+      const challenge = role === 'anonymous' ? 'Bearer' : 'Bearer error="invalid_token"'
+      expect(answer.headers.get('WWW-Authenticate')).toBe(challenge)
+    }
     const schema = operation.answers[answer.status]
     if (schema) expect(faults(schema, answer.body)).toEqual([])
     return answer
   }
 
-  test('refuses whom it must, and then nothing has changed', async () => {
-    const before = await rowsOf(cast)
+  test('refuses unauthorised callers and changes nothing', async () => {
+    const before = await snapshot(fixture)
     const refusals: Record<string, Answer> = {}
     for (const cell of cells.filter(({ status }) => status >= 400)) {
-      refusals[`${cell.role} ${cell.whose}`] = await check(cell)
+      refusals[`${cell.role} ${cell.ownership}`] = await check(cell)
     }
-    expect(await rowsOf(cast)).toEqual(before)
-    // Whether there is such a thing is not told to whom it is not shown; a public profile says that it is hidden.
+    expect(await snapshot(fixture)).toEqual(before)
+    // A 404 must not reveal whether the object exists. A public profile may say that it is hidden.
     if (operation.token !== 'needed') return
     for (const role of ['voyager', 'local', 'outsider'] as const) {
       const other = refusals[`${role} another's`]
-      if (other?.status === 404) expect(other.text).toBe(refusals[`${role} unknown`]!.text)
+      if (other?.status !== 404) continue
+      const unknown = refusals[`${role} unknown`]!
+      expect(other.text).toBe(unknown.text)
+      expect([...other.headers.keys()]).toEqual([...unknown.headers.keys()])
     }
   })
 
-  // Some refuse all, as the schedule of embeddings does.
+  // Some routes refuse every user token.
   const answered = cells.filter(({ status }) => status < 400)
-  test.skipIf(answered.length === 0)('answers the others with what is theirs', async () => {
+  test.skipIf(answered.length === 0)('shows the other callers only permitted data', async () => {
     for (const cell of answered) await check(cell)
   })
 })
 
-test('the deactivated and the erased are refused in words that say no more than that', async () => {
+test('deactivated and erased accounts get 403 and 401 without further details', async () => {
   const answers = await Promise.all(
-    (['deactivated', 'erased'] as const).map((role) => callAs(cast, role, 'GET', '/users/me')),
+    (['deactivated', 'erased'] as const).map((role) => callAs(fixture, role, 'GET', '/users/me')),
   )
   expect(answers.map(({ status, body }) => [status, body.error])).toEqual([
     [403, 'This account is deactivated'],

@@ -1,192 +1,198 @@
 import { describe, expect, test, vi } from 'vitest'
-import { openInbox } from '../../clients/inbox.ts'
-import { onFakeTime, pass } from './at_rest.ts'
-import { openWorld } from './world.ts'
+import { advance, openAs, openFixture, useFakeTime, withoutPolling } from './fixture.ts'
+import { createSimulator } from './network_simulator.ts'
 
-onFakeTime()
-
-/** Ana with a conversation open, and no poll that would come to the help of what is tested. */
-const listening = async () => {
-  const ocean = openWorld()
-  const client = ocean.openClient(1)
-  const inbox = openInbox(ocean.asClient(client), { poll: [1e8, 1e9] })
-  const chat = inbox.open(ocean.conversation)
-  await pass(1000)
-  return { ...ocean, client, inbox, chat }
-}
-const inOrder = (log: string[], topic: string) =>
-  log.filter((line) => line === 'setAuth' || line.includes(topic)).map((line) => line.split(' ')[0])
+useFakeTime()
 
 describe('joining', () => {
-  test('the token is there before the first join, and the channels are private', async () => {
-    const { client, inbox } = await listening()
+  test('sets the token before the first join and uses private channels', async () => {
+    const { client } = openAs(createSimulator(), 1, withoutPolling)
+    await advance(1000)
     expect(client.log.indexOf('setAuth')).toBeLessThan(client.log.findIndex((line) => line.startsWith('channel')))
     expect(client.log.filter((line) => line.startsWith('channel')).toSorted()).toEqual([
       'channel typing:7 {"config":{"private":true}}',
       'channel user:1 {"config":{"private":true}}',
     ])
-    inbox.close()
   })
 
-  test('what came between the first reading and the join is read after the join', async () => {
-    const { openClient, asClient, world, write, conversation, table } = openWorld(4)
-    const client = openClient(1)
-    world.weather = { ...world.weather, delay: 0 }
-    const inbox = openInbox(asClient(client), { poll: [1e8, 1e9] })
-    const chat = inbox.open(conversation)
-    while (!chat.view.loaded) await pass(1)
+  test('reads messages that arrived between the first read and the join', async () => {
+    const simulator = createSimulator(4)
+    simulator.setNetwork({ eventDelay: 0 })
+    const { chat } = openAs(simulator, 1, withoutPolling)
+    while (!chat.view.loaded) await advance(1)
     expect(chat.view.status).toBe('offline')
-    write(2, { content: 'In between' })
-    await pass(1000)
+    simulator.insertMessage(2, { content: 'In between' })
+    await advance(1000)
     expect(chat.view).toMatchObject({ status: 'live', messages: [{ content: 'In between' }] })
-    expect(chat.view.messages).toEqual(table)
-    inbox.close()
+    expect(chat.view.messages).toEqual(simulator.table)
+  })
+
+  test('after a common disconnect, clients spread their reads over a second', async () => {
+    const delays = new Set<number>()
+    for (let seed = 0; seed < 5; seed++) {
+      const { inbox, client, requests } = await openFixture(withoutPolling, 0, seed)
+      const joined = () => client.channels.every(({ state }) => state === 'joined')
+      client.disconnect()
+      while (!joined()) await advance(1)
+      const start = Date.now()
+      while (!requests.includes('1 GET conversations')) await advance(1)
+      delays.add(Math.round((Date.now() - start) / 20))
+      inbox.close()
+    }
+    expect(delays.size).toBeGreaterThan(2)
+    expect(Math.max(...delays)).toBeLessThan(1100 / 20)
   })
 })
 
-describe('a socket that is cut', () => {
-  test('is offline, joins again by itself, and what was missed is read', async () => {
-    const { client, inbox, chat, write, table, world } = await listening()
-    world.weather = { ...world.weather, slowness: 50 }
-    client.cut()
+describe('after a lost connection', () => {
+  test('the views are offline, supabase-js rejoins, and missed messages are read', async () => {
+    const { client, inbox, chat, insertMessage, table, setNetwork } = await openFixture(withoutPolling)
+    setNetwork({ latency: 50 })
+    client.disconnect()
     expect([inbox.view.status, chat.view.status]).toEqual(['offline', 'offline'])
-    write(2, { content: 'Missed' })
+    insertMessage(2, { content: 'Missed' })
     client.log.length = 0
-    await pass(3000)
+    await advance(3000)
     expect(chat.view.messages).toEqual(table)
     expect([inbox.view.status, chat.view.status]).toEqual(['live', 'live'])
     expect(client.log.filter((line) => line.startsWith('subscribe'))).toEqual([])
-    // The token may have expired in the meantime; the library would join with it all the same.
+    // The token may have expired meanwhile, and supabase-js would rejoin with the expired one.
     expect(client.log).toContain('setAuth')
-    inbox.close()
   })
 
-  test('is not typed into', async () => {
-    const { client, inbox, chat } = await listening()
-    client.cut()
+  test('no typing event is sent', async () => {
+    const { client, chat } = await openFixture(withoutPolling)
+    client.disconnect()
     chat.typing()
     expect(client.log.filter((line) => line.startsWith('send'))).toEqual([])
-    inbox.close()
   })
 
-  test('and does not get through for long is made anew', async () => {
-    const { client, inbox, chat } = await listening()
-    client.control.refused = true
-    client.cut()
-    await pass(3000)
-    client.control.refused = false
+  test('a channel that does not rejoin in time is recreated', async () => {
+    const { client, chat } = await openFixture(withoutPolling)
+    client.control.refuseJoins = true
+    client.disconnect()
+    await advance(3000)
+    client.control.refuseJoins = false
     client.log.length = 0
-    await pass(35_000)
-    expect(client.log.filter((line) => line.startsWith('subscribe')).toSorted()).toEqual([
-      'subscribe typing:7',
-      'subscribe user:1',
-    ])
+    await advance(35_000)
+    const subscribed = client.log.filter((line) => line.startsWith('subscribe')).toSorted()
+    expect(subscribed).toEqual(['subscribe typing:7', 'subscribe user:1'])
     expect(chat.view.status).toBe('live')
-    inbox.close()
+  })
+
+  test('rejoining does not send a message before the Retry-After has passed', async () => {
+    const { chat, client, server, setNetwork, requests, requestsWith } = await openFixture(withoutPolling)
+    setNetwork({ overload: 1 })
+    server.retryAfter = 20
+    chat.send('Patience')
+    await advance(100)
+    requests.length = 0
+    for (let second = 0; second < 18; second++) {
+      client.disconnect()
+      await advance(1000)
+    }
+    expect(requestsWith('1 POST')).toEqual([])
+    setNetwork({ overload: 0 })
+    await advance(60_000)
+    expect(chat.view).toMatchObject({ messages: [{ content: 'Patience' }], outgoing: [] })
   })
 })
 
-describe('a channel that was ended', () => {
-  test('is made anew, with the token first, and what was missed is read', async () => {
-    const { client, inbox, chat, write, table } = await listening()
-    client.log.length = 0
-    client.end()
-    write(2, { content: 'Missed' })
+describe('a channel that the server closed', () => {
+  test('is recreated after setting the token, and missed messages are read', async () => {
+    const { client, inbox, chat, insertMessage, table } = await openFixture(withoutPolling)
+    client.closeChannels()
+    insertMessage(2, { content: 'Missed' })
     expect(inbox.view.status).toBe('offline')
-    await pass(3000)
+    await advance(3000)
     expect(chat.view).toMatchObject({ status: 'live', messages: [{ content: 'Missed' }] })
     expect(chat.view.messages).toEqual(table)
-    expect(inOrder(client.log, 'user:1').slice(0, 2)).toEqual(['setAuth', expect.not.stringMatching('subscribe')])
-    expect(inOrder(client.log, 'user:1')).toContain('subscribe')
+    const steps = client.log.filter((line) => line === 'setAuth' || line.includes('user:1'))
+      .map((line) => line.split(' ')[0])
+    expect(steps.slice(0, 2)).toEqual(['setAuth', expect.not.stringMatching('subscribe')])
+    expect(steps).toContain('subscribe')
     expect(client.channels.map(({ topic }) => topic).toSorted()).toEqual(['realtime:typing:7', 'realtime:user:1'])
-    inbox.close()
   })
 
-  test('again and again is made anew less and less often', async () => {
-    const { client, inbox } = await listening()
-    client.log.length = 0
+  test('is recreated with growing backoff if it keeps being closed', async () => {
+    const { client } = await openFixture(withoutPolling)
     for (let second = 0; second < 300; second++) {
-      await pass(1000)
-      client.end()
+      await advance(1000)
+      client.closeChannels()
     }
     const joins = client.log.filter((line) => line === 'subscribe user:1').length
     expect(joins).toBeGreaterThan(8)
     expect(joins).toBeLessThan(20)
-    inbox.close()
   })
 })
 
-describe('a channel that is refused', () => {
-  test('is tried again for as long as it takes, and the reason is told', async () => {
-    const { client, inbox, chat } = await listening()
-    client.control.refused = true
-    client.end()
-    await pass(100_000)
-    expect(inbox.view).toMatchObject({ status: 'offline', problem: { message: 'Unauthorized' } })
-    const tries = client.log.filter((line) => line === 'subscribe user:1').length
-    expect(tries).toBeGreaterThan(3)
-    expect(tries).toBeLessThan(8)
-    client.control.refused = false
-    await pass(40_000)
-    expect(inbox.view).toMatchObject({ status: 'live', problem: null })
-    expect(chat.view.status).toBe('live')
-    inbox.close()
-  })
+test('a refused join is retried without end, and the view shows the reason', async () => {
+  const { client, inbox, chat } = await openFixture(withoutPolling)
+  client.control.refuseJoins = true
+  client.closeChannels()
+  await advance(100_000)
+  expect(inbox.view).toMatchObject({ status: 'offline', error: { message: 'Unauthorized' } })
+  const attempts = client.log.filter((line) => line === 'subscribe user:1').length
+  expect(attempts).toBeGreaterThan(3)
+  expect(attempts).toBeLessThan(8)
+  client.control.refuseJoins = false
+  await advance(40_000)
+  expect(inbox.view).toMatchObject({ status: 'live', error: null })
+  expect(chat.view.status).toBe('live')
 })
 
-describe('waking', () => {
-  const page = () => {
+describe('resync in a browser', () => {
+  const stubPage = () => {
     const document = Object.assign(new EventTarget(), { visibilityState: 'visible' })
     const window = new EventTarget()
     const listeners = { count: 0 }
     for (const target of [document, window]) {
-      const { addEventListener, removeEventListener } = target
-      target.addEventListener = (...args: Parameters<typeof addEventListener>) => {
-        listeners.count++
-        addEventListener.apply(target, args)
-      }
-      target.removeEventListener = (...args: Parameters<typeof removeEventListener>) => {
-        listeners.count--
-        removeEventListener.apply(target, args)
+      for (const [name, change] of [['addEventListener', 1], ['removeEventListener', -1]] as const) {
+        const original = target[name]
+        target[name] = (...args: Parameters<typeof original>) => {
+          listeners.count += change
+          original.apply(target, args)
+        }
       }
     }
     vi.stubGlobal('document', document)
     vi.stubGlobal('addEventListener', window.addEventListener.bind(window))
     vi.stubGlobal('removeEventListener', window.removeEventListener.bind(window))
-    return { document, window, listeners }
+    const setVisibility = (state: 'hidden' | 'visible') => {
+      document.visibilityState = state
+      document.dispatchEvent(new Event('visibilitychange'))
+    }
+    return { document, window, listeners, setVisibility }
   }
 
-  test('a page that is looked at again reads what it missed', async () => {
-    const { document } = page()
-    const { inbox, chat, world, write, table } = await listening()
-    world.weather = { ...world.weather, dropped: 1 }
-    write(2, { content: 'Missed' })
-    document.visibilityState = 'hidden'
-    document.dispatchEvent(new Event('visibilitychange'))
-    await pass(1000)
+  test('a page that becomes visible reads what it missed', async () => {
+    const { setVisibility } = stubPage()
+    const { chat, setNetwork, insertMessage, table } = await openFixture(withoutPolling)
+    setNetwork({ eventLoss: 1 })
+    insertMessage(2, { content: 'Missed' })
+    setVisibility('hidden')
+    await advance(1000)
     expect(chat.view.messages).toEqual([])
-    document.visibilityState = 'visible'
-    document.dispatchEvent(new Event('visibilitychange'))
-    await pass(100)
+    setVisibility('visible')
+    await advance(100)
     expect(chat.view.messages).toEqual(table)
-    inbox.close()
   })
 
-  test('the network that is back sends at once what waits, and joins', async () => {
-    const { window } = page()
-    const { client, inbox, chat, world, write, table } = await listening()
-    write(2, { content: 'Hello' })
-    await pass(100)
-    world.weather = { ...world.weather, unsent: 1 }
-    client.control.refused = true
-    client.end()
+  test('when the network returns, pending messages are sent and channels join at once', async () => {
+    const { window } = stubPage()
+    const { client, chat, setNetwork, insertMessage, table } = await openFixture(withoutPolling)
+    insertMessage(2, { content: 'Hello' })
+    await advance(100)
+    setNetwork({ requestLoss: 1 })
+    client.control.refuseJoins = true
+    client.closeChannels()
     chat.send('Waiting')
     chat.markRead()
-    await pass(60_000)
-    world.weather = { ...world.weather, unsent: 0 }
-    client.control.refused = false
+    await advance(60_000)
+    setNetwork({ requestLoss: 0 })
+    client.control.refuseJoins = false
     window.dispatchEvent(new Event('online'))
-    await pass(100)
+    await advance(100)
     expect(chat.view.messages).toEqual(table)
     expect(chat.view).toMatchObject({
       messages: [{ read: true }, { content: 'Waiting' }],
@@ -194,29 +200,24 @@ describe('waking', () => {
       status: 'live',
     })
     expect(client.channels.map(({ state }) => state)).toEqual(['joined', 'joined'])
-    inbox.close()
   })
 
-  test('nobody polls for a page that nobody sees', async () => {
-    const { document } = page()
-    const { openClient, asClient, requests } = openWorld()
-    const inbox = openInbox(asClient(openClient(1)))
-    await pass(1000)
-    requests.length = 0
+  test('a hidden page is not polled', async () => {
+    const { document } = stubPage()
+    const { requests } = await openFixture()
     document.visibilityState = 'hidden'
-    await pass(600_000)
+    await advance(600_000)
     expect(requests).toEqual([])
     document.visibilityState = 'visible'
-    await pass(600_000)
+    await advance(600_000)
     const polls = requests.filter((request) => request === '1 GET conversations').length
     expect(polls).toBeGreaterThanOrEqual(10)
     expect(polls).toBeLessThanOrEqual(20)
-    inbox.close()
   })
 
-  test('closing takes the listeners off the page', async () => {
-    const { listeners } = page()
-    const { inbox } = await listening()
+  test('closing removes the listeners from the page', async () => {
+    const { listeners } = stubPage()
+    const { inbox } = await openFixture(withoutPolling)
     expect(listeners.count).toBe(2)
     inbox.close()
     expect(listeners.count).toBe(0)

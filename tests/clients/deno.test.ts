@@ -1,21 +1,21 @@
 import { expect, inject, test } from 'vitest'
-import { converse, say, signUp } from '../tools/people.ts'
+import { openConversation, sendMessage, signUp } from '../tools/people.ts'
 import { until } from '../tools/search.ts'
 import { run } from '../tools/supabase.ts'
 
 const stack = inject('stack')
 
-test('the client module works on Deno, too', async () => {
+test('the client module runs on Deno', async () => {
   const [ana, ben] = [await signUp('Ana'), await signUp('Ben')]
-  const conversation = await converse(ana, ben)
+  const conversation = await openConversation(ana, ben)
   const path = `/conversations/${conversation}/messages`
   const running = run('deno', [
     ...['run', '-A', 'tests/clients/on_deno.ts', stack.origin, stack.publishableKey, ana.email, ana.password],
     String(conversation),
   ])
-  // Answered once they have said hello, so it reaches them live.
+  // Answer only after the first message, so that the answer arrives as an event.
   await until(() => ben.call('GET', path), ({ body }) => body.length > 0, 40)
-  const { id } = await say(ben, conversation, 'Welcome')
+  const { id } = await sendMessage(ben, conversation, 'Welcome')
   const { code, stdout, stderr } = await running
   expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' })
   expect(JSON.parse(stdout)).toEqual(['Hello from Deno', 'Welcome'])

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { beforeUnread, lastId, markedUpTo, merge, placeOf, unconfirmed } from '../../clients/merge.ts'
+import { beforeUnread, lastId, markReadUpTo, merge, positionOf, unconfirmed } from '../../clients/merge.ts'
 import type { Outgoing } from '../../clients/outbox.ts'
-import type { Message } from '../../clients/shapes.ts'
-import { numbersFrom } from '../tools/random.ts'
+import type { Message } from '../../clients/types.ts'
+import { seededRandom } from '../tools/random.ts'
 
 const ana = 1
 const bob = 2
@@ -22,43 +22,43 @@ const messages = (...ids: number[]) => ids.map((id) => message(id))
 const idsOf = (some: readonly Message[]) => some.map(({ id }) => id)
 
 describe('merging a page', () => {
-  test('a page that follows is added at the end', () => {
+  test('appends the next page', () => {
     expect(idsOf(merge(messages(3, 5), messages(6, 9)))).toEqual([3, 5, 6, 9])
   })
 
-  test('a page of older messages is added before', () => {
+  test('prepends an older page', () => {
     expect(idsOf(merge(messages(6, 9), messages(3, 5)))).toEqual([3, 5, 6, 9])
   })
 
-  test('a page that overlaps adds what is new, once', () => {
+  test('adds the new messages of an overlapping page once', () => {
     expect(idsOf(merge(messages(3, 5, 6), messages(5, 6, 9)))).toEqual([3, 5, 6, 9])
   })
 
-  test('a page that says nothing new leaves the very same messages, so that nobody draws them again', () => {
+  test('returns the same array for a page without changes, so that nothing is rendered again', () => {
     const known = messages(3, 5)
     expect(merge(known, messages(3, 5))).toBe(known)
     expect(merge(known, [])).toBe(known)
   })
 
-  test('a page says what a message holds now', () => {
+  test('takes changed content from the page', () => {
     expect(merge(messages(3), [message(3, { content: 'Corrected' })])[0]!.content).toBe('Corrected')
   })
 
-  test('read comes, and never goes: an answer that was overtaken does not take it back', () => {
+  test('never sets read back to false, because responses may arrive out of order', () => {
     const read = merge(messages(3), [message(3, { read: true })])
     expect(read[0]!.read).toBe(true)
     expect(merge(read, messages(3))[0]!.read).toBe(true)
   })
 
-  test('the messages given are not changed', () => {
+  test('does not modify its arguments', () => {
     const known = Object.freeze(messages(3, 5))
     merge(known, [message(5, { read: true }), message(6)])
     expect(known).toEqual(messages(3, 5))
   })
 
-  test('pages of any sizes, repeated and overlapping, end as the table', () => {
+  test('reproduces the table from pages of any size, repeated and overlapping', () => {
     for (let seed = 0; seed < 200; seed++) {
-      const random = numbersFrom(seed)
+      const random = seededRandom(seed)
       const table = messages(...Array.from({ length: 40 }, (_, index) => index * 3 + 1))
       let view: readonly Message[] = []
       while (view.length < table.length) {
@@ -72,39 +72,39 @@ describe('merging a page', () => {
   })
 })
 
-describe('what an event means', () => {
-  const hint = (id: number, previous_id: number | null) => ({ conversation_id: 7, id, previous_id, user_id: ana })
+describe('the position of an event', () => {
+  const event = (id: number, previous_id: number | null) => ({ conversation_id: 7, id, previous_id, user_id: ana })
 
   test.each([
-    ['the first message of an empty conversation', hint(5, null), 0, 'next'],
-    ['the message after the last one', hint(9, 5), 5, 'next'],
-    ['a message with another one between', hint(9, 7), 5, 'after a hole'],
-    ['a message that was seen', hint(5, 3), 5, 'seen'],
-    ['an old one, late', hint(3, null), 5, 'seen'],
-  ])('%s', (_, event, last, place) => {
-    expect(placeOf(event, last)).toBe(place)
+    ['the first message of an empty conversation', event(5, null), 0, 'next'],
+    ['the message after the last known', event(9, 5), 5, 'next'],
+    ['a message after another unknown one', event(9, 7), 5, 'after gap'],
+    ['a known message', event(5, 3), 5, 'known'],
+    ['an older message, late', event(3, null), 5, 'known'],
+  ])('%s', (_, payload, last, position) => {
+    expect(positionOf(payload, last)).toBe(position)
   })
 })
 
-describe('marks', () => {
-  test('what was received up to a message becomes read, and nothing of one’s own or after it', () => {
+describe('read markers', () => {
+  test('set read on received messages up to the given one, but not on own or later ones', () => {
     const known = [message(1), message(2, { user_id: bob }), message(3, { user_id: bob }), message(4, { user_id: bob })]
-    expect(markedUpTo(known, ana, 3).map(({ read }) => read)).toEqual([false, true, true, false])
+    expect(markReadUpTo(known, ana, 3).map(({ read }) => read)).toEqual([false, true, true, false])
   })
 
-  test('where nothing changes they are the very same messages', () => {
+  test('return the same array if nothing changes', () => {
     const known = [message(1), message(2, { user_id: bob, read: true })]
-    expect(markedUpTo(known, ana, 9)).toBe(known)
+    expect(markReadUpTo(known, ana, 9)).toBe(known)
   })
 
-  test('marks are looked for from before the first unread message, or from the end', () => {
+  test('are reread from before the first unread message, or from the end', () => {
     expect(beforeUnread([message(3, { read: true }), message(5), message(6, { read: true })])).toBe(4)
     expect(beforeUnread([message(3, { read: true })])).toBe(3)
     expect(beforeUnread([])).toBe(0)
   })
 })
 
-describe('what is sent and not yet there', () => {
+describe('unconfirmed outgoing messages', () => {
   const sent = (content: string, more: Partial<Outgoing> = {}): Outgoing => ({
     client_id: content,
     content,
@@ -119,34 +119,34 @@ describe('what is sent and not yet there', () => {
   const left = (outgoing: Outgoing[], known: Message[], answered: number[] = []) =>
     unconfirmed(outgoing, known, ana, new Set(answered)).map(({ client_id }) => client_id)
 
-  test('an answered one stays until its message is there', () => {
+  test('an answered one stays until its message is in the list', () => {
     const answered = sent('Hi', { state: 'sent', message: message(9) })
     expect(left([answered], messages(5))).toEqual(['Hi'])
     expect(left([answered], messages(5, 9))).toEqual([])
   })
 
-  test('one without an answer goes when its message came first', () => {
+  test('one without an answer is hidden once its message is in the list', () => {
     expect(left([sent('Hi')], [...messages(5), message(9, { content: 'Hi' })])).toEqual([])
   })
 
   test.each([
     ['is older', message(5, { content: 'Hi' }), []],
-    ['is the other one’s', message(9, { content: 'Hi', user_id: bob }), []],
-    ['says something else', message(9, { content: 'Hello' }), []],
-    ['answered another send', message(9, { content: 'Hi' }), [9]],
+    ['is the other participant’s', message(9, { content: 'Hi', user_id: bob }), []],
+    ['has other content', message(9, { content: 'Hello' }), []],
+    ['was the answer to another send', message(9, { content: 'Hi' }), [9]],
     [
-      'carries an attachment',
+      'has an attachment',
       message(9, {
         content: 'Hi',
         attachment: { url: 'a/b', name: 'b', mime_type: 'image/png', size: 1 },
       }),
       [],
     ],
-  ])('but not for a message that %s', (_, known, answered) => {
+  ])('one without an answer stays if the message %s', (_, known, answered) => {
     expect(left([sent('Hi')], [known], answered)).toEqual(['Hi'])
   })
 
-  test('one message is taken for one send, also where two say the same', () => {
+  test('one message confirms only one of two sends with the same content', () => {
     const twice = [sent('Hi', { client_id: 'first' }), sent('Hi', { client_id: 'second' })]
     expect(left(twice, [message(9, { content: 'Hi' })])).toEqual(['second'])
   })

@@ -1,4 +1,4 @@
-// Run by deno.test.ts: somebody on Deno says hello, waits for an answer, marks it and leaves. Prints what they saw.
+// Run by deno.test.ts: sends a message, waits for the answer, marks it as read, and prints the messages.
 import { createClient } from '@supabase/supabase-js'
 import { openInbox } from '../../clients/inbox.ts'
 
@@ -7,12 +7,12 @@ const supabase = createClient(origin, key, { auth: { persistSession: false } })
 await supabase.auth.signInWithPassword({ email, password })
 const inbox = openInbox(supabase, { poll: [1e8, 1e9] })
 const chat = inbox.open(Number(conversation))
-const until = (holds: () => boolean) =>
+const until = (condition: () => boolean) =>
   new Promise<void>((resolve) => {
-    const look = () => holds() && resolve()
-    chat.subscribe(look)
-    inbox.subscribe(look)
-    look()
+    const check = () => condition() && resolve()
+    chat.subscribe(check)
+    inbox.subscribe(check)
+    check()
   })
 await until(() => chat.view.status === 'live' && inbox.view.status === 'live')
 await chat.send('Hello from Deno')

@@ -1,60 +1,41 @@
-import { describe, expect, test } from 'vitest'
-import { openInbox } from '../../clients/inbox.ts'
-import { atRest, onFakeTime, pass } from './at_rest.ts'
+import { expect, test } from 'vitest'
+import { advance, openAs, openBoth, useFakeTime } from './fixture.ts'
 
-onFakeTime()
+useFakeTime()
 
-describe('typing', () => {
-  const two = async () => {
-    const ocean = await atRest()
-    const other = openInbox(ocean.asClient(ocean.openClient(2)))
-    const theirs = other.open(ocean.conversation)
-    await pass(1000)
-    return { ...ocean, other, theirs }
+test('typing is shown to the other participant only, and ends after five seconds', async () => {
+  const { chat, bob } = await openBoth()
+  chat.typing()
+  await advance(10)
+  expect([chat.view.typing, bob.chat.view.typing]).toEqual([false, true])
+  await advance(5000)
+  expect(bob.chat.view.typing).toBe(false)
+})
+
+test('while the user keeps typing, one event is sent every three seconds and the indicator stays', async () => {
+  const { chat, client, bob } = await openBoth()
+  for (let key = 0; key < 90; key++) {
+    chat.typing()
+    await advance(100)
+    expect(bob.chat.view.typing).toBe(true)
   }
+  expect(client.log.filter((line) => line === 'send typing:7 typing')).toHaveLength(3)
+})
 
-  test('is seen by the other one alone, and stops by itself', async () => {
-    const { inbox, chat, other, theirs } = await two()
-    chat.typing()
-    await pass(10)
-    expect([chat.view.typing, theirs.view.typing]).toEqual([false, true])
-    await pass(5000)
-    expect(theirs.view.typing).toBe(false)
-    inbox.close()
-    other.close()
-  })
+test('typing ends when the message arrives', async () => {
+  const { chat, bob } = await openBoth()
+  chat.typing()
+  await advance(10)
+  chat.send('Done')
+  await advance(100)
+  expect(bob.chat.view).toMatchObject({ typing: false, messages: [{ content: 'Done' }] })
+})
 
-  test('at every key it is told every three seconds, and seen all the while', async () => {
-    const { inbox, chat, other, theirs, client } = await two()
-    for (let key = 0; key < 90; key++) {
-      chat.typing()
-      await pass(100)
-      expect(theirs.view.typing).toBe(true)
-    }
-    expect(client.log.filter((line) => line === 'send typing:7 typing')).toHaveLength(3)
-    inbox.close()
-    other.close()
-  })
-
-  test('stops when the message comes', async () => {
-    const { inbox, chat, other, theirs } = await two()
-    chat.typing()
-    await pass(10)
-    chat.send('Done')
-    await pass(100)
-    expect(theirs.view).toMatchObject({ typing: false, messages: [{ content: 'Done' }] })
-    inbox.close()
-    other.close()
-  })
-
-  test('one’s own typing on another device is not the other one’s', async () => {
-    const { inbox, chat, asClient, openClient, conversation, other } = await two()
-    const tablet = openInbox(asClient(openClient(1)))
-    const there = tablet.open(conversation)
-    await pass(1000)
-    there.typing()
-    await pass(10)
-    expect(chat.view.typing).toBe(false)
-    for (const each of [inbox, other, tablet]) each.close()
-  })
+test('typing on another device of the same user is not shown', async () => {
+  const { chat, simulator } = await openBoth()
+  const tablet = openAs(simulator, 1)
+  await advance(1000)
+  tablet.chat.typing()
+  await advance(10)
+  expect(chat.view.typing).toBe(false)
 })

@@ -1,16 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { Agent, type IncomingHttpHeaders, request } from 'node:http'
+import { type HttpResponse, openHttpClient, ResponseTimeout } from '../tools/http_client.ts'
 import { pause } from '../tools/wait.ts'
-
-// A start of PGlite keeps its process busy for seconds, on a busy machine for ten; what hangs would hang for ever.
-const silence = 60_000
-class Silence extends Error {}
 
 export interface Sent {
   writer: number
-  /** The writer's own count: their messages are sent one after the other. */
-  turn: number
-  key: string
+  /** Counts the writer's messages, which are sent one after the other. */
+  sequence: number
+  clientId: string
   content: string
   token: string
   conversation: number
@@ -20,212 +16,200 @@ export interface Acknowledged extends Sent {
   text: string
 }
 
-interface Shown {
+interface Profile {
   token: string
   city: string
   is_searchable: boolean
   biography: string
 }
 
-/** What was sent and what came of it, as the clients know it. */
-export interface Books {
+/** What the clients sent and received. */
+export interface Ledger {
   acknowledged: Acknowledged[]
-  /** Given up after a failure: may have arrived, once. */
+  /** Abandoned after a failure: stored once or not at all. */
   unacknowledged: Sent[]
-  /** Attempts beyond the first, and answers that were given anew. */
+  /** Attempts after the first. */
   retries: number
+  /** Responses with Idempotency-Replayed. */
   replays: number
-  /** Changes of profiles that were acknowledged, each looked up in the search right after. */
+  /** Acknowledged changes of profiles, each followed by a search. */
   changes: number
-  people: Shown[]
-  /** What must not have been: one line each. */
-  problems: string[]
-  /** Milliseconds from each crash to the first message that was sent and acknowledged after it. */
+  profiles: Profile[]
+  /** Broken promises, a line each. */
+  violations: string[]
+  /** Milliseconds from each crash to the acknowledgement of the first message sent after it. */
   recoveries: number[]
 }
 
-interface Answer {
-  status: number
-  headers: IncomingHttpHeaders
-  text: string
-}
-type Ask = (method: string, path: string, token: string | null, body?: unknown) => Promise<Answer>
+type Send = (method: string, path: string, token: string | null, body?: unknown) => Promise<HttpResponse>
 
-// Not fetch: where a connection is cut just as Node takes it for the next request, that one is never sent and never fails.
-const asking = (base: string): Ask => {
-  const agent = new Agent({ keepAlive: true })
-  return (method, path, token, body) =>
-    new Promise((resolve, reject) => {
-      const content = body === undefined ? '' : JSON.stringify(body)
-      const headers = {
-        'Content-Type': 'application/json',
-        'Content-Length': Buffer.byteLength(content),
-        ...(token && { Authorization: `Bearer ${token}` }),
-      }
-      const asked = request(`${base}${path}`, { method, headers, agent }, async (response) => {
-        try {
-          let text = ''
-          for await (const chunk of response.setEncoding('utf8')) text += chunk
-          resolve({ status: response.statusCode!, headers: response.headers, text })
-        } catch (error) {
-          reject(error)
-        }
-      })
-      asked.setTimeout(silence, () => asked.destroy(new Silence()))
-      asked.on('error', reject).end(content)
-    })
-}
+// A start of PGlite blocks its process for seconds, on a busy machine for ten. Not fetch: if a connection is lost just
+// as Node reuses it for the next request, fetch neither sends that request nor fails.
+const request = openHttpClient(60_000)
+const sender = (base: string): Send => (method, path, token, body) =>
+  request(base, {
+    method,
+    path,
+    headers: { 'Content-Type': 'application/json', ...(token && { Authorization: `Bearer ${token}` }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
 
 const pick = <Value>(values: Value[]): Value => values[Math.floor(Math.random() * values.length)]!
 
-/** Asks until there is an answer that is none of a server in trouble. */
-const insist = async (ask: () => Promise<Answer>): Promise<Answer> => {
+/** Retries until the response is not 503. */
+const retry = async (attempt: () => Promise<HttpResponse>): Promise<HttpResponse> => {
   while (true) {
     try {
-      const answer = await ask()
+      const answer = await attempt()
       if (answer.status !== 503) return answer
     } catch {
-      // The connection broke.
+      // The connection was lost.
     }
     await pause(20 + Math.random() * 80)
   }
 }
 
 const writers = 16
-const togglers = 3
+const profileOwners = 3
 
 /**
- * Sixteen writers in eight conversations, each with one message in flight, and three people who change their profiles, until so many messages
- * are acknowledged. `run` asks to be called once; `crashed` notes the moment of a crash.
+ * Sixteen writers in eight conversations, each with one message in flight, and three users who change their profiles,
+ * until so many messages are acknowledged. Call `run` once; `crashed` records the time of a crash.
  */
 export const openLoad = async (base: string, direct: string, sends: number) => {
-  const ask = asking(base)
-  const once = asking(direct)
-  const books: Books = {
+  const send = sender(base)
+  const sendDirectly = sender(direct)
+  const ledger: Ledger = {
     acknowledged: [],
     unacknowledged: [],
     retries: 0,
     replays: 0,
     changes: 0,
-    people: [],
-    problems: [],
+    profiles: [],
+    violations: [],
     recoveries: [],
   }
   const signUp = async (city: string): Promise<{ id: number; token: string }> => {
     const email = `${randomUUID()}@example.com`
-    const answer = await once('POST', '/auth/signup', null, { email, password: 'correct horse', name: 'Ana', city })
+    const answer = await sendDirectly('POST', '/auth/signup', null, {
+      email,
+      password: 'correct horse',
+      name: 'Ana',
+      city,
+    })
     if (answer.status !== 201) throw new Error(`sign-up answered ${answer.status} ${answer.text}`)
     const { user, access_token } = JSON.parse(answer.text)
     return { id: user.id, token: access_token }
   }
-  const people = await Promise.all(Array.from({ length: 5 }, () => signUp('Letterton')))
-  const places: { token: string; conversation: number }[] = []
-  for (const [index, voyager] of people.entries()) {
-    for (const local of people.slice(index + 1)) {
-      const answer = await once('POST', '/conversations', voyager.token, { other_user_id: local.id })
+  const users = await Promise.all(Array.from({ length: 5 }, () => signUp('Letterton')))
+  const participants: { token: string; conversation: number }[] = []
+  for (const [index, voyager] of users.entries()) {
+    for (const local of users.slice(index + 1)) {
+      const answer = await sendDirectly('POST', '/conversations', voyager.token, { other_user_id: local.id })
       const { id: conversation } = JSON.parse(answer.text)
-      places.push({ token: voyager.token, conversation }, { token: local.token, conversation })
+      participants.push({ token: voyager.token, conversation }, { token: local.token, conversation })
     }
   }
-  for (let index = 0; index < togglers; index++) {
+  for (let index = 0; index < profileOwners; index++) {
     const city = `Crashby ${randomUUID()}`
     const { token } = await signUp(city)
-    books.people.push({ token, city, is_searchable: false, biography: '' })
+    ledger.profiles.push({ token, city, is_searchable: false, biography: '' })
   }
 
   let crashedAt: number | null = null
-  let begun = 0
+  let started = 0
   let isOver = false
 
-  /** One message, until it is acknowledged; or, one time in ten, until an attempt fails. */
-  const send = async (message: Sent): Promise<void> => {
-    const givesUp = Math.random() < 0.1
+  /** Sends a message until it is acknowledged; one in ten is abandoned after the first failure. */
+  const sendMessage = async (message: Sent): Promise<void> => {
+    const isAbandoned = Math.random() < 0.1
     while (true) {
       const start = performance.now()
       try {
-        const { status, headers, text } = await ask(
+        const { status, headers, text } = await send(
           'POST',
           `/conversations/${message.conversation}/messages`,
           message.token,
           {
             content: message.content,
-            client_id: message.key,
+            client_id: message.clientId,
           },
         )
         if (status === 201) {
-          if (headers['idempotency-replayed']) books.replays++
-          books.acknowledged.push({ ...message, id: JSON.parse(text).id, text })
+          if (headers['idempotency-replayed']) ledger.replays++
+          ledger.acknowledged.push({ ...message, id: JSON.parse(text).id, text })
           if (crashedAt !== null && start > crashedAt) {
-            books.recoveries.push(performance.now() - crashedAt)
+            ledger.recoveries.push(performance.now() - crashedAt)
             crashedAt = null
           }
           return
         }
         if (status !== 503) {
-          books.problems.push(`A message was answered ${status} ${text}`)
-          books.unacknowledged.push(message)
+          ledger.violations.push(`A message was answered ${status} ${text}`)
+          ledger.unacknowledged.push(message)
           return
         }
       } catch (error) {
-        // The connection broke, and it may have arrived or not. Silence is worse.
-        if (error instanceof Silence) books.problems.push('A message had no answer within a minute')
+        // The connection was lost, so the message may have arrived or not. A missing response is a violation.
+        if (error instanceof ResponseTimeout) ledger.violations.push('A message had no response within a minute')
       }
-      if (givesUp) {
-        books.unacknowledged.push(message)
-        begun--
+      if (isAbandoned) {
+        ledger.unacknowledged.push(message)
+        started--
         return
       }
-      books.retries++
+      ledger.retries++
       await pause(20 + Math.random() * 80)
     }
   }
 
   const write = async (writer: number): Promise<void> => {
-    const place = places[writer]!
-    for (let turn = 0; begun < sends; turn++) {
-      begun++
-      await send({ writer, turn, key: randomUUID(), content: `${writer}:${turn}`, ...place })
+    const participant = participants[writer]!
+    for (let sequence = 0; started < sends; sequence++) {
+      started++
+      const content = `${writer}:${sequence}`
+      await sendMessage({ writer, sequence, clientId: randomUUID(), content, ...participant })
     }
   }
 
-  const looksRight = async (person: Shown, reach: Ask): Promise<void> => {
-    const path = `/users/search?filterCity=${encodeURIComponent(person.city)}`
-    const { status, text } = await insist(() => reach('GET', path, null))
-    const found = status === 200 ? JSON.parse(text).hits.map((hit: Shown) => hit.biography) : status
-    const expected = person.is_searchable ? [person.biography] : []
+  const checkSearch = async (profile: Profile, send: Send): Promise<void> => {
+    const path = `/users/search?filterCity=${encodeURIComponent(profile.city)}`
+    const { status, text } = await retry(() => send('GET', path, null))
+    const found = status === 200 ? JSON.parse(text).hits.map((hit: Profile) => hit.biography) : status
+    const expected = profile.is_searchable ? [profile.biography] : []
     if (JSON.stringify(found) !== JSON.stringify(expected)) {
-      books.problems.push(`A search found ${JSON.stringify(found)} instead of ${JSON.stringify(expected)}`)
+      ledger.violations.push(`A search found ${JSON.stringify(found)} instead of ${JSON.stringify(expected)}`)
     }
   }
 
-  const toggle = async (person: Shown): Promise<void> => {
-    for (let turn = 0; !isOver; turn++) {
+  const changeProfile = async (profile: Profile): Promise<void> => {
+    for (let count = 0; !isOver; count++) {
       const change = {
         is_searchable: Math.random() < 0.6,
-        biography: `Turn ${turn} of ${pick(['chess', 'boats', 'jazz'])}`,
+        biography: `Change ${count} to ${pick(['chess', 'boats', 'jazz'])}`,
       }
-      const { status, text } = await insist(() => ask('PATCH', '/users/profile', person.token, change))
-      if (status !== 200) books.problems.push(`A change was answered ${status} ${text}`)
-      Object.assign(person, change)
-      books.changes++
-      await looksRight(person, ask)
+      const { status, text } = await retry(() => send('PATCH', '/users/profile', profile.token, change))
+      if (status !== 200) ledger.violations.push(`A change was answered ${status} ${text}`)
+      Object.assign(profile, change)
+      ledger.changes++
+      await checkSearch(profile, send)
       await pause(100)
     }
   }
 
   return {
-    books,
+    ledger,
     crashed: () => void (crashedAt = performance.now()),
     recovered: () => crashedAt === null,
     run: async (): Promise<void> => {
-      const toggling = books.people.map(toggle)
+      const changing = ledger.profiles.map(changeProfile)
       await Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)))
       isOver = true
-      await Promise.all(toggling)
+      await Promise.all(changing)
     },
-    /** Whether a search, asked without the proxy, finds everybody as their last change was acknowledged. */
-    lookUp: async () => {
-      for (const person of books.people) await looksRight(person, once)
+    /** Checks without the proxy that a search finds each profile as its last change was acknowledged. */
+    verifySearch: async () => {
+      for (const profile of ledger.profiles) await checkSearch(profile, sendDirectly)
     },
   }
 }

@@ -3,49 +3,49 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export interface Proxy {
   base: string
-  /** How often a connection was cut, by when. */
-  cuts: { afterRequest: number; beforeResponse: number }
+  /** How many connections were dropped, by moment. */
+  dropped: { afterRequest: number; beforeResponse: number }
   close: () => void
 }
 
-/** Stands before a server and cuts so large a share of connections: right after a request, or when its answer comes. */
+/** A proxy that drops this share of connections: right after the request, or when the response arrives. */
 export const openProxy = async (target: string, share: number): Promise<Proxy> => {
   const { hostname, port, pathname } = new URL(target)
-  const cuts = { afterRequest: 0, beforeResponse: 0 }
+  const dropped = { afterRequest: 0, beforeResponse: 0 }
   const sockets = new Set<Socket>()
   const server = createServer((client) => {
     const upstream = connect(Number(port), hostname)
-    let isLeft = false
+    let upstreamContinues = false
     for (const socket of [client, upstream]) {
       sockets.add(socket)
       socket.on('error', () => {})
       socket.on('close', () => {
         sockets.delete(socket)
         if (socket === upstream) client.destroy()
-        else if (!isLeft) upstream.destroy()
+        else if (!upstreamContinues) upstream.destroy()
       })
     }
-    let cutAtAnswer = false
+    let dropResponse = false
     client.on('data', (bytes) => {
       const chance = Math.random()
-      cutAtAnswer = chance < share / 2
+      dropResponse = chance < share / 2
       if (chance < share / 2 || chance >= share) return void upstream.write(bytes)
-      // All of the request goes out, and nobody is there for the answer.
-      cuts.afterRequest++
-      isLeft = true
+      // The server gets the whole request, but the client no response.
+      dropped.afterRequest++
+      upstreamContinues = true
       upstream.end(bytes)
       client.destroy()
     })
     upstream.on('data', (bytes) => {
-      if (!cutAtAnswer) return void client.write(bytes)
-      cuts.beforeResponse++
+      if (!dropResponse) return void client.write(bytes)
+      dropped.beforeResponse++
       client.destroy()
     })
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
     base: `http://127.0.0.1:${(server.address() as AddressInfo).port}${pathname}`,
-    cuts,
+    dropped,
     close: () => {
       server.close()
       sockets.forEach((socket) => socket.destroy())

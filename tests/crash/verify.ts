@@ -1,6 +1,6 @@
 import { testKeys } from '../tools/stack.ts'
-import type { Load } from './load.ts'
 import { pause } from '../tools/wait.ts'
+import type { Load } from './load.ts'
 
 const read = async (base: string, path: string, token: string): Promise<string> => {
   const response = await fetch(`${base}${path}`, { headers: { Authorization: `Bearer ${token}` } })
@@ -34,62 +34,64 @@ const gauges = async (base: string): Promise<Map<string, number>> => {
   }))
 }
 
-/** Compares what is there with the clients' books; answers with what is wrong, a line each. */
-export const verify = async (base: string, { books, lookUp }: Load): Promise<string[]> => {
-  const tokens = new Map(books.acknowledged.map(({ conversation, token }) => [conversation, token]))
+/** Compares the database with the clients' ledger; returns a line for each violation. */
+export const verify = async (base: string, { ledger, verifySearch }: Load): Promise<string[]> => {
+  const tokens = new Map(ledger.acknowledged.map(({ conversation, token }) => [conversation, token]))
   const ids = new Map<string, number[]>()
   for (const [conversation, token] of tokens) {
     for (const { id, content } of await readConversation(base, conversation, token)) {
       ids.set(content, [...ids.get(content) ?? [], id])
     }
   }
-  const problems = [...books.problems]
-  for (const { content, id } of books.acknowledged) {
-    const there = ids.get(content) ?? []
-    if (there.length !== 1 || there[0] !== id) {
-      problems.push(`${content} was acknowledged as ${id} and is there as ${there}`)
+  const violations = [...ledger.violations]
+  for (const { content, id } of ledger.acknowledged) {
+    const stored = ids.get(content) ?? []
+    if (stored.length !== 1 || stored[0] !== id) {
+      violations.push(`${content} was acknowledged as ${id} and is stored as ${stored}`)
     }
   }
-  for (const { content } of books.unacknowledged) {
-    const there = ids.get(content) ?? []
-    if (there.length > 1) problems.push(`${content} was not acknowledged and is there as ${there}`)
+  for (const { content } of ledger.unacknowledged) {
+    const stored = ids.get(content) ?? []
+    if (stored.length > 1) violations.push(`${content} was not acknowledged and is stored as ${stored}`)
   }
-  const known = new Set([...books.acknowledged, ...books.unacknowledged].map(({ content }) => content))
-  for (const content of ids.keys()) if (!known.has(content)) problems.push(`${content} was never sent`)
+  const known = new Set([...ledger.acknowledged, ...ledger.unacknowledged].map(({ content }) => content))
+  for (const content of ids.keys()) if (!known.has(content)) violations.push(`${content} was never sent`)
 
-  const latest = new Map<number, { turn: number; id: number }>()
-  for (const { writer, turn, id } of [...books.acknowledged].sort((one, other) => one.turn - other.turn)) {
+  const latest = new Map<number, { sequence: number; id: number }>()
+  for (const { writer, sequence, id } of [...ledger.acknowledged].sort((one, other) => one.sequence - other.sequence)) {
     const before = latest.get(writer)
-    if (before && before.id > id) problems.push(`${writer}:${turn} stands before ${writer}:${before.turn}`)
-    latest.set(writer, { turn, id })
+    if (before && before.id > id) {
+      violations.push(`${writer}:${sequence} is ordered before ${writer}:${before.sequence}`)
+    }
+    latest.set(writer, { sequence, id })
   }
 
-  // Sent again, a message that was acknowledged is answered as it was.
-  const step = Math.max(1, Math.floor(books.acknowledged.length / 200))
-  for (const sent of books.acknowledged.filter((_, index) => index % step === 0)) {
+  // An acknowledged message that is sent again gets the same response.
+  const step = Math.max(1, Math.floor(ledger.acknowledged.length / 200))
+  for (const sent of ledger.acknowledged.filter((_, index) => index % step === 0)) {
     const again = await fetch(`${base}/conversations/${sent.conversation}/messages`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${sent.token}` },
-      body: JSON.stringify({ content: sent.content, client_id: sent.key }),
+      body: JSON.stringify({ content: sent.content, client_id: sent.clientId }),
     })
     const text = await again.text()
     if (text !== sent.text || !again.headers.get('Idempotency-Replayed')) {
-      problems.push(`${sent.content} was answered ${sent.text} and then ${text}`)
+      violations.push(`${sent.content} was answered ${sent.text}, and the retry ${text}`)
     }
   }
 
   let now = await gauges(base)
-  // What a worker had claimed when it was killed is due again after half a minute.
+  // A job that a worker had claimed when it was killed is due again after half a minute.
   const end = Date.now() + 90_000
   while (now.get('embedding_queue_waiting') !== 0 && Date.now() < end) {
     await pause(500)
     now = await gauges(base)
   }
   for (const [name, value] of now) {
-    const mustBeNone = name.startsWith('search_audit_findings') || /^embedding_queue_(waiting|dead)$/.test(name)
-    if (mustBeNone && value !== 0) problems.push(`${name} is ${value}`)
+    const mustBeZero = name.startsWith('search_audit_findings') || /^embedding_queue_(waiting|dead)$/.test(name)
+    if (mustBeZero && value !== 0) violations.push(`${name} is ${value}`)
   }
-  books.problems = []
-  await lookUp()
-  return [...problems, ...books.problems]
+  ledger.violations = []
+  await verifySearch()
+  return [...violations, ...ledger.violations]
 }

@@ -1,8 +1,8 @@
 /**
- * Breaks one policy or one grant after the other, each in a transaction that is rolled back, and prints as JSON which of these mutants no
- * pgTAP file noticed. Arguments are the kinds of mutants.sql to try; without any, all.
+ * Mutation tests for policies and grants: applies each mutant of mutants.sql in a transaction that is rolled back, and
+ * prints as JSON which mutants no pgTAP file detected. Arguments are the kinds to try; without any, all.
  */
-import { files, hear, openWorld, read } from './open.ts'
+import { files, openTestDatabase, read, runFile } from './database.ts'
 
 interface Mutant {
   kind: string
@@ -10,48 +10,49 @@ interface Mutant {
   statement: string
 }
 
-const database = await openWorld()
+const database = await openTestDatabase()
 const all = await database.query(read('mutants.sql'), []) as unknown as Mutant[]
 const mutants = all.filter(({ kind }) => Deno.args.length === 0 || Deno.args.includes(kind))
 
-// The first file that fails is enough: what says most about rights comes first, and before it whatever noticed the most so far.
-const isAboutRights = (file: string): boolean => /^(access|act_as|topics)\/|\/rights\./.test(file)
-// A file that ends its transaction by itself would end the mutant's.
+// The first failing file is enough, so those that are likely to fail come first: files about rights, then those that
+// have detected the most mutants so far.
+const isAboutRights = (file: string): boolean => /^(access|act_as)\/|\/(rights|join_topic)\./.test(file)
+// A file that ends its own transaction would end the mutant's as well.
 const usable = files.filter((file) => !/^(commit|rollback)/m.test(read(file)))
 const order = usable.toSorted((one, other) => Number(isAboutRights(other)) - Number(isAboutRights(one)))
-const lately = new Map<string, string>()
+const lastDetector = new Map<string, string>()
 
-const complaints = async (file: string): Promise<string[]> => {
-  const said = await hear(database, 'savepoint before_file', file)
+const failures = async (file: string): Promise<string[]> => {
+  const lines = await runFile(database, 'savepoint before_file', file)
   await database.run('rollback to savepoint before_file')
-  return said.some((line) => line.startsWith('not ok')) ? said.filter((line) => !line.startsWith('ok')) : []
+  return lines.some((line) => line.startsWith('not ok')) ? lines.filter((line) => !line.startsWith('ok')) : []
 }
 
 await database.run('begin')
 for (const file of order) {
-  const said = await complaints(file)
-  if (said.length > 0) throw new Error(`${file} fails without any mutant, so it would notice none: ${said.join('\n')}`)
+  const lines = await failures(file)
+  if (lines.length > 0) throw new Error(`${file} fails without a mutant: ${lines.join('\n')}`)
 }
 await database.run('rollback')
 
-const noticedBy: Record<string, number> = {}
+const detectedBy: Record<string, number> = {}
 const survivors: Mutant[] = []
 const impossible: (Mutant & { reason: string })[] = []
 const started = performance.now()
 for (const mutant of mutants) {
   try {
     await database.run(`begin; ${mutant.statement}`)
-    const favourite = lately.get(mutant.kind) ?? 'access/grants.test.sql'
-    let noticed: string | undefined
-    const successful = order.toSorted((one, other) => (noticedBy[other] ?? 0) - (noticedBy[one] ?? 0))
+    const favourite = lastDetector.get(mutant.kind) ?? 'access/grants.test.sql'
+    let detector: string | undefined
+    const successful = order.toSorted((one, other) => (detectedBy[other] ?? 0) - (detectedBy[one] ?? 0))
     for (const file of new Set([favourite, ...successful])) {
-      if ((await complaints(file)).length === 0) continue
-      noticed = file
+      if ((await failures(file)).length === 0) continue
+      detector = file
       break
     }
-    if (noticed) {
-      lately.set(mutant.kind, noticed)
-      noticedBy[noticed] = (noticedBy[noticed] ?? 0) + 1
+    if (detector) {
+      lastDetector.set(mutant.kind, detector)
+      detectedBy[detector] = (detectedBy[detector] ?? 0) + 1
     } else survivors.push(mutant)
   } catch (error) {
     impossible.push({ ...mutant, reason: (error as Error).message })
@@ -63,6 +64,6 @@ const kinds = Object.fromEntries(
   Object.entries(Object.groupBy(mutants, ({ kind }) => kind)).map(([kind, list]) => [kind, list!.length]),
 )
 const seconds = Math.round((performance.now() - started) / 1000)
-console.log(JSON.stringify({ mutants: mutants.length, kinds, noticedBy, survivors, impossible, seconds }))
+console.log(JSON.stringify({ mutants: mutants.length, kinds, detectedBy, survivors, impossible, seconds }))
 await database.close()
 Deno.exit(0)

@@ -4,23 +4,23 @@ import { describe, expect, test } from 'vitest'
 
 const env = { ...process.env, DATABASE_URL: process.env.PGTAP_DATABASE_URL ?? '' }
 const { stdout } = await promisify(execFile)('node_modules/.bin/deno', ['run', '-A', 'tests/db/run.ts'], { env })
-const said = JSON.parse(stdout.slice(stdout.lastIndexOf('\n{') + 1)) as Record<string, string[]>
+const output = JSON.parse(stdout.slice(stdout.lastIndexOf('\n{') + 1)) as Record<string, string[]>
 
-test('there are pgTAP files', () => expect(Object.keys(said).length).toBeGreaterThan(5))
+test('there are pgTAP files', () => expect(Object.keys(output).length).toBeGreaterThan(5))
 
-describe.each(Object.entries(said))('%s', (_, lines) => {
+describe.each(Object.entries(output))('%s', (_, lines) => {
   const assertions = lines.flatMap((line, index) => {
     const [, result, name] = /^(ok|not ok)(?: \d+)? - (.*)/s.exec(line) ?? []
     if (!result) return []
-    const diagnosis = lines.slice(index + 1).join('\n').split(/^(?:not )?ok /m)[0]
-    return [{ result, name, diagnosis }]
+    const diagnostics = lines.slice(index + 1).join('\n').split(/^(?:not )?ok /m)[0]
+    return [{ result, name, diagnostics }]
   })
-  test('says as many things as it planned', () => {
+  test('runs as many assertions as planned', () => {
     const planned = lines.map((line) => /^1\.\.(\d+)$/.exec(line)?.[1]).find(Boolean)
     expect(assertions.length).toBe(Number(planned))
     expect(assertions.length).toBeGreaterThan(0)
   })
-  test.each(assertions.map((assertion) => [assertion.name, assertion] as const))('%s', (_, { result, diagnosis }) => {
-    expect(result, diagnosis).toBe('ok')
+  test.each(assertions.map((assertion) => [assertion.name, assertion] as const))('%s', (_, { result, diagnostics }) => {
+    expect(result, diagnostics).toBe('ok')
   })
 })

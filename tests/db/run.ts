@@ -1,12 +1,12 @@
-/** Runs every pgTAP file of this folder on a database of its own, each in a transaction that is rolled back; prints what they said as JSON. */
-import { files, hear, openWorld } from './open.ts'
+/** Runs every pgTAP file on one database, each in a transaction that is rolled back; prints the TAP lines as JSON. */
+import { files, openTestDatabase, runFile } from './database.ts'
 
-const database = await openWorld()
-const said: Record<string, string[]> = {}
+const database = await openTestDatabase()
+const output: Record<string, string[]> = {}
 for (const file of files) {
-  said[file] = await hear(database, 'begin', file)
+  output[file] = await runFile(database, 'begin', file)
   await database.run('rollback')
 }
-console.log(JSON.stringify(said))
+console.log(JSON.stringify(output))
 await database.close()
 Deno.exit(0)

@@ -3,17 +3,17 @@ import { type Browser, type BrowserContextOptions, chromium, type Locator, type 
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { startStack, stopStack } from '../tools/stack.ts'
 
-const place = process.env.CHROMIUM || '/usr/bin/chromium'
-export const hasBrowser = existsSync(place)
+const executable = process.env.CHROMIUM || '/usr/bin/chromium'
+export const hasBrowser = existsSync(executable)
 if (!hasBrowser) {
-  const missing = `There is no Chromium at ${place}: install it, or say in CHROMIUM where it is`
+  const missing = `There is no Chromium at ${executable}: install it, or set CHROMIUM to its path`
   if (process.env.REQUIRE_CHROMIUM) throw new Error(missing)
-  console.warn(`What needs a browser is not tested. ${missing}`)
+  console.warn(`Browser tests are skipped. ${missing}`)
 }
 
 export const openBrowser = (): Promise<Browser> =>
   chromium.launch({
-    executablePath: place,
+    executablePath: executable,
     args: [
       '--no-sandbox',
       '--disable-gpu',
@@ -25,15 +25,14 @@ export const openBrowser = (): Promise<Browser> =>
     ],
   })
 
-/** The page, and what went wrong on it or left for elsewhere. */
+/** A page with the errors of its console and its requests to other origins. */
 interface Visit {
   page: Page
-  faults: string[]
-  /** Requests and sockets to other origins. */
-  strays: string[]
+  errors: string[]
+  externalRequests: string[]
 }
 
-/** A fresh visitor. `refusals` are answers of the service that the browser writes into its console by itself. */
+/** Opens the page in a new context. `refusals` are the error statuses that the browser is expected to log. */
 const visit = async (
   browser: Browser,
   url: string,
@@ -43,25 +42,25 @@ const visit = async (
   const page = await (await browser.newContext({ viewport: { width: 1360, height: 820 }, ...options })).newPage()
   page.setDefaultTimeout(50_000)
   const { host } = new URL(url)
-  const faults: string[] = []
-  const strays: string[] = []
+  const errors: string[] = []
+  const externalRequests: string[] = []
   const expected = refusals.map((status) => `server responded with a status of ${status}`)
   page.on('console', (message) => {
-    const isExpected = expected.some((words) => message.text().includes(words))
-    if (['error', 'warning'].includes(message.type()) && !isExpected) faults.push(message.text())
+    const isExpected = expected.some((text) => message.text().includes(text))
+    if (['error', 'warning'].includes(message.type()) && !isExpected) errors.push(message.text())
   })
-  page.on('pageerror', (error) => faults.push(error.message))
-  const leave = (address: string) => new URL(address).host === host || strays.push(address)
-  page.on('request', (request) => leave(request.url()))
-  page.on('websocket', (socket) => leave(socket.url()))
+  page.on('pageerror', (error) => errors.push(error.message))
+  const recordExternal = (address: string) => new URL(address).host === host || externalRequests.push(address)
+  page.on('request', (request) => recordExternal(request.url()))
+  page.on('websocket', (socket) => recordExternal(socket.url()))
   await page.goto(url)
-  return { page, faults, strays }
+  return { page, errors, externalRequests }
 }
 
 export const pane = (page: Page, which: 'First' | 'Second' | 'Only'): Locator =>
   page.getByRole('region', { name: `${which} person` })
 
-/** Logs in whoever is prefilled, and waits until they hear what happens. */
+/** Logs in with the prefilled account and waits until the inbox is live. */
 export const logIn = async (side: Locator): Promise<void> => {
   await side.getByRole('button', { name: 'Log in', exact: true }).click()
   await side.locator('.status', { hasText: 'live' }).waitFor()
@@ -72,18 +71,21 @@ export const openWith = async (side: Locator, name: string): Promise<void> => {
   await side.locator('.message').first().waitFor()
 }
 
-export const say = async (side: Locator, words: string): Promise<void> => {
-  await side.getByRole('textbox', { name: 'Message to' }).fill(words)
+export const sendMessage = async (side: Locator, text: string): Promise<void> => {
+  await side.getByRole('textbox', { name: 'Message to' }).fill(text)
   await side.getByRole('textbox', { name: 'Message to' }).press('Enter')
 }
 
-/** What the messages of a pane say, from the one that says this. */
-export const saidSince = async (side: Locator, first: string): Promise<string[]> => {
+/** The texts of a pane's messages, from the given one on. */
+export const messagesFrom = async (side: Locator, first: string): Promise<string[]> => {
   const all = await side.locator('.message .content').allTextContents()
   return all.slice(all.indexOf(first))
 }
 
-/** A demo world and a browser for the tests of a file; after each, nothing may have gone wrong on its pages. */
+/**
+ * A stack with demo data and a browser for a test file. Fails a test whose pages logged errors or contacted other
+ * origins.
+ */
 export const openDemo = () => {
   let stack: Awaited<ReturnType<typeof startStack>>
   let browser: Browser
@@ -93,9 +95,9 @@ export const openDemo = () => {
     browser = await openBrowser()
   }, 120_000)
   afterEach(async () => {
-    for (const { page, faults, strays } of visits.splice(0)) {
-      expect(faults, 'errors in the console').toEqual([])
-      expect(strays, 'requests to other origins').toEqual([])
+    for (const { page, errors, externalRequests } of visits.splice(0)) {
+      expect(errors, 'console errors').toEqual([])
+      expect(externalRequests, 'requests to other origins').toEqual([])
       await page.context().close()
     }
   })
@@ -111,7 +113,7 @@ export const openDemo = () => {
   }
   const openBoth = async (refusals: number[] = []) => {
     const { page, ines, tomas } = await open('/demo', {}, refusals)
-    // There is one mouse.
+    // One after the other, because they share the mouse and the focus.
     await logIn(ines)
     await logIn(tomas)
     return { page, ines, tomas }

@@ -1,21 +1,21 @@
 /// <reference lib="dom" />
 import { describe, expect, test, vi } from 'vitest'
 import { call } from '../tools/people.ts'
-import { hasBrowser, openDemo, openWith, saidSince, say } from './browser.ts'
+import { hasBrowser, messagesFrom, openDemo, openWith, sendMessage } from './browser.ts'
 
 const eventually = { timeout: 50_000, interval: 50 }
 
 describe.skipIf(!hasBrowser)('a conversation in a browser', { timeout: 120_000 }, () => {
   const { openBoth, base } = openDemo()
 
-  test('a message is live on the other side: counted, then read, with typing and ticks', async () => {
+  test('a message reaches the other user live, with unread count, typing indicator and read marker', async () => {
     const { page, ines, tomas } = await openBoth()
     await openWith(ines, 'Tomáš Novák')
     const entry = tomas.locator('.entry', { hasText: 'Inês Carvalho' })
     await entry.waitFor()
     const unread = async () => parseInt(await entry.locator('.badge').textContent().catch(() => '') || '0')
     const before = await entry.locator('.badge').count() ? await unread() : 0
-    await say(ines, 'The terrace is free.')
+    await sendMessage(ines, 'The terrace is free.')
     const sent = ines.locator('.message', { hasText: 'The terrace' })
     await sent.getByTitle('Sent').waitFor()
     await vi.waitFor(async () => expect(await unread()).toBe(before + 1), eventually)
@@ -25,7 +25,7 @@ describe.skipIf(!hasBrowser)('a conversation in a browser', { timeout: 120_000 }
     await sent.getByTitle('Read').waitFor()
     await tomas.getByRole('textbox').pressSequentially('Then I')
     await ines.getByText('Tomáš Novák is writing').waitFor()
-    await say(tomas, 'Then I come on Thursday!')
+    await sendMessage(tomas, 'Then I come on Thursday!')
     await ines.locator('.message.others', { hasText: 'Then I come on Thursday!' }).waitFor()
     expect(await ines.locator('[aria-live=polite]').textContent()).toBe('Tomáš Novák: Then I come on Thursday!')
     expect(await ines.getByText('Tomáš Novák is writing').isVisible()).toBe(false)
@@ -41,36 +41,40 @@ describe.skipIf(!hasBrowser)('a conversation in a browser', { timeout: 120_000 }
     }
   })
 
-  test('a cut connection loses nothing: what is said meanwhile comes once and in order', async () => {
+  test('messages sent during a lost connection arrive once and in order', async () => {
     const { ines, tomas } = await openBoth()
     await openWith(ines, 'Tomáš Novák')
     await openWith(tomas, 'Inês Carvalho')
-    await say(ines, 'before the cut')
-    await tomas.locator('.message', { hasText: 'before the cut' }).waitFor()
+    await sendMessage(ines, 'before disconnecting')
+    await tomas.locator('.message', { hasText: 'before disconnecting' }).waitFor()
     await ines.getByRole('button', { name: 'Cut the connection' }).click()
     await ines.locator('.status', { hasText: 'offline' }).waitFor()
     const others = ['one', 'two', 'three'].map((number) => `${number} from Tomáš`)
-    for (const words of others) await say(tomas, words)
-    await say(ines, 'own, first')
-    await say(ines, 'own, second')
+    for (const text of others) await sendMessage(tomas, text)
+    await sendMessage(ines, 'own, first')
+    await sendMessage(ines, 'own, second')
     await ines.locator('.outgoing.waiting', { hasText: 'Not sent yet' }).first().waitFor()
     await tomas.locator('.message:not(.outgoing)', { hasText: others[2]! }).waitFor()
-    expect(await saidSince(tomas, 'before the cut')).toEqual(['before the cut', ...others])
-    expect(await saidSince(ines, 'before the cut')).toEqual(['before the cut', 'own, first', 'own, second'])
+    expect(await messagesFrom(tomas, 'before disconnecting')).toEqual(['before disconnecting', ...others])
+    expect(await messagesFrom(ines, 'before disconnecting')).toEqual([
+      'before disconnecting',
+      'own, first',
+      'own, second',
+    ])
 
-    const all = ['before the cut', ...others, 'own, first', 'own, second']
+    const all = ['before disconnecting', ...others, 'own, first', 'own, second']
     await ines.locator('.status', { hasText: 'live' }).waitFor({ timeout: 30_000 })
     await vi.waitFor(async () => {
-      expect(await saidSince(ines, 'before the cut')).toEqual(all)
-      expect(await saidSince(tomas, 'before the cut')).toEqual(all)
+      expect(await messagesFrom(ines, 'before disconnecting')).toEqual(all)
+      expect(await messagesFrom(tomas, 'before disconnecting')).toEqual(all)
       expect(await ines.locator('.outgoing').count()).toBe(0)
     }, eventually)
   })
 
-  test('a refused message says why, and can be tried again or discarded', async () => {
+  test('a refused message shows the reason and can be retried or discarded', async () => {
     const { ines } = await openBoth([400])
     await openWith(ines, 'Stavroula Mantzari')
-    await say(ines, 'x'.repeat(20_001))
+    await sendMessage(ines, 'x'.repeat(20_001))
     const refused = ines.locator('.refused')
     await refused.getByRole('button', { name: 'Try again' }).click()
     expect(await refused.getByRole('alert').textContent()).toMatch(/^content: must have/)
@@ -78,7 +82,7 @@ describe.skipIf(!hasBrowser)('a conversation in a browser', { timeout: 120_000 }
     await refused.waitFor({ state: 'detached' })
   })
 
-  test('older messages come in above when one scrolls up, and nothing moves under the eyes', async () => {
+  test('scrolling up loads older messages without moving the visible ones', async () => {
     const account = { email: 'ines.carvalho@example.com', password: 'voyage-2026' }
     const { access_token: token } = (await call('POST', `${base()}/auth/login`, account)).body
     const { id } = (await call('POST', `${base()}/conversations`, { other_user_id: 1 }, { token })).body
@@ -94,10 +98,8 @@ describe.skipIf(!hasBrowser)('a conversation in a browser', { timeout: 120_000 }
     expect(await scroller.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight)).toBeLessThan(2)
 
     const moved = await scroller.evaluate(async (box) => {
-      const topOf = (words: string) =>
-        [...box.querySelectorAll('.message')].find((message) =>
-          message.querySelector('.content')!.textContent === words
-        )
+      const topOf = (text: string) =>
+        [...box.querySelectorAll('.message')].find((message) => message.querySelector('.content')!.textContent === text)
           ?.getBoundingClientRect().top
       box.scrollTop = 10
       const before = topOf('number 21')!

@@ -2,14 +2,14 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { call, converse, type Person, say, signUp } from '../tools/people.ts'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { call, openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
 import { startStack, stopStack, testKeys } from '../tools/stack.ts'
 import { hasBrowser, openBrowser } from './browser.ts'
 
-describe.runIf(hasBrowser)('in a browser the dashboard', () => {
+describe.runIf(hasBrowser)('the dashboard in a browser', () => {
   let browser: Browser
-  // Its own, because the table editor shows the first rows of a table, and here it is to show those of the test.
+  // A stack of its own, because the table editor shows the first rows of a table, which must be those of this test.
   let stack: Awaited<ReturnType<typeof startStack>>
   let origin: string
   let link: string
@@ -20,28 +20,29 @@ describe.runIf(hasBrowser)('in a browser the dashboard', () => {
     link = stack.dashboard
     ana = await signUp('Ana', {}, stack.base)
   }, 120_000)
+  afterEach(() => Promise.all(browser.contexts().map((context) => context.close())))
   afterAll(async () => {
     await browser.close()
     await stopStack(stack.process)
   })
 
-  /** A page, and what went wrong on it. Its own libraries complain of what they miss for screen readers. */
-  const visit = async (): Promise<{ page: Page; faults: string[] }> => {
+  /** A page and its errors, without the dashboard libraries' accessibility warnings. */
+  const visit = async (): Promise<{ page: Page; errors: string[] }> => {
     const page = await (await browser.newContext({ viewport: { width: 1360, height: 820 } })).newPage()
-    const faults: string[] = []
+    const errors: string[] = []
     page.on('console', (message) => {
-      if (message.type() === 'error' && !message.text().includes('DialogTitle')) faults.push(message.text())
+      if (message.type() === 'error' && !message.text().includes('DialogTitle')) errors.push(message.text())
     })
-    page.on('pageerror', (error) => faults.push(error.message))
+    page.on('pageerror', (error) => errors.push(error.message))
     page.on('dialog', (dialog) => {
-      faults.push(`it says ${dialog.message()}`)
+      errors.push(`dialog: ${dialog.message()}`)
       void dialog.dismiss()
     })
-    return { page, faults }
+    return { page, errors }
   }
 
-  test('opens by its link, which leaves no token in the address, and shows and changes rows', async () => {
-    const { page, faults } = await visit()
+  test('opens by its link, removes the token from the URL, and shows and changes rows', async () => {
+    const { page, errors } = await visit()
     await page.goto(link)
     await page.getByRole('link', { name: 'users' }).or(page.getByText('users', { exact: true })).first().waitFor()
     expect(page.url()).toBe(`${origin}/editor`)
@@ -50,7 +51,7 @@ describe.runIf(hasBrowser)('in a browser the dashboard', () => {
     await page.getByText(ana.email).waitFor()
     await page.getByText('auth_id', { exact: true }).waitFor()
     expect(await page.getByText('encrypted_password').count()).toBe(0)
-    // What the table editor does when a cell is left: the Data API, without a key.
+    // The table editor saves a cell like this: through the Data API, without a key.
     const changed = await page.evaluate(async (id) => {
       const headers = { 'Content-Type': 'application/json' }
       return (await fetch(`/rest/v1/users?id=eq.${id}`, { method: 'PATCH', headers, body: '{"bio": "Changed"}' }))
@@ -60,73 +61,69 @@ describe.runIf(hasBrowser)('in a browser the dashboard', () => {
     const read = `${origin}/rest/v1/users?id=eq.${ana.id}&select=bio`
     const { body } = await call('GET', read, undefined, { headers: { apikey: testKeys.secretKey } })
     expect(body).toEqual([{ bio: 'Changed' }])
-    expect(faults).toEqual([])
-    await page.context().close()
+    expect(errors).toEqual([])
   })
 
-  test('opens from a link in a page of another site, too', async () => {
-    const { page, faults } = await visit()
-    const elsewhere = `<a href="${link}">open</a>`
+  test('opens from a link on another site', async () => {
+    const { page, errors } = await visit()
+    const otherSite = `<a href="${link}">open</a>`
     await page.route(
-      'http://elsewhere.example/',
-      (route) => route.fulfill({ contentType: 'text/html', body: elsewhere }),
+      'http://other.example/',
+      (route) => route.fulfill({ contentType: 'text/html', body: otherSite }),
     )
-    await page.goto('http://elsewhere.example/')
+    await page.goto('http://other.example/')
     await page.getByText('open').click()
     await page.waitForURL(`${origin}/editor`)
     await page.getByText('conversations', { exact: true }).first().waitFor()
     await page.goBack()
     expect(page.url()).not.toContain('token')
-    expect(faults).toEqual([])
-    await page.context().close()
+    expect(errors).toEqual([])
   })
 
-  test('says where the link is to whoever has not come by it, and asks for nothing more', async () => {
-    const { page, faults } = await visit()
-    const asked: string[] = []
-    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+  test('without the cookie shows where the link is printed and requests nothing else', async () => {
+    const { page, errors } = await visit()
+    const requested: string[] = []
+    page.on('request', (request) => requested.push(new URL(request.url()).pathname))
     await page.goto(origin)
     await page.getByRole('heading', { name: 'The dashboard is closed' }).waitFor()
-    expect(asked.filter((path) => path !== '/favicon.ico')).toEqual(['/'])
-    expect(faults.filter((fault) => !fault.includes('404'))).toEqual([])
-    await page.context().close()
+    expect(requested.filter((path) => path !== '/favicon.ico')).toEqual(['/'])
+    expect(errors.filter((error) => !error.includes('404'))).toEqual([])
   })
 
-  test('shows what people wrote as text, whatever they wrote', async () => {
-    const trap = `<img src=x onerror="document.title='caught'"><script>document.title='caught'</script>`
-    const mallory = await signUp(trap.slice(0, 100), {}, stack.base)
-    const conversation = await converse(mallory, ana)
+  test('shows user content as text, including markup and script URLs', async () => {
+    const payload = `<img src=x onerror="document.title='caught'"><script>document.title='caught'</script>`
+    const mallory = await signUp(payload.slice(0, 100), {}, stack.base)
+    const conversation = await openConversation(mallory, ana)
     const { status } = await mallory.call('PATCH', '/users/profile', {
       bio: 'javascript:alert(document.domain)',
-      biography: `<a href="javascript:alert(1)">look</a>${trap}`,
+      biography: `<a href="javascript:alert(1)">look</a>${payload}`,
       city: '<svg onload=alert(1)>',
       image_url: 'https://images.example.com/onerror=alert(1)',
     })
     expect(status).toBe(200)
-    await say(mallory, conversation, `${trap} javascript:alert(1)`)
-    await say(mallory, conversation, 'javascript:alert(document.cookie)')
-    const { page, faults } = await visit()
+    await sendMessage(mallory, conversation, `${payload} javascript:alert(1)`)
+    await sendMessage(mallory, conversation, 'javascript:alert(document.cookie)')
+    const { page, errors } = await visit()
     await page.goto(link)
     for (
-      const [table, sought] of [
+      const [table, text] of [
         ['users', 'javascript:alert(document.domain)'],
         ['profiles', '<a href='],
         ['messages', 'javascript:alert(document.cookie)'],
       ]
     ) {
       await page.goto(`${origin}/editor/${table}`)
-      const cell = page.getByText(sought!).first()
+      const cell = page.getByText(text!).first()
       await cell.waitFor()
       await cell.dblclick()
       await page.keyboard.press('Escape')
       expect(await page.title()).not.toBe('caught')
       expect(await page.locator('img[src="x"], a[href^="javascript:"], svg[onload]').count()).toBe(0)
     }
-    expect(faults).toEqual([])
-    await page.context().close()
+    expect(errors).toEqual([])
   })
 
-  test('runs no script that somebody got into it all the same', async () => {
+  test('runs no injected script, thanks to Trusted Types', async () => {
     const { page } = await visit()
     await page.goto(link)
     await page.waitForURL(`${origin}/editor`)
@@ -139,20 +136,19 @@ describe.runIf(hasBrowser)('in a browser the dashboard', () => {
       }
     })
     expect(refused).toBe(true)
-    await page.context().close()
   })
 
-  test('is in no frame of another page, and answers none, on another port of the same host either', async () => {
+  test('cannot be framed or read by a page on another port of the same host', async () => {
     const server = createServer((_, response) => {
       response.setHeader('Content-Type', 'text/html')
-      response.end(`<title>elsewhere</title><iframe src="${origin}/editor/users"></iframe>`)
+      response.end(`<title>other origin</title><iframe src="${origin}/editor/users"></iframe>`)
     })
     await once(server.listen(0, '127.0.0.1'), 'listening')
     const { port } = server.address() as AddressInfo
     const { page } = await visit()
     await page.goto(link)
     await page.waitForURL(`${origin}/editor`)
-    // The browser sends the cookie there, and from there: cookies know no ports.
+    // Cookies do not distinguish ports, so the browser sends the cookie in both directions.
     const refused = page.waitForEvent('console', (message) => message.text().includes('frame-ancestors'))
     await page.goto(`http://127.0.0.1:${port}/`)
     expect((await refused).text()).toContain("'none'")
@@ -168,7 +164,6 @@ describe.runIf(hasBrowser)('in a browser the dashboard', () => {
       origin,
     )
     expect((await answered).status()).toBe(404)
-    await page.context().close()
     server.close()
   })
 })

@@ -1,14 +1,14 @@
 /// <reference lib="dom" />
 import { describe, expect, inject, test, vi } from 'vitest'
 import { pause } from '../tools/wait.ts'
-import { hasBrowser, logIn, openDemo, openWith, pane, say } from './browser.ts'
+import { hasBrowser, logIn, openDemo, openWith, pane, sendMessage } from './browser.ts'
 
 const eventually = { timeout: 50_000, interval: 50 }
 
-describe.skipIf(!hasBrowser)('the page in a browser', { timeout: 120_000 }, () => {
+describe.skipIf(!hasBrowser)('the demo page in a browser', { timeout: 120_000 }, () => {
   const { open, openBoth } = openDemo()
 
-  test('two people log in side by side, each as themselves, and still are after a reload', async () => {
+  test('two users log in side by side, stay logged in after a reload, and log out separately', async () => {
     const { page, ines, tomas } = await openBoth()
     await ines.getByRole('heading', { name: 'Inês Carvalho', level: 2 }).waitFor()
     await tomas.getByRole('heading', { name: 'Tomáš Novák', level: 2 }).waitFor()
@@ -19,7 +19,7 @@ describe.skipIf(!hasBrowser)('the page in a browser', { timeout: 120_000 }, () =
     expect(await ines.getByRole('heading', { level: 2 }).textContent()).toBe('Inês Carvalho')
   })
 
-  test('a wrong password is answered in the words of the server', async () => {
+  test('a wrong password shows the error of Auth and focuses the password', async () => {
     const { ines } = await open('/demo', {}, [400])
     await ines.getByLabel('Password').fill('not this one')
     await ines.getByRole('button', { name: 'Log in', exact: true }).click()
@@ -29,12 +29,12 @@ describe.skipIf(!hasBrowser)('the page in a browser', { timeout: 120_000 }, () =
     }, eventually)
   })
 
-  test('a search finds as one types, drops stale answers, and narrows by chips', async () => {
+  test('search runs while typing, ignores stale responses, and filters by interest and city', async () => {
     const { page, ines } = await openBoth()
     await ines.getByRole('tab', { name: 'People' }).click()
     const hits = ines.locator('.hit')
     await hits.first().waitFor()
-    // The answer to the first letters comes long after the one to all of them.
+    // Delay the response to the first letters until after the response to the whole query.
     let held = 0
     await page.route(/users\/search.*[?&]q=ti(&|$)/, async (route) => {
       held++
@@ -74,7 +74,7 @@ describe.skipIf(!hasBrowser)('the page in a browser', { timeout: 120_000 }, () =
     expect(await hits.first().locator('.score').textContent()).toMatch(/^\d+ %$/)
   })
 
-  test('a hit opens the conversation that is there, or a new one', async () => {
+  test('a search hit opens the existing conversation or a new one', async () => {
     const { ines } = await openBoth([409])
     await ines.getByRole('tab', { name: 'People' }).click()
     await ines.getByRole('searchbox').fill('Tomáš Novák')
@@ -87,23 +87,23 @@ describe.skipIf(!hasBrowser)('the page in a browser', { timeout: 120_000 }, () =
     await ines.getByRole('searchbox').fill('Levon Sahakyan')
     await ines.getByRole('button', { name: 'Write to Levon Sahakyan' }).click()
     await ines.getByText('Say hello to Levon Sahakyan.').waitFor()
-    await say(ines, 'Good morning, <b>Levon</b>!')
+    await sendMessage(ines, 'Good morning, <b>Levon</b>!')
     await ines.locator('.message:not(.outgoing)', { hasText: 'Good morning, <b>Levon</b>!' }).waitFor()
-    await ines.locator('.said', { hasText: 'You: Good morning, <b>Levon</b>!' }).waitFor({ state: 'attached' })
+    await ines.locator('.preview', { hasText: 'You: Good morning, <b>Levon</b>!' }).waitFor({ state: 'attached' })
     expect(await ines.locator('.message').count()).toBe(1)
   })
 
-  test('the keyboard alone leads from the log-in to a message and back', async () => {
+  test('log-in, tabs, sending and going back work with the keyboard alone', async () => {
     const { page, tomas, ines } = await open('/demo')
     await logIn(ines)
     const { keyboard } = page
     const focused = () => page.evaluate(() => document.activeElement?.textContent ?? '')
-    const tabTo = async (words: string) => {
+    const tabTo = async (text: string) => {
       for (let presses = 0; presses < 40; presses++) {
         await keyboard.press('Tab')
-        if ((await focused()).startsWith(words)) return
+        if ((await focused()).startsWith(text)) return
       }
-      throw new Error(`Nothing with the focus says ${words}`)
+      throw new Error(`No focusable element starts with ${text}`)
     }
     await tomas.getByLabel('E-mail').waitFor()
     await tabTo('Log in')
@@ -131,49 +131,48 @@ describe.skipIf(!hasBrowser)('the page in a browser', { timeout: 120_000 }, () =
     expect(seen).toEqual({ isEntry: true, outline: 'solid' })
   })
 
-  test('whoever has the focus keeps it while the list is put into another order', async () => {
+  test('the focus stays on its conversation while the list is reordered', async () => {
     const { tomas } = await openBoth()
     await openWith(tomas, 'Daisuke Morimoto')
-    await say(tomas, 'Is it open on Sundays?')
+    await sendMessage(tomas, 'Is it open on Sundays?')
     await tomas.getByRole('button', { name: 'Back' }).click()
     await tomas.locator('.entry').first().filter({ hasText: 'Daisuke Morimoto' }).waitFor()
     const entry = tomas.locator('.entry', { hasText: 'Inês Carvalho' })
     await entry.focus()
-    const elsewhere = await open('/demo')
-    await logIn(elsewhere.ines)
-    await openWith(elsewhere.ines, 'Tomáš Novák')
-    await say(elsewhere.ines, 'Are you still there?')
+    const another = await open('/demo')
+    await logIn(another.ines)
+    await openWith(another.ines, 'Tomáš Novák')
+    await sendMessage(another.ines, 'Are you still there?')
     await tomas.locator('.entry').first().filter({ hasText: 'Are you still there?' }).waitFor()
     expect(await entry.evaluate((node) => node === document.activeElement)).toBe(true)
   })
 
-  test('everything that can be used has a name, ids are unique, and the page has a language and a title', async () => {
+  test('every control has an accessible name, ids are unique, and the page has a language and a title', async () => {
     const { page, ines, tomas } = await openBoth()
     await openWith(ines, 'Tomáš Novák')
     await tomas.getByRole('tab', { name: 'People' }).click()
     await tomas.getByRole('group', { name: 'Cities' }).waitFor()
     expect(await page.title()).toBe('Voyagers and locals')
-    const { nameless, doubled, language } = await page.evaluate(() => {
+    const { nameless, duplicates, language } = await page.evaluate(() => {
       const nameOf = (control: HTMLElement & Partial<HTMLInputElement>) =>
         control.getAttribute('aria-label') || control.labels?.[0]?.textContent || control.textContent
       const controls = [...document.querySelectorAll<HTMLElement>('button, a, input, select, textarea, [tabindex]')]
       const ids = [...document.querySelectorAll('[id]')].map(({ id }) => id)
+      const nameless = controls.filter((control) => control.checkVisibility() && !nameOf(control)?.trim())
       return {
-        nameless: controls.filter((control) => control.checkVisibility() && !nameOf(control)?.trim()).map((
-          { outerHTML },
-        ) => outerHTML),
-        doubled: ids.filter((id, index) => ids.indexOf(id) !== index),
+        nameless: nameless.map(({ outerHTML }) => outerHTML),
+        duplicates: ids.filter((id, index) => ids.indexOf(id) !== index),
         language: document.documentElement.lang,
       }
     })
-    expect({ nameless, doubled, language }).toEqual({ nameless: [], doubled: [], language: 'en' })
+    expect({ nameless, duplicates, language }).toEqual({ nameless: [], duplicates: [], language: 'en' })
     for (const tab of await page.getByRole('tab').all()) {
       const panel = await tab.getAttribute('aria-controls')
       expect(await page.locator(`#${panel}[role=tabpanel]`).count()).toBe(1)
     }
   })
 
-  test('a phone shows one person at a time, and nothing wider than itself', async () => {
+  test('a phone shows one pane at a time without horizontal scrolling', async () => {
     const { page, ines, tomas } = await open('/demo', { viewport: { width: 360, height: 700 }, colorScheme: 'dark' })
     await logIn(ines)
     expect(await tomas.isVisible()).toBe(false)
@@ -190,17 +189,17 @@ describe.skipIf(!hasBrowser)('the page in a browser', { timeout: 120_000 }, () =
     expect(await fits()).toBe(true)
   })
 
-  test('where there is no demo world somebody new signs up, alone in a window', async () => {
+  test('without demo data a new user signs up, in the view with one pane', async () => {
     const { page } = await open(`${inject('stack').origin}/demo?one`)
     const side = pane(page, 'Only')
     await side.getByLabel('E-mail').waitFor()
     expect(await page.getByRole('combobox').count()).toBe(0)
-    await side.getByRole('button', { name: 'Sign up as somebody new' }).click()
+    await side.getByRole('button', { name: 'Create an account' }).click()
     await side.getByLabel('Name').fill('Nadia Benali')
     await side.getByLabel('E-mail').fill(`nadia.${Date.now()}@example.com`)
     await side.getByLabel('Password').fill('correct horse')
     await side.getByRole('button', { name: 'Sign up', exact: true }).click()
     await side.getByRole('heading', { name: 'Nadia Benali', level: 2 }).waitFor()
-    await side.getByText('Nothing yet: find somebody under People.').waitFor()
+    await side.getByText('No conversations yet. Find someone under People.').waitFor()
   })
 })

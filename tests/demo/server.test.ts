@@ -5,7 +5,7 @@ import { testKeys } from '../tools/stack.ts'
 
 const { origin } = inject('stack')
 
-test('the page may load and reach nothing but its own server', async () => {
+test('the Content-Security-Policy allows the page to load from and connect to its own server only', async () => {
   const { status, headers } = await fetch(`${origin}/demo`)
   expect(status).toBe(200)
   expect(headers.get('X-Content-Type-Options')).toBe('nosniff')
@@ -22,7 +22,7 @@ test('the page may load and reach nothing but its own server', async () => {
   expect((await fetch(`${origin}/demo/`, { redirect: 'manual' })).headers.get('Location')).toBe('/demo')
 })
 
-test('the page learns the publishable key and never the secret one', async () => {
+test('the page contains the publishable key and no secret', async () => {
   const config = await (await fetch(`${origin}/demo/config.json`)).text()
   expect(config).toContain(testKeys.publishableKey)
   for (const path of ['', '/config.json', '/main.js']) {
@@ -31,24 +31,24 @@ test('the page learns the publishable key and never the secret one', async () =>
   }
 })
 
-test('where the page cannot be built, that is what it says, until it can', async () => {
+test('a failed build answers 500 with the reason, and the next request builds again', async () => {
   let broken = true
   const make = () => broken ? Promise.reject(new Error('no bundler here')) : Promise.resolve('run()')
   const page = demo(readSettings({}), testKeys, make)
-  const said = vi.spyOn(console, 'error').mockImplementation(() => {})
+  const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
   const refused = await page.request('/')
   expect([refused.status, await refused.text()]).toEqual([
     500,
     'The demo page could not be built, everything else works: no bundler here\n',
   ])
-  expect(said).toHaveBeenCalledOnce()
-  said.mockRestore()
+  expect(logged).toHaveBeenCalledOnce()
+  logged.mockRestore()
   broken = false
   expect((await page.request('/')).status).toBe(200)
   expect(await (await page.request('/main.js')).text()).toBe('run()')
 })
 
-test('passwords are told of the demo world alone, and only on this machine', async () => {
+test('passwords are included for demo accounts only, and only on a loopback host', async () => {
   const logIns = async (env: Record<string, string>) =>
     (await (await demo(readSettings(env), testKeys).request('/config.json')).json()).logIns
   expect(await logIns({ SEED: 'demo' })).toHaveLength(2)

@@ -1,19 +1,20 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
+import { listen } from '../tools/ports.ts'
+import { pause } from '../tools/wait.ts'
 
 /**
- * What the server does with a statement `select $1`, whose parameter is `<who asks> <what> <milliseconds>`: answers with who asked, and does
- * it, after so many milliseconds, in the way of
+ * What the server does with a statement `select $1`, whose parameter is `<caller> <behaviour> <milliseconds>`. It waits
+ * this long and then sends
  *   row      the row
  *   slowly   the row, a few bytes at a time
- *   error    a refusal, as by a constraint
- *   timeout  a refusal, as by statement_timeout
- *   deadlock a refusal that passes: the next try gets the row
- *   stale    a refusal of the prepared statement, which postgres.js prepares and sends anew by itself
- *   fatal    the end of the session, with its reason
- *   cut      the end of the connection, without one
- *   half     the end of the connection in the middle of the row
- *   silence  nothing, ever
+ *   error    an error, as by a constraint
+ *   timeout  an error, as by statement_timeout
+ *   deadlock an error, and the row on the next attempt
+ *   stale    an error about the prepared statement, which postgres.js prepares and sends again
+ *   fatal    a fatal error, and closes the connection
+ *   cut      nothing, and closes the connection
+ *   half     half of the row, and closes the connection
+ *   silence  nothing
  */
 export const behaviours = [
   ...['row', 'slowly', 'error', 'timeout', 'deadlock', 'stale', 'fatal', 'cut', 'half', 'silence'],
@@ -41,27 +42,25 @@ const described = Buffer.concat([
   message('t', int16(1), int32(text)),
   message('T', int16(1), 'body\0', int32(0), int16(0), int32(text), int16(-1), int32(-1), int16(0)),
 ])
-const rowOf = (who: string): Buffer =>
-  Buffer.concat([message('D', int16(1), int32(Buffer.byteLength(who)), who), message('C', 'SELECT 1\0')])
+const rowOf = (caller: string): Buffer =>
+  Buffer.concat([message('D', int16(1), int32(Buffer.byteLength(caller)), caller), message('C', 'SELECT 1\0')])
 const errorOf = (severity: string, code: string, routine = 'exec'): Buffer =>
-  message('E', `S${severity}\0V${severity}\0C${code}\0Mplanted\0R${routine}\0\0`)
+  message('E', `S${severity}\0V${severity}\0C${code}\0Minjected\0R${routine}\0\0`)
 
-const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
-
-/** A server that speaks as much of Postgres' protocol as postgres.js needs, and answers in the order it was asked, as Postgres does. */
+/** A server with as much of the Postgres protocol as postgres.js needs. It answers in order, as Postgres does. */
 export const openFakePostgres = async () => {
-  /** How often each statement was begun. */
+  /** How often each statement was executed. */
   const executed = new Map<string, number>()
   const sockets = new Set<Socket>()
 
   const execute = async (socket: Socket, parameter: string): Promise<Buffer | null> => {
-    const [who = '', what = '', milliseconds = '0'] = parameter.split(' ')
-    const before = executed.get(who) ?? 0
-    executed.set(who, before + 1)
+    const [caller = '', behaviour = '', milliseconds = '0'] = parameter.split(' ')
+    const before = executed.get(caller) ?? 0
+    executed.set(caller, before + 1)
     await pause(Number(milliseconds))
-    switch (what) {
+    switch (behaviour) {
       case 'slowly':
-        for (const byte of rowOf(who)) {
+        for (const byte of rowOf(caller)) {
           if (socket.destroyed) return null
           socket.write(Buffer.of(byte))
           if (byte % 4 === 0) await pause(0)
@@ -72,14 +71,14 @@ export const openFakePostgres = async () => {
       case 'timeout':
         return errorOf('ERROR', '57014')
       case 'deadlock':
-        return before > 0 ? rowOf(who) : errorOf('ERROR', '40P01')
+        return before > 0 ? rowOf(caller) : errorOf('ERROR', '40P01')
       case 'stale':
-        return before > 0 ? rowOf(who) : errorOf('ERROR', '0A000', 'RevalidateCachedQuery')
+        return before > 0 ? rowOf(caller) : errorOf('ERROR', '0A000', 'RevalidateCachedQuery')
       case 'fatal':
         socket.end(errorOf('FATAL', '57P01'))
         return null
       case 'half': {
-        const row = rowOf(who)
+        const row = rowOf(caller)
         socket.write(row.subarray(0, row.length / 2), () => socket.destroy())
         return null
       }
@@ -89,7 +88,7 @@ export const openFakePostgres = async () => {
       case 'silence':
         return await new Promise(() => {})
       default:
-        return rowOf(who)
+        return rowOf(caller)
     }
   }
 
@@ -142,10 +141,10 @@ export const openFakePostgres = async () => {
     sockets.add(socket.setNoDelay())
     socket.on('error', () => {}).on('close', () => sockets.delete(socket))
     serve(socket).catch(() => {})
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  })
+  const port = await listen(server)
   return {
-    url: `postgres://fake@127.0.0.1:${(server.address() as AddressInfo).port}/fake`,
+    url: `postgres://fake@127.0.0.1:${port}/fake`,
     executed,
     close: () => {
       sockets.forEach((socket) => socket.destroy())

@@ -1,64 +1,56 @@
-// How long answers wait that must not tell, by the time they take, how much there was to do.
+// The minimum response time of requests that must not reveal their work.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { openFloor } from '../../functions/_shared/floor.ts'
+import { createTimingFloor, type TimingFloor } from '../../functions/_shared/floor.ts'
+import { pause } from '../tools/wait.ts'
 
-beforeEach(() =>
-  void vi.useFakeTimers({
-    toFake: ['setTimeout', 'clearTimeout', 'performance'],
-  })
-)
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
 afterEach(() => void vi.useRealTimers())
 
-const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
-
-/** Requests that have so much to do each, all begun now; how long each takes to be answered. */
-const answered = async (
-  floor: ReturnType<typeof openFloor>,
-  work: number[],
-): Promise<number[]> => {
-  const took = Promise.all(work.map(async (milliseconds) => {
-    const began = performance.now()
-    const clock = floor.begin()
+/** Starts a request for each of these durations at once and returns the response times. */
+const durations = async (floor: TimingFloor, work: number[]): Promise<number[]> => {
+  const responses = Promise.all(work.map(async (milliseconds) => {
+    const start = performance.now()
+    const timer = floor.start()
     await pause(milliseconds)
-    await clock.reached()
-    return Math.round(performance.now() - began)
+    await timer.wait()
+    return Math.round(performance.now() - start)
   }))
   await vi.runAllTimersAsync()
-  return await took
+  return await responses
 }
-const inTurn = (count: number) => Array.from({ length: count }, (_, index) => 80 * (index + 1))
+const sequentially = (count: number) => Array.from({ length: count }, (_, index) => 80 * (index + 1))
 const times = (count: number, value: number) => Array<number>(count).fill(value)
-const quiet = () => vi.advanceTimersByTimeAsync(600_000)
+const quietPeriod = () => vi.advanceTimersByTimeAsync(600_000)
 
 test.each([1, 2, 5, 10, 20])(
-  '%i at once take as long where each is hashed as where none is',
+  '%i concurrent requests take the same time with and without hashing',
   async (count) => {
-    const floor = openFloor(500, 200, 5000)
+    const floor = createTimingFloor(500, 200, 5000)
     const expected = times(count, Math.max(500, 200 * count))
-    expect(await answered(floor, times(count, 1))).toEqual(expected)
-    await quiet()
-    expect(await answered(floor, inTurn(count))).toEqual(expected)
+    expect(await durations(floor, times(count, 1))).toEqual(expected)
+    await quietPeriod()
+    expect(await durations(floor, sequentially(count))).toEqual(expected)
   },
 )
 
-test('whoever is answered while others turn out to be slow waits as long as they do', async () => {
-  const took = await answered(openFloor(500, 200, 5000), [1, 300, 620, 900])
-  expect(Math.min(...took)).toBeGreaterThan(1340)
-  expect(Math.max(...took)).toBeLessThan(1360)
+test('a request that is answered while others turn out to be slow waits as long as they do', async () => {
+  const all = await durations(createTimingFloor(500, 200, 5000), [1, 300, 620, 900])
+  expect(Math.min(...all)).toBeGreaterThan(1340)
+  expect(Math.max(...all)).toBeLessThan(1360)
 })
 
-test('where one took long the next takes as long, and forgets it by halves', async () => {
-  const floor = openFloor(500, 200, 5000)
-  expect(await answered(floor, [2000])).toEqual([3000])
-  const [next] = await answered(floor, [1])
+test('after a slow request the next one is slow as well, and the effect decays', async () => {
+  const floor = createTimingFloor(500, 200, 5000)
+  expect(await durations(floor, [2000])).toEqual([3000])
+  const [next] = await durations(floor, [1])
   expect(next).toBeGreaterThan(2500)
   expect(next).toBeLessThan(3000)
-  await quiet()
-  expect(await answered(floor, [1])).toEqual([500])
+  await quietPeriod()
+  expect(await durations(floor, [1])).toEqual([500])
 })
 
-test('nobody waits longer than the most, nor once their answer was late by itself', async () => {
-  const floor = openFloor(500, 200, 5000)
-  expect(await answered(floor, times(100, 1))).toEqual(times(100, 5000))
-  expect(await answered(floor, [9000])).toEqual([9000])
+test('no request waits longer than the maximum, or at all once it is late', async () => {
+  const floor = createTimingFloor(500, 200, 5000)
+  expect(await durations(floor, times(100, 1))).toEqual(times(100, 5000))
+  expect(await durations(floor, [9000])).toEqual([9000])
 })

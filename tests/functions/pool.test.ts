@@ -1,16 +1,13 @@
 import { expect, test } from 'vitest'
-import { run } from '../tools/supabase.ts'
+import { runScript } from '../tools/run_script.ts'
 
-const schedules = async (...args: string[]): Promise<Record<string, number>> => {
-  const { code, stdout, stderr } = await run('deno', ['run', '-A', 'tests/functions/pool_schedules.ts', ...args])
-  expect(code, stderr).toBe(0)
-  return JSON.parse(stdout.trim().split('\n').at(-1)!)
-}
+const schedules = (...args: string[]): Promise<Record<string, number>> =>
+  runScript('tests/functions/pool_schedules.ts', args)
 
 const seed = process.env.POOL_SEED ?? '42'
 
 test(
-  `in 10,000 schedules of timeouts, cuts, retries, full queues and callers who leave, nobody gets another's answer (seed ${seed})`,
+  `in 10,000 schedules of timeouts, lost connections, retries and full queues no rows are mixed up (seed ${seed})`,
   async () => {
     const found = await schedules('10000', seed)
     expect(found).toMatchObject({
@@ -22,15 +19,15 @@ test(
       unusable: 0,
       tooManyOpen: 0,
       leftOpen: 0,
-      underWay: 0,
+      inFlight: 0,
     })
-    // Each of the three happens often, or nothing was shown.
+    // Each outcome must be frequent, or the test shows nothing.
     for (const outcome of ['answers', 'errors', 'busy']) expect(found[outcome], outcome).toBeGreaterThan(1000)
   },
   300_000,
 )
 
-test('the same schedules find the fault of a pipeline in which statements are cancelled', async () => {
+test('the same schedules detect mixed-up rows if statements are cancelled in a pipeline', async () => {
   expect((await schedules('200', seed)).mixedUp).toBe(0)
   expect((await schedules('200', seed, 'pipelined')).mixedUp).toBeGreaterThan(0)
 })

@@ -1,20 +1,20 @@
 import fc, { type Arbitrary } from 'fast-check'
 import { resolved, type Schema } from '../tools/openapi.ts'
 
-/** What a route can be asked with that is really there. */
-export interface World {
+/** Existing ids, tokens and keys for requests. */
+export interface Fixture {
   tokens: string[]
   users: number[]
   profiles: number[]
   conversations: number[]
   messages: number[]
   interests: number[]
-  keys: string[]
+  apiKeys: string[]
   secretKey: string
-  /** Bodies that a route takes and no schema leads to, by its name. */
+  /** Valid bodies that the schema alone cannot generate, by route. */
   bodies: Record<string, unknown[]>
-  /** Somebody for the routes that leave nobody behind. */
-  doomed: string
+  /** The token of a user whom DELETE /users/me may delete. */
+  disposableToken: string
 }
 
 const ids = (known: number[]): Arbitrary<number> =>
@@ -22,16 +22,16 @@ const ids = (known: number[]): Arbitrary<number> =>
 
 const words = ['Ana', 'Lisbon', 'hiking', 'Łódź', '東京', 'naïve', '🏔️', '-word', '"a phrase"', 'x', "O'Brien"]
 
-// Whatever text a field takes: some of it is always to be seen, and it begins with a letter.
-const wholesomeText = (min: number, max: number): Arbitrary<string> =>
+// Valid for every text field: it starts with a letter, so it is never blank.
+const validText = (min: number, max: number): Arbitrary<string> =>
   fc.tuple(
     fc.constantFrom('a', 'Bea', 'é', '中'),
     fc.array(fc.constantFrom(...words, ' ', ',', '%', '\u202e', '\u200b')),
   )
     .map(([first, rest]) => [...first + rest.join('')].slice(0, max).join('').trimEnd().padEnd(min, 'z'))
 
-/** Values by the name of their field, where a schema alone would never hit what is there. */
-const named = (name: string, world: World): Arbitrary<unknown> | undefined => {
+/** Values by field name, where the schema alone would never generate an existing id or a valid format. */
+const valuesByName = (name: string, fixture: Fixture): Arbitrary<unknown> | undefined => {
   const digits = fc.stringMatching(/^[0-9a-f]{12}$/)
   switch (name) {
     case 'email':
@@ -45,21 +45,21 @@ const named = (name: string, world: World): Arbitrary<unknown> | undefined => {
     case 'mime_type':
       return fc.constantFrom('image/png', 'application/vnd.a+json')
     case 'interest_ids':
-      return fc.array(fc.constantFrom(...world.interests), { maxLength: 12 })
+      return fc.array(fc.constantFrom(...fixture.interests), { maxLength: 12 })
     case 'other_user_id':
     case 'user_id':
-      return ids(world.users)
+      return ids(fixture.users)
     case 'messageId':
     case 'up_to_message_id':
     case 'before_id':
     case 'after_id':
-      return ids(world.messages)
+      return ids(fixture.messages)
     case 'id':
-      return ids(world.conversations)
+      return ids(fixture.conversations)
     case 'profile_id':
-      return ids(world.profiles)
+      return ids(fixture.profiles)
     case 'apikey':
-      return fc.constantFrom(...world.keys)
+      return fc.constantFrom(...fixture.apiKeys)
     case 'role':
       return fc.constantFrom('user', 'admin', undefined)
     case 'limit':
@@ -67,12 +67,12 @@ const named = (name: string, world: World): Arbitrary<unknown> | undefined => {
   }
 }
 
-/** A value that the schema allows. */
-export const wholesome = (given: Schema, world: World, name = ''): Arbitrary<unknown> => {
-  const chosen = named(name, world)
-  if (chosen) return chosen
+/** A value that the schema accepts. */
+export const valid = (given: Schema, fixture: Fixture, name = ''): Arbitrary<unknown> => {
+  const byName = valuesByName(name, fixture)
+  if (byName) return byName
   const schema = resolved(given)
-  if (schema.anyOf) return fc.oneof(...schema.anyOf.map((choice) => wholesome(choice, world)))
+  if (schema.anyOf) return fc.oneof(...schema.anyOf.map((choice) => valid(choice, fixture)))
   if (schema.enum) return fc.constantFrom(...schema.enum)
   if ('const' in schema) return fc.constant(schema.const)
   switch ([schema.type ?? []].flat()[0]) {
@@ -88,87 +88,88 @@ export const wholesome = (given: Schema, world: World, name = ''): Arbitrary<unk
     case 'null':
       return fc.constant(null)
     case 'array':
-      return fc.array(wholesome(schema.items ?? {}, world), { maxLength: 5 })
+      return fc.array(valid(schema.items ?? {}, fixture), { maxLength: 5 })
     case 'object': {
       const properties = Object.entries(schema.properties ?? {})
-      return fc.record(Object.fromEntries(properties.map(([key, field]) => [key, wholesome(field, world, key)])), {
+      return fc.record(Object.fromEntries(properties.map(([key, field]) => [key, valid(field, fixture, key)])), {
         requiredKeys: [...schema.required ?? []],
       })
     }
     case 'string':
       return schema.format === 'uuid'
         ? fc.uuid({ version: 4 })
-        : wholesomeText(schema.minLength ?? 0, schema.maxLength ?? 1000)
+        : validText(schema.minLength ?? 0, schema.maxLength ?? 1000)
   }
   return fc.constant('anything')
 }
 
-const nasty: unknown[] = [
+const hostileValues: unknown[] = [
   ...[null, true, false, 0, -0, -1, 1, 1.5, 1e3, 1e21, 2 ** 31, 2 ** 53, -(2 ** 63), 1e300, 5e-324],
-  ...[
-    '',
-    ' ',
-    '\u3000',
-    '\0',
-    'a\0b',
-    '\ud800',
-    'a\udc00',
-    '\ufeff',
-    '\u202e\u202d',
-    '\u200b',
-    '\x7f\x9f',
-    '\r\n',
-    '\\',
-  ],
-  ...['NaN', 'Infinity', 'null', 'undefined', '1e3', '0x10', '１２', "1' or '1'='1", '1;select 1', '%00', '%', '${1}'],
-  ...['<b>', '../..', '__proto__', 'constructor', ':*', '((', '&|!', '"', "'", '-', '--', '" -', 'x'.repeat(513)],
-  ...['x'.repeat(5001), '🏔'.repeat(5001), 'é'.repeat(200), 'https://', 'https://a\u2028b', 'javascript:1', 'a@b', '@'],
+  ...['', ' ', '\u3000', '\0', 'a\0b', '\ud800', 'a\udc00', '\ufeff', '\u202e\u202d', '\u200b', '\x7f\x9f', '\r\n'],
+  ...['\\', 'NaN', 'Infinity', 'null', 'undefined', '1e3', '0x10', '１２', "1' or '1'='1", '1;select 1', '%00', '%'],
+  ...['${1}', '<b>', '../..', '__proto__', 'constructor', ':*', '((', '&|!', '"', "'", '-', '--', '" -'],
+  ...['x'.repeat(513), 'x'.repeat(5001), '🏔'.repeat(5001), 'é'.repeat(200), 'https://', 'https://a\u2028b'],
+  ...['javascript:1', 'a@b', '@'],
   ...[[], {}, [[]], [null], { $ne: null }, { length: 1e9 }, { toString: 1 }, Array(60).fill(1), [1e300], ['1']],
 ]
 
 const hostile: Arbitrary<unknown> = fc.oneof(
-  { weight: 4, arbitrary: fc.constantFrom(...nasty) },
+  { weight: 4, arbitrary: fc.constantFrom(...hostileValues) },
   fc.string({ unit: 'binary', maxLength: 200 }),
   fc.integer(),
   fc.double(),
   fc.jsonValue({ maxDepth: 3 }),
 )
 
-/** Around what a number or a length may be, on either side. */
-const edges = (given: Schema): Arbitrary<unknown> => {
+/** Boundary values: one below, at and above each limit of a number or a length. */
+const boundaryValues = (given: Schema): Arbitrary<unknown> => {
   const schema = resolved(given)
-  const around = [schema.minimum, schema.maximum, schema.exclusiveMinimum].filter((edge) => edge !== undefined)
-  const lengths = [schema.minLength, schema.maxLength].filter((edge) => edge !== undefined)
-  // What other readers of numbers would take.
-  const almost = schema.type === 'integer' ? ['1e3', '1.0', '+1', '0x10', ' 1', '１', '1_0', 'NaN', 1.5] : []
+  const limits = [schema.minimum, schema.maximum, schema.exclusiveMinimum].filter((limit) => limit !== undefined)
+  const lengths = [schema.minLength, schema.maxLength].filter((limit) => limit !== undefined)
+  // Other number parsers accept these.
+  const lookalikes = schema.type === 'integer' ? ['1e3', '1.0', '+1', '0x10', ' 1', '１', '1_0', 'NaN', 1.5] : []
   const values = [
-    ...almost,
-    ...around.flatMap((edge) => [edge - 1, edge, edge + 1]),
-    ...lengths.flatMap((edge) => [edge - 1, edge, edge + 1]).filter((length) => length >= 0)
+    ...lookalikes,
+    ...limits.flatMap((limit) => [limit - 1, limit, limit + 1]),
+    ...lengths.flatMap((limit) => [limit - 1, limit, limit + 1]).filter((length) => length >= 0)
       .flatMap((length) => ['w'.repeat(length), '🏔'.repeat(length)]),
   ]
-  if (schema.anyOf) return fc.oneof(...schema.anyOf.map(edges))
+  if (schema.anyOf) return fc.oneof(...schema.anyOf.map(boundaryValues))
   return values.length > 0 ? fc.constantFrom(...values) : hostile
 }
 
-/** A field as it should be, nearly so, or as nobody should write it. */
-export const anyValue = (schema: Schema, world: World, name: string): Arbitrary<unknown> =>
+/** A valid value, a boundary value or a hostile value. */
+export const anyValue = (schema: Schema, fixture: Fixture, name: string): Arbitrary<unknown> =>
   fc.oneof(
-    { weight: 5, arbitrary: wholesome(schema, world, name) },
-    { weight: 2, arbitrary: edges(schema) },
+    { weight: 5, arbitrary: valid(schema, fixture, name) },
+    { weight: 2, arbitrary: boundaryValues(schema) },
     { weight: 2, arbitrary: hostile },
   )
 
-const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
-const odd = ['1e3', '1e400', '-1e400', '-0', '1.0', '00', '0x10', 'NaN', '1n', '"\\ud800"', '"\\u0000"', "'a'", deep]
+const deepArray = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
+const unusualJson = [
+  '1e3',
+  '1e400',
+  '-1e400',
+  '-0',
+  '1.0',
+  '00',
+  '0x10',
+  'NaN',
+  '1n',
+  '"\\ud800"',
+  '"\\u0000"',
+  "'a'",
+  deepArray,
+]
 
-/** The text of a body: an object that resembles the schema, one with what JSON.stringify would never write, or none at all. */
-export const bodyText = (schema: Schema, world: World): Arbitrary<string> => {
+/** The text of a body: an object like the schema's, JSON that JSON.stringify would never write, or no JSON at all. */
+export const bodyText = (schema: Schema, fixture: Fixture): Arbitrary<string> => {
   const fields = Object.entries(resolved(schema).properties ?? {})
   const names = [...fields.map(([name]) => name), 'unknown']
   const object = fc.record(
     {
-      ...Object.fromEntries(fields.map(([name, field]) => [name, anyValue(field, world, name)])),
+      ...Object.fromEntries(fields.map(([name, field]) => [name, anyValue(field, fixture, name)])),
       unknown: hostile,
       role: hostile,
       is_active: hostile,
@@ -176,23 +177,33 @@ export const bodyText = (schema: Schema, world: World): Arbitrary<string> => {
     },
     { requiredKeys: [] },
   )
-  // Beside what makes the rest of it pass, so that the fault is met.
+  // All other fields are valid, so that this one is what validation rejects.
   const fault = fc.constantFrom(...names).chain((name) => {
     const field = resolved(schema).properties?.[name]
-    return fc.tuple(fc.constant(name), field ? fc.oneof(edges(field), hostile) : hostile)
+    return fc.tuple(fc.constant(name), field ? fc.oneof(boundaryValues(field), hostile) : hostile)
   })
-  const withOneFault = fc.tuple(wholesome(schema, world), fault).map(([good, [name, bad]]) =>
+  const withOneFault = fc.tuple(valid(schema, fixture), fault).map(([good, [name, bad]]) =>
     JSON.stringify({ ...good as object, [name]: bad })
   )
-  const withOddity = fc.tuple(wholesome(schema, world), fc.constantFrom(...names), fc.constantFrom(...odd)).map(
-    ([good, name, value]) => `${JSON.stringify(good).slice(0, -1).replace(/(.)$/s, '$1, ')}"${name}": ${value}}`,
-  )
+  const withUnusualJson = fc.tuple(valid(schema, fixture), fc.constantFrom(...names), fc.constantFrom(...unusualJson))
+    .map(
+      ([good, name, value]) => `${JSON.stringify(good).slice(0, -1).replace(/(.)$/s, '$1, ')}"${name}": ${value}}`,
+    )
   return fc.oneof(
     { weight: 3, arbitrary: object.map((value) => JSON.stringify(value)) },
     { weight: 4, arbitrary: withOneFault },
-    { weight: 2, arbitrary: withOddity },
+    { weight: 2, arbitrary: withUnusualJson },
     hostile.map((value) => JSON.stringify(value) ?? ''),
-    fc.constantFrom(deep, deep.slice(0, 20_000), '', '{', '{"__proto__": {"role": "admin"}}', '\ufeff{}', '\0', 'a=1'),
+    fc.constantFrom(
+      deepArray,
+      deepArray.slice(0, 20_000),
+      '',
+      '{',
+      '{"__proto__": {"role": "admin"}}',
+      '\ufeff{}',
+      '\0',
+      'a=1',
+    ),
     fc.string({ unit: 'binary', maxLength: 50 }),
     fc.constant(`{"unknown": "${'x'.repeat(102_400)}"}`),
   )

@@ -1,28 +1,32 @@
 /**
- * Searches for the dearest search that anybody may ask for: queries by a grammar, the dearest of which are changed a little, again and again.
- * What a search costs is the least of several times, as a multiple of an ordinary one (the median of bench/search's queries), which is
- * measured anew all the while. Of a server on this machine it is processor time (Linux), which others do not add to. Prints {ordinary, dearest, milliseconds, ratio, tried, request} as JSON.
+ * Finds the most expensive search that a caller may send: generates queries from a grammar and mutates the costliest
+ * ones. The cost of a search is the minimum of several times, as a multiple of an ordinary search (the median of
+ * bench/search's queries), which is measured again throughout. For a server on this machine the time is processor time
+ * (Linux), which other processes do not affect. Prints the JSON of {profiles, tried, ordinary, milliseconds, ratio,
+ * request}.
  *
- *   deno run -A tests/fuzz/cost.ts [--profiles=10000] [--seconds=120] [--tries=…] [--seed=1] [--plant]
+ *   deno run -A tests/fuzz/cost.ts [--profiles=10000] [--seconds=120] [--tries=…] [--rounds=6] [--seed=1] [--fault=…]
  *
- * On PGlite, or on the empty Postgres of DATABASE_URL, or one that this or speed.ts has filled before. --plant breaks the search first as
- * cost_plant.ts says.
+ * Runs on PGlite, or on the Postgres of DATABASE_URL, which must be empty or filled by this script or speed.ts. --fault
+ * seeds a fault of cost_faults.ts first.
  */
 import postgres from 'postgres'
-import { makeProfiles, makeQueries, model } from '../../bench/search/crowd.ts'
+import { makeProfiles, makeQueries, model } from '../../bench/search/generated.ts'
 import { fill } from '../../bench/search/fill.ts'
 import { openEmpty } from '../../bench/search/labelled.ts'
 import type { Query } from '../../functions/_shared/postgres.ts'
-import { numbersFrom } from '../tools/random.ts'
-import { plant } from './cost_plant.ts'
+import { seededRandom } from '../tools/random.ts'
+import { costFaults } from './cost_faults.ts'
 
-const option = (name: string, otherwise: number): number =>
-  Number(Deno.args.find((arg) => arg.startsWith(`--${name}=`))?.split('=')[1] ?? otherwise)
+const textOption = (name: string): string | undefined =>
+  Deno.args.find((arg) => arg.startsWith(`--${name}=`))?.split('=')[1]
+const option = (name: string, standard: number): number => Number(textOption(name) ?? standard)
 const count = option('profiles', 10_000)
 const seconds = option('seconds', 120)
 const tries = option('tries', Infinity)
-const random = numbersFrom(option('seed', 1))
-const below = (most: number): number => Math.floor(random() * most)
+const rounds = option('rounds', 6)
+const random = seededRandom(option('seed', 1))
+const below = (limit: number): number => Math.floor(random() * limit)
 const pick = <Item>(items: readonly Item[]): Item => items[below(items.length)]!
 const chance = (share: number): boolean => random() < share
 
@@ -31,16 +35,16 @@ const connect = (url: string): Query => {
   return (text, values) => sql.unsafe(text, values as never[], { prepare: true })
 }
 
-/** The crowd, made now or before. Whoever asks with a token has a context as well. */
-const openCrowd = async (): Promise<{ query: Query; queries: ReturnType<typeof makeQueries> }> => {
+/** Opens the database, and fills it unless it is filled. The caller with a token also has a search context. */
+const openProfiles = async (): Promise<{ query: Query; queries: ReturnType<typeof makeQueries> }> => {
   const url = Deno.env.get('DATABASE_URL')
-  const known = url ? connect(url) : null
-  const isFilled = await known?.('select from private.search_entries limit 1', []).then(
+  const server = url ? connect(url) : null
+  const isFilled = await server?.('select from private.search_entries limit 1', []).then(
     (rows) => rows.length > 0,
     () => false,
   )
   const database = isFilled ? null : await openEmpty()
-  const query = known ?? database!.query
+  const query = server ?? database!.query
   const interests = (await query('select name from public.interests order by name', [])).map(({ name }) => String(name))
   const profiles = makeProfiles(count, interests)
   if (database) await fill(database, profiles)
@@ -53,11 +57,12 @@ const openCrowd = async (): Promise<{ query: Query; queries: ReturnType<typeof m
   return { query, queries: makeQueries(200, profiles) }
 }
 
-const { query, queries } = await openCrowd()
-if (Deno.args.includes('--plant')) {
-  // Never committed, so that a database can be used again.
+const { query, queries } = await openProfiles()
+const fault = textOption('fault')
+if (fault) {
+  // Never committed, so that the database can be reused.
   await query('begin', [])
-  await plant(query)
+  await costFaults[fault]!(query)
 }
 const column = async (text: string): Promise<string[]> => (await query(text, [])).map((row) => String(row.value))
 const words = await column('select word as value from private.search_lexicon order by entries desc, word')
@@ -70,11 +75,11 @@ const facets = {
 }
 const texts = await column('select biography as value from private.search_entries order by profile_id limit 200')
 
-interface Asked {
-  /** Words, and quotes and exclusions as they are typed. */
+interface Search {
+  /** Words, quoted phrases and exclusions. */
   parts: string[]
-  /** Whether the last word may go on. */
-  unfinished: boolean
+  /** No space follows the last word, so it is a prefix. */
+  endsInPrefix: boolean
   vector: number[] | null
   interests: string[]
   cities: string[]
@@ -85,7 +90,7 @@ interface Asked {
   token: boolean
 }
 
-const mistyped = (word: string): string => {
+const withTypo = (word: string): string => {
   const at = 1 + below(Math.max(1, word.length - 2))
   return word.slice(0, at) + pick(['', 'q', word[at] + 'e', (word[at + 1] ?? '') + word[at]]) + word.slice(at + 1)
 }
@@ -98,12 +103,12 @@ const word = (): string =>
     () => pick(words.slice(0, 500)),
     () => pick(words),
     () => pick(words.filter(({ length }) => length >= 9)),
-    () => mistyped(pick(words.slice(0, 2000))),
+    () => withTypo(pick(words.slice(0, 2000))),
     () => pick(words).slice(0, 1 + below(3)),
     () => pick(scripts).repeat(1 + below(20)),
     () => pick(['a', '\ufdfa', '-', '寿', '!', '🏔']).repeat(1 + below(300)),
   ])()
-const some = <Item>(most: number, make: () => Item): Item[] => Array.from({ length: 1 + below(most) }, make)
+const some = <Item>(max: number, make: () => Item): Item[] => Array.from({ length: 1 + below(max) }, make)
 const phrase = (): string => {
   const text = pick(texts).split(' ')
   const from = below(text.length)
@@ -115,14 +120,14 @@ const part = (): string =>
 const values = (all: string[]): string[] =>
   chance(0.7) ? [] : pick([() => [pick(all)], () => all.slice(0, 50), () => some(50, () => pick(all))])()
 
-const invent = (): Asked => ({
+const generate = (): Search => ({
   parts: chance(0.1) ? [] : pick([
     () => some(12, part),
     () => some(12, word),
     () => Array(1 + below(20)).fill(part()),
     () => words.slice(0, 10),
   ])(),
-  unfinished: chance(0.4),
+  endsInPrefix: chance(0.4),
   vector: chance(0.5) ? pick(queries).vector : null,
   interests: values(facets.interests),
   cities: values(facets.cities),
@@ -133,68 +138,70 @@ const invent = (): Asked => ({
   token: chance(0.3),
 })
 
-/** A little different: a part more, less, twice or another, or one of the parameters. */
-const change = (asked: Asked): Asked => {
-  const fresh = invent()
-  const at = below(asked.parts.length + 1)
+/** Adds, removes, repeats or replaces a part, or changes a parameter. */
+const mutate = (search: Search): Search => {
+  const fresh = generate()
+  const at = below(search.parts.length + 1)
   const spliced = (remove: number, ...added: string[]) => ({
-    ...asked,
-    parts: asked.parts.toSpliced(at, remove, ...added),
+    ...search,
+    parts: search.parts.toSpliced(at, remove, ...added),
   })
-  return pick<() => Asked>([
+  return pick<() => Search>([
     () => spliced(0, part()),
     () => spliced(1, part()),
     () => spliced(1),
-    () => spliced(0, pick([...asked.parts, word()])),
-    () => spliced(1, `"${asked.parts[at] ?? word()} ${word()}"`.replaceAll('""', '"')),
-    () => ({ ...asked, unfinished: !asked.unfinished }),
-    () => ({ ...asked, vector: fresh.vector }),
-    () => ({ ...asked, [pick(['interests', 'cities', 'countries'])]: pick([fresh.interests, fresh.cities, []]) }),
-    () => ({ ...asked, limit: fresh.limit, offset: fresh.offset }),
-    () => ({ ...asked, explain: true }),
-    () => ({ ...asked, token: !asked.token }),
-    () => ({ ...asked, parts: [...asked.parts, ...fresh.parts].slice(-15) }),
+    () => spliced(0, pick([...search.parts, word()])),
+    () => spliced(1, `"${search.parts[at] ?? word()} ${word()}"`.replaceAll('""', '"')),
+    () => ({ ...search, endsInPrefix: !search.endsInPrefix }),
+    () => ({ ...search, vector: fresh.vector }),
+    () => ({ ...search, [pick(['interests', 'cities', 'countries'])]: pick([fresh.interests, fresh.cities, []]) }),
+    () => ({ ...search, limit: fresh.limit, offset: fresh.offset }),
+    () => ({ ...search, explain: true }),
+    () => ({ ...search, token: !search.token }),
+    () => ({ ...search, parts: [...search.parts, ...fresh.parts].slice(-15) }),
   ])()
 }
 
-const requestOf = ({ parts, unfinished, token: _, ...rest }: Asked): Record<string, unknown> => {
-  // What the function lets through.
-  const q = [...parts.join(' ') + (unfinished ? '' : ' ')].slice(0, 512).join('').slice(0, 512)
+const requestOf = ({ parts, endsInPrefix, token: _, ...rest }: Search): Record<string, unknown> => {
+  // As the Edge Function truncates it.
+  const q = [...parts.join(' ') + (endsInPrefix ? '' : ' ')].slice(0, 512).join('').slice(0, 512)
   return { ...rest, q: q.isWellFormed() ? q : '', model }
 }
 
 const [backend] = await query('select pg_backend_pid() as pid', [])
 const schedule = `/proc/${backend!.pid}/schedstat`
 const isServer = Boolean(Deno.env.get('DATABASE_URL'))
-/** Milliseconds that the server's process has run; else what the clock says. */
+/** The processor time of the server's backend in milliseconds, else wall-clock time. */
 const clock = (): number => {
   try {
     if (isServer) return Number(Deno.readTextFileSync(schedule).split(' ')[0]) / 1e6
-  } catch { /* another system, or another machine */ }
+  } catch { /* Not Linux, or the server runs on another machine. */ }
   return performance.now()
 }
 
-/** As act_as and the verb in one statement. */
-const once = async (asked: Asked): Promise<number> => {
+/** Sends one statement, as the functions do, and returns its cost. */
+const measure = async (search: Search): Promise<number> => {
   const start = clock()
   await query(
     `select length(answer) from (
-       select case when set_config('api.caller', $1, true) is not null then api.search_profiles(($2::text)::jsonb)::text end as answer
-     ) as answered`,
-    [asked.token ? '1' : '', JSON.stringify(requestOf(asked))],
+       select case
+         when set_config('api.caller', $1, true) is not null then api.search_profiles(($2::text)::jsonb)::text
+       end as answer
+     ) as results`,
+    [search.token ? '1' : '', JSON.stringify(requestOf(search))],
   )
   return clock() - start
 }
-const least = async (times: number, asked: Asked): Promise<number> => {
-  let best = await once(asked)
-  for (let time = 1; time < times && best < 2000; time++) best = Math.min(best, await once(asked))
+const minimumOf = async (times: number, search: Search): Promise<number> => {
+  let best = await measure(search)
+  for (let time = 1; time < times && best < 2000; time++) best = Math.min(best, await measure(search))
   return best
 }
 
-const usual: Asked[] = queries.slice(0, 60).map(({ q, vector, filters }) => ({
+const ordinarySearches: Search[] = queries.slice(0, 60).map(({ q, vector, filters }) => ({
   ...{
     parts: [q.trim()],
-    unfinished: !q.endsWith(' '),
+    endsInPrefix: !q.endsWith(' '),
     vector,
     ...filters,
     limit: 20,
@@ -203,49 +210,49 @@ const usual: Asked[] = queries.slice(0, 60).map(({ q, vector, filters }) => ({
     token: false,
   },
 }))
-const ordinary: number[] = []
-/** The median of what ordinary queries take, as far as they were measured. */
+const ordinaryCosts: number[] = []
+/** The median of the minimum costs of the ordinary searches so far. */
 const measureOrdinary = async (times: number): Promise<number> => {
-  for (const [at, asked] of usual.entries()) {
-    ordinary[at] = Math.min(ordinary[at] ?? Infinity, await least(times, asked))
+  for (const [at, search] of ordinarySearches.entries()) {
+    ordinaryCosts[at] = Math.min(ordinaryCosts[at] ?? Infinity, await minimumOf(times, search))
   }
-  return ordinary.toSorted((a, b) => a - b)[ordinary.length >> 1]!
+  return ordinaryCosts.toSorted((a, b) => a - b)[ordinaryCosts.length >> 1]!
 }
 await measureOrdinary(3)
 
-interface Known {
-  asked: Asked
+interface Candidate {
+  search: Search
   cost: number
 }
-let known: Known[] = []
+let candidates: Candidate[] = []
 let tried = 0
 const end = performance.now() + seconds * 1000
 while (performance.now() < end && tried < tries) {
   if (tried % 500 === 499) await measureOrdinary(1)
-  const asked = known.length < 10 || chance(0.3) ? invent() : change(pick(known).asked)
-  let cost = await once(asked)
+  const search = candidates.length < 10 || chance(0.3) ? generate() : mutate(pick(candidates).search)
+  let cost = await measure(search)
   tried++
-  const bar = known.length < 20 ? 0 : known.at(-1)!.cost
-  // Once it may have waited for somebody else.
-  if (cost > bar) cost = Math.min(cost, await least(2, asked))
-  if (cost > bar) known = [...known, { asked, cost }].toSorted((a, b) => b.cost - a.cost).slice(0, 20)
+  const threshold = candidates.length < 20 ? 0 : candidates.at(-1)!.cost
+  // A single time may include a wait for another process.
+  if (cost > threshold) cost = Math.min(cost, await minimumOf(2, search))
+  if (cost > threshold) candidates = [...candidates, { search, cost }].toSorted((a, b) => b.cost - a.cost).slice(0, 20)
 }
 
-// Those that only met a busy moment are measured again, in turns with the ordinary ones.
-let usually = Infinity
-for (let round = 0; round < 6; round++) {
-  for (const entry of known) entry.cost = Math.min(entry.cost, await least(2, entry.asked))
-  usually = await measureOrdinary(1)
+// Measure again, alternating with the ordinary searches, because the machine may have been busy.
+let ordinary = Infinity
+for (let round = 0; round < rounds; round++) {
+  for (const entry of candidates) entry.cost = Math.min(entry.cost, await minimumOf(2, entry.search))
+  ordinary = await measureOrdinary(1)
 }
-known.sort((a, b) => b.cost - a.cost)
-const [dearest] = known
-const { vector, ...request } = requestOf(dearest!.asked)
+candidates.sort((a, b) => b.cost - a.cost)
+const [costliest] = candidates
+const { vector, ...request } = requestOf(costliest!.search)
 console.log(JSON.stringify({
   profiles: count,
   tried,
-  ordinary: Number(usually.toFixed(2)),
-  milliseconds: Number(dearest!.cost.toFixed(1)),
-  ratio: Number((dearest!.cost / usually).toFixed(1)),
-  request: { ...request, vector: vector !== null, token: dearest!.asked.token },
+  ordinary: Number(ordinary.toFixed(2)),
+  milliseconds: Number(costliest!.cost.toFixed(1)),
+  ratio: Number((costliest!.cost / ordinary).toFixed(1)),
+  request: { ...request, vector: vector !== null, token: costliest!.search.token },
 }))
 Deno.exit(0)

@@ -1,33 +1,34 @@
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { operations } from '../tools/openapi.ts'
-import type { World } from './arbitraries.ts'
+import type { Fixture } from './arbitraries.ts'
 import { fuzz, newTally } from './run.ts'
-import { makeWorld } from './world.ts'
+import { makeFixture } from './fixture.ts'
 
 const { base } = inject('stack')
 
-// FUZZ is how many requests each of the two seeds makes; without it some hundred show that the fuzzer and the document still agree.
+// FUZZ is the number of requests for each of two seeds. Without it some hundred check that the fuzzer and the document
+// still agree.
 const requests = Number(process.env.FUZZ ?? 400)
 const seeds = process.env.FUZZ ? [42, Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31)] : [42]
 const runs = Math.ceil(requests / operations.length)
 
 describe.each(seeds)('with the seed %i', (seed) => {
-  let world: World
+  let fixture: Fixture
   let secrets: string[]
   beforeAll(async () => {
-    ;({ world, secrets } = await makeWorld())
+    ;({ fixture, secrets } = await makeFixture())
   })
 
-  test.concurrent.each(operations)('$name answers as its document says, whatever it is asked', async (operation) => {
+  test.concurrent.each(operations)('$name answers as documented, whatever the request', async (operation) => {
     const tally = newTally()
-    expect(await fuzz(operation, { base, world, secrets, runs, seed, tally })).toBeNull()
-    // TALLY=1 shows what was asked and how it was answered.
+    expect(await fuzz(operation, { base, fixture, secrets, runs, seed, tally })).toBeNull()
+    // TALLY=1 prints the requests and answers by kind.
     if (process.env.TALLY) console.log(operation.name, JSON.stringify(tally))
-    // In a few requests chance decides what is met; in many, each route was asked well and badly, and has served somebody.
+    // With enough requests each route must have received valid and invalid ones, and answered with success.
     if (runs < 100) return
-    const isAskedFor = operation.body || operation.parameters.some((parameter) => parameter.in !== 'header')
-    expect(tally.wholesome, JSON.stringify(tally)).toBeGreaterThan(runs / 4)
-    expect(isAskedFor ? tally.wrong : tally.unclear, JSON.stringify(tally)).toBeGreaterThan(runs / 50)
+    const takesInput = operation.body || operation.parameters.some((parameter) => parameter.in !== 'header')
+    expect(tally.valid, JSON.stringify(tally)).toBeGreaterThan(runs / 4)
+    expect(takesInput ? tally.invalid : tally.undetermined, JSON.stringify(tally)).toBeGreaterThan(runs / 50)
     expect(Object.keys(tally.statuses).some((status) => status.startsWith('2')), JSON.stringify(tally)).toBe(true)
   }, 60 * 60_000)
 })

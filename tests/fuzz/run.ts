@@ -1,55 +1,59 @@
 import fc from 'fast-check'
 import type { Operation } from '../tools/openapi.ts'
-import type { World } from './arbitraries.ts'
-import { offences } from './expectations.ts'
-import { type Attempt, attempts } from './requests.ts'
-import { type Got, send } from './wire.ts'
+import type { Fixture } from './arbitraries.ts'
+import { findViolations } from './violations.ts'
+import { type GeneratedRequest, requestsFor } from './requests.ts'
+import { type HttpResponse, openHttpClient } from '../tools/http_client.ts'
 
-/** What a route was asked, and how it answered. */
+/** The requests to a route by kind, and its answers by status. */
 export interface Tally {
-  /** Requests with nothing wrong about their values; with something wrong; and those of which the document does not tell. */
-  wholesome: number
-  wrong: number
-  unclear: number
+  valid: number
+  invalid: number
+  /** The document does not say whether they are valid. */
+  undetermined: number
   statuses: Record<number, number>
 }
 
 export interface Run {
   base: string
-  world: World
+  fixture: Fixture
   runs: number
   seed: number
   secrets?: string[]
   tally?: Tally
 }
 
-export const newTally = (): Tally => ({ wholesome: 0, wrong: 0, unclear: 0, statuses: {} })
+/** No response for twenty seconds counts as a hang, however busy the machine is. */
+export const send = openHttpClient(20_000, 8)
 
-const count = (tally: Tally, { wholesome, wrong }: Attempt, { status }: Got): void => {
-  tally[wholesome ? 'wholesome' : wrong.length > 0 ? 'wrong' : 'unclear']++
+export const newTally = (): Tally => ({ valid: 0, invalid: 0, undetermined: 0, statuses: {} })
+
+const count = (tally: Tally, { valid, faults }: GeneratedRequest, { status }: HttpResponse): void => {
+  tally[valid ? 'valid' : faults.length > 0 ? 'invalid' : 'undetermined']++
   tally.statuses[status] = (tally.statuses[status] ?? 0) + 1
 }
 
-const shown = ({ method, path, headers, body }: Attempt): string => {
+const describeRequest = ({ method, path, headers, body }: GeneratedRequest): string => {
   const lines = Object.entries(headers).map(([name, value]) => `  ${name}: ${value.slice(0, 200)}`)
   return [`${method} ${path}`, ...lines, ...(body === undefined ? [] : [`  ${body.slice(0, 1000)}`])].join('\n')
 }
 
-/** Asks a route in so many ways; answers with the smallest request that went wrong and why, or null. */
+/** Sends `runs` requests to a route; returns the smallest one that causes a violation, with the violation, or null. */
 export const fuzz = async (
   operation: Operation,
-  { base, world, runs, seed, secrets = [], tally = newTally() }: Run,
+  { base, fixture, runs, seed, secrets = [], tally = newTally() }: Run,
 ): Promise<string | null> => {
-  const check = async (attempt: Attempt) => {
-    const got = await send(base, attempt)
-    count(tally, attempt, got)
-    const found = offences(operation, attempt, got, secrets)
-    if (found.length > 0) throw new Error(`${shown(attempt)}\n${found.join('\n')}`)
+  const check = async (request: GeneratedRequest) => {
+    const response = await send(base, request)
+    count(tally, request, response)
+    const found = findViolations(operation, request, response, secrets)
+    if (found.length > 0) throw new Error(`${describeRequest(request)}\n${found.join('\n')}`)
   }
-  // Shrinking that takes longer than this tells no more.
+  // Stop shrinking after this.
   const options = { numRuns: runs, seed, interruptAfterTimeLimit: 50 * 60_000, markInterruptAsFailure: true }
-  const outcome = await fc.check(fc.asyncProperty(attempts(operation, world), check), options)
+  const outcome = await fc.check(fc.asyncProperty(requestsFor(operation, fixture), check), options)
   if (!outcome.failed) return null
   const { message } = outcome.errorInstance as Error ?? { message: 'interrupted' }
-  return `${operation.name}, seed ${seed}, path ${outcome.counterexamplePath}, shrunk ${outcome.numShrinks} times\n${message}`
+  const { counterexamplePath, numShrinks } = outcome
+  return `${operation.name}, seed ${seed}, path ${counterexamplePath}, shrunk ${numShrinks} times\n${message}`
 }

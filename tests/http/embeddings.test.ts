@@ -1,9 +1,8 @@
 import type { ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Answer, call, freshEmail } from '../tools/people.ts'
+import { type Answer, call, uniqueEmail } from '../tools/people.ts'
+import { listen } from '../tools/ports.ts'
 import { until } from '../tools/search.ts'
 import { startStack, stopStack, testKeys } from '../tools/stack.ts'
 
@@ -20,7 +19,7 @@ const vectors = (answer: ServerResponse, list: unknown[]) =>
     data: list.map((embedding, index) => ({ object: 'embedding', index, embedding })),
     usage: { prompt_tokens: 1, total_tokens: 1 },
   })
-/** Texts that share words have vectors that are alike. */
+/** A bag of words: texts that share words have similar vectors. */
 const vectorOf = (text: string): number[] => {
   const vector = Array.from({ length: 384 }, () => 0.001)
   for (const word of text.toLowerCase().match(/[a-z]+/g) ?? []) {
@@ -28,11 +27,11 @@ const vectorOf = (text: string): number[] => {
   }
   return vector
 }
-/** Words that mean the same to this provider: it reads the second for the first. */
-const wellBehaved: Behaviour = (answer, texts) =>
+/** A provider that works, and for which two words mean the same. */
+const working: Behaviour = (answer, texts) =>
   vectors(answer, texts.map((text) => vectorOf(text.replaceAll('trekking', 'hiking'))))
 
-const bad: Record<string, Behaviour> = {
+const failing: Record<string, Behaviour> = {
   'answers 429': (answer) => json(answer, 429, { error: { message: 'Slow down', type: 'rate_limit' } }),
   'answers 500': (answer) => json(answer, 500, { error: { message: 'Oops' } }),
   'answers no JSON': (answer) => answer.writeHead(200, { 'Content-Type': 'text/html' }).end('<h1>Hello</h1>'),
@@ -46,13 +45,13 @@ const bad: Record<string, Behaviour> = {
   'hangs': (answer) => void setTimeout(() => answer.end(), 30_000).unref(),
 }
 
-let behaviour = wellBehaved
-const asked: { path?: string; key?: string; model: string; dimensions: number; input: string[] }[] = []
+let behaviour = working
+const requests: { path?: string; key?: string; model: string; dimensions: number; input: string[] }[] = []
 const provider = createServer(async (request, answer) => {
   const chunks: Uint8Array[] = []
   for await (const chunk of request) chunks.push(chunk)
   const body = JSON.parse(Buffer.concat(chunks).toString())
-  asked.push({ path: request.url, key: request.headers.authorization, ...body })
+  requests.push({ path: request.url, key: request.headers.authorization, ...body })
   behaviour(answer, [body.input].flat())
 })
 
@@ -66,25 +65,23 @@ const search = (parameters: Record<string, string>, options = {}) =>
   call('GET', `${base}/users/search?${new URLSearchParams(parameters)}`, undefined, options)
 const health = () => call('GET', `${base}/health`)
 const write = (fields: object) => call('PATCH', `${base}/users/profile`, fields, { token })
-const nothingWaits = ({ body }: Answer) => body.embeddings.pending === 0
+const queueIsEmpty = ({ body }: Answer) => body.embeddings.pending === 0
 const timed = async (ask: () => Promise<Answer>): Promise<[Answer, number]> => {
   const start = performance.now()
   return [await ask(), performance.now() - start]
 }
 
 beforeAll(async () => {
-  provider.listen(0, '127.0.0.1')
-  await once(provider, 'listening')
-  port = (provider.address() as AddressInfo).port
+  port = await listen(provider)
   const started = await startStack({ OPENAI_API_KEY: 'sk-test', OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1` })
   base = started.base
   stack = started.process
-  const account = { email: freshEmail(), password: 'correct horse', name: 'Gribwax', bio: 'hiking' }
+  const account = { email: uniqueEmail(), password: 'correct horse', name: 'Gribwax', bio: 'hiking' }
   const signedUp = await call('POST', `${base}/auth/signup`, { ...account, city: 'Ortho', is_searchable: true })
   token = signedUp.body.access_token
   await call('POST', `${base}/auth/signup`, {
     ...account,
-    email: freshEmail(),
+    email: uniqueEmail(),
     name: 'Hulm',
     biography: 'hiking',
     is_searchable: true,
@@ -96,36 +93,36 @@ afterAll(async () => {
   provider.close()
 })
 
-test('a provider of the OpenAI kind is asked for 384 numbers, and what it makes is searched', async () => {
-  const { body } = await until(health, nothingWaits)
+test('an OpenAI-compatible provider is asked for 384 dimensions, and its vectors are searched', async () => {
+  const { body } = await until(health, queueIsEmpty)
   expect(body).toEqual({
     status: 'ok',
     database: 'ok',
     embeddings: { provider: 'openai', model: 'text-embedding-3-small', pending: 0 },
   })
-  // Now and then the vector of a query does not come in time.
+  // Occasionally the vector of a query is late.
   const found = await until(() => search({ q: 'trekking', explain: 'true' }), ({ body }) => body.hits.length > 0)
   expect(found.body.hits.map(({ name }: Any) => name)).toEqual(['Hulm'])
   expect(found.body.hits[0]._rankingScoreDetails).toMatchObject({ words: null, ratio: 1 })
-  expect(asked.length).toBeGreaterThan(1)
-  for (const request of asked) {
+  expect(requests.length).toBeGreaterThan(1)
+  for (const request of requests) {
     expect(request).toMatchObject({ path: '/v1/embeddings', key: 'Bearer sk-test', dimensions: 384 })
     expect(request.model).toBe('text-embedding-3-small')
-    // What a person keeps to themselves (e-mail, name) is nobody's business.
+    // E-mail and name must not be sent to the provider.
     expect(JSON.stringify(request.input)).not.toMatch(/@|Gribwax|Hulm/)
   }
 })
 
 test('the same query is embedded once', async () => {
-  const times = () => asked.filter(({ input }) => input.includes('trekking')).length
+  const times = () => requests.filter(({ input }) => input.includes('trekking')).length
   const before = times()
   await search({ q: 'trekking' })
   await search({ q: ' trekking  ' }, { token })
   expect(times()).toBe(before)
 })
 
-const isHeld = async () => {
-  // Fewer than five failures in a row, so that the provider is asked each time.
+const expectKeywordResults = async () => {
+  // Fewer than five failures in a row, so that the circuit breaker stays closed.
   for (const [index, options] of [{}, { token }, {}, { token }].entries()) {
     const q = `hulm x${count++}`
     const [{ status, body }, milliseconds] = await timed(() => search({ q, explain: 'true' }, options))
@@ -146,57 +143,56 @@ const isHeld = async () => {
 }
 
 /**
- * A success closes what failures opened, and the queue is not left to wait. On a busy machine the first try may fail, too, and ten more seconds
- * go by.
+ * A success closes the circuit breaker, and the queue is processed. On a busy machine the first attempt may fail as
+ * well, and ten more seconds pass.
  */
-const recovers = async () => {
-  behaviour = wellBehaved
+const expectRecovery = async () => {
+  behaviour = working
   const q = () => search({ q: `hiking ${count++}`, explain: 'true' })
   const found = await until(q, ({ body }) => body.hits[0]?._rankingScoreDetails.cosine > 0, 40)
   expect(found.body.hits[0]._rankingScoreDetails.cosine).toBeGreaterThan(0)
 }
 
-const cases = Object.entries(bad)
-test.each(cases)('where the provider %s, searches go on by words and profiles are changed', async (_, how) => {
+const cases = Object.entries(failing)
+test.each(cases)('if the provider %s, searches return keyword results and profiles can be changed', async (_, how) => {
   behaviour = how
-  await isHeld()
-  await recovers()
+  await expectKeywordResults()
+  await expectRecovery()
 })
 
-test('where nobody answers, searches go on by words and profiles are changed', async () => {
+test('if the provider is unreachable, searches return keyword results and profiles can be changed', async () => {
   provider.close()
   provider.closeAllConnections()
-  await isHeld()
-  provider.listen(port, '127.0.0.1')
-  await once(provider, 'listening')
-  await recovers()
+  await expectKeywordResults()
+  await listen(provider, port)
+  await expectRecovery()
 })
 
-test('a provider that hangs is left alone after five searches, and asked again ten seconds later', async () => {
-  behaviour = bad.hangs!
+test('a provider that hangs is skipped after five searches and asked again ten seconds later', async () => {
+  behaviour = failing.hangs!
   for (let time = 0; time < 5; time++) await search({ q: `hulm hanging ${time}` })
-  const took: number[] = []
+  const durations: number[] = []
   for (let time = 0; time < 5; time++) {
     const [answer, milliseconds] = await timed(() => search({ q: `hulm hanging still ${time}` }))
     expect(answer.body.hits.length).toBe(1)
-    took.push(milliseconds)
+    durations.push(milliseconds)
   }
-  // Less than the budget for a query's vector, and the quickest, for a busy machine can hold up any one.
-  expect(Math.min(...took)).toBeLessThan(300)
-  expect(asked.some(({ input }) => input.some((text) => text.startsWith('hulm hanging still')))).toBe(false)
-  await recovers()
+  // Below the time limit of a query's vector. Only the fastest counts, because a busy machine can delay any of them.
+  expect(Math.min(...durations)).toBeLessThan(300)
+  expect(requests.some(({ input }) => input.some((text) => text.startsWith('hulm hanging still')))).toBe(false)
+  await expectRecovery()
 })
 
-test('once the provider answers again, everything that waited is made', async () => {
-  behaviour = wellBehaved
-  const { body } = await until(health, nothingWaits, 110)
+test('once the provider recovers, the whole queue is processed', async () => {
+  behaviour = working
+  const { body } = await until(health, queueIsEmpty, 110)
   expect(body.embeddings.pending).toBe(0)
   const found = await search({ q: 'trekking', explain: 'true' })
   expect(found.body.hits.map(({ name }: Any) => name).toSorted()).toEqual(['Gribwax', 'Hulm'])
   for (const hit of found.body.hits) expect(hit._rankingScoreDetails.cosine).toBeGreaterThan(0.3)
 }, 120_000)
 
-test('the schedule is asked for by the secret key alone', async () => {
+test('only the secret key may call POST /embed', async () => {
   for (const apikey of ['', 'sb_secret_other', testKeys.publishableKey]) {
     const { status, headers } = await call('POST', `${base}/embed`, undefined, { headers: { apikey } })
     expect({ status, challenge: headers.get('WWW-Authenticate') }).toEqual({ status: 401, challenge: 'Bearer' })

@@ -1,76 +1,67 @@
-import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { type Answer, asAdmin, call, converse, dataApi, freshEmail, type Person, say, signUp } from '../tools/people.ts'
-import { madeUpCity, namesOf, searchIn } from '../tools/search.ts'
+import {
+  asAdmin,
+  call,
+  dataApi,
+  openConversation,
+  type Person,
+  sendMessage,
+  signUp,
+  uniqueEmail,
+} from '../tools/people.ts'
+import { errorOf, expectError, resultOf } from '../tools/responses.ts'
+import { runScript } from '../tools/run_script.ts'
+import { namesOf, searchIn, uniqueCity } from '../tools/search.ts'
 import { startStack, stopStack, testKeys } from '../tools/stack.ts'
 
-const told = ({ status, body }: Answer) => ({ status, body })
-const refused = (status: number) => ({ status, body: { error: expect.any(String) } })
 const erase = (who: Person) => who.call('DELETE', '/users/me')
 
 let ana: Person, ben: Person
 let conversation: number
 beforeEach(async () => {
   ;[ana, ben] = await Promise.all([signUp('Ana', { bio: 'Sea', is_searchable: true }), signUp('Ben')])
-  conversation = await converse(ana, ben)
-  await say(ana, conversation, 'From Ana')
-  await say(ben, conversation, 'From Ben')
+  conversation = await openConversation(ana, ben)
+  await sendMessage(ana, conversation, 'From Ana')
+  await sendMessage(ben, conversation, 'From Ben')
 })
 
-test('who erases themselves is gone: their tokens, their log-in and their profile', async () => {
+test('erasing ends tokens, log-in and the public profile', async () => {
   const { body: session } = await call('POST', '/auth/login', { email: ana.email, password: ana.password })
-  const seen = await call('GET', `/users/${ana.profileId}`)
-  expect({ status: seen.status, cached: seen.headers.get('Cache-Control') })
+  const publicView = await call('GET', `/users/${ana.profileId}`)
+  expect({ status: publicView.status, cached: publicView.headers.get('Cache-Control') })
     .toEqual({ status: 200, cached: 'public, max-age=3600' })
 
   const { status, text } = await erase(ana)
   expect({ status, text }).toEqual({ status: 204, text: '' })
-  expect(told(await erase(ana))).toEqual(refused(401))
+  expectError(await erase(ana), 401)
+  // tests/attack/matrix.test.ts calls every route.
   for (
-    const [method, path, body] of [
-      ['GET', '/users/me'],
-      ['GET', '/users/me/export'],
-      ['GET', '/users/me/blocks'],
-      ['PUT', `/users/me/blocks/${ben.id}`],
-      ['DELETE', `/users/me/blocks/${ben.id}`],
-      ['PATCH', '/users/profile', { name: 'Back' }],
-      ['PUT', '/users/profile/interests', { interest_ids: [] }],
-      ['PATCH', '/users/searchable', { is_searchable: true }],
-      ['GET', '/conversations'],
-      ['GET', '/conversations/unread'],
-      ['GET', `/conversations/${conversation}`],
-      ['GET', `/conversations/${conversation}/messages`],
-      ['POST', '/conversations', { other_user_id: ben.id }],
-      ['POST', `/conversations/${conversation}/messages`, { content: 'Hello?' }],
-      ['PATCH', `/conversations/${conversation}/messages/1/read`],
-      ['POST', `/conversations/${conversation}/read`, { up_to_message_id: 1 }],
-    ] as const
+    const [method, path, body] of [['GET', '/conversations'], ['PATCH', '/users/profile', { name: 'Back' }]] as const
   ) {
     for (const token of [ana.token, session.access_token]) {
       const answer = await call(method, path, body, { token })
-      expect({ path, ...told(answer) }).toEqual({ path, ...refused(401) })
+      expect({ path, ...resultOf(answer) }).toEqual({ path, ...errorOf(401) })
       expect(answer.headers.get('WWW-Authenticate')).toContain('invalid_token')
     }
   }
-  expect(told(await call('POST', '/auth/refresh', { refresh_token: session.refresh_token }))).toEqual(refused(401))
-  expect(told(await call('POST', '/auth/login', { email: ana.email, password: ana.password }))).toEqual(refused(401))
+  expectError(await call('POST', '/auth/refresh', { refresh_token: session.refresh_token }), 401)
+  expectError(await call('POST', '/auth/login', { email: ana.email, password: ana.password }), 401)
   for (const table of ['users', 'profiles', 'conversations', 'messages']) {
     expect((await dataApi(ana.token, 'GET', table)).body ?? []).not.toContainEqual(expect.anything())
   }
 
-  const tag = seen.headers.get('ETag')!
+  const tag = publicView.headers.get('ETag')!
   for (const headers of [{}, { 'If-None-Match': tag }] as Record<string, string>[]) {
     const after = await call('GET', `/users/${ana.profileId}`, undefined, { headers })
-    expect(told(after)).toEqual(refused(404))
+    expectError(after, 404)
     expect(after.headers.get('Cache-Control')).toBe('no-store')
   }
 })
 
-test('their partner keeps the conversation and what was said, with nobody', async () => {
+test('the partner keeps the conversation and its messages, from "Deleted user"', async () => {
   await erase(ana)
   const [listed] = (await ben.call('GET', '/conversations')).body
   expect(listed).toMatchObject({ id: conversation, Voyager: { id: ana.id, name: 'Deleted user', email: '' } })
@@ -81,12 +72,11 @@ test('their partner keeps the conversation and what was said, with nobody', asyn
   ])
   expect((await ben.call('GET', `/conversations/${conversation}`)).body.Voyager.name).toBe('Deleted user')
   expect((await ben.call('GET', '/users/me/export')).text).not.toContain(ana.email)
-  expect(told(await (await signUp('Cleo')).call('POST', '/conversations', { other_user_id: ana.id })))
-    .toEqual(refused(404))
+  expectError(await (await signUp('Cleo')).call('POST', '/conversations', { other_user_id: ana.id }), 404)
 })
 
-test('they are in no search any more', async () => {
-  const city = madeUpCity('Goneville')
+test('an erased user is in no search results', async () => {
+  const city = uniqueCity('Goneville')
   await ana.call('PATCH', '/users/profile', { city, name: 'Findable', biography: 'I climb mountains' })
   const find = searchIn(city)
   const ways: Record<string, string>[] = [{}, { q: 'Findable' }, { q: 'climb mountains' }]
@@ -95,22 +85,22 @@ test('they are in no search any more', async () => {
   for (const parameters of ways) {
     expect((await find(parameters)).body.estimatedTotalHits).toBe(0)
   }
-  // Their own token makes them nobody there, as any bad token does.
+  // A search treats their token as no token.
   expect((await find({}, ana.token)).status).toBe(200)
 })
 
-test('nobody else is touched, and they are in no list of blocks', async () => {
+test('other users are unchanged, and the erased user leaves all block lists', async () => {
   const cleo = await signUp('Cleo')
   await cleo.call('PUT', `/users/me/blocks/${ana.id}`)
   await cleo.call('PUT', `/users/me/blocks/${ben.id}`)
   const before = await ben.call('GET', '/users/me')
   await erase(ana)
-  expect(told(await ben.call('GET', '/users/me'))).toEqual(told(before))
+  expect(resultOf(await ben.call('GET', '/users/me'))).toEqual(resultOf(before))
   expect((await cleo.call('GET', '/users/me/blocks')).body).toMatchObject([{ user_id: ben.id }])
-  expect(told(await cleo.call('PUT', `/users/me/blocks/${ana.id}`))).toEqual(refused(404))
+  expectError(await cleo.call('PUT', `/users/me/blocks/${ana.id}`), 404)
 })
 
-test('their address signs up again, as somebody new', async () => {
+test('the e-mail address can sign up again as a new account', async () => {
   await erase(ana)
   const { status, body } = await call('POST', '/auth/signup', {
     email: ana.email,
@@ -123,33 +113,25 @@ test('their address signs up again, as somebody new', async () => {
   expect((await call('GET', '/users/me', undefined, { token: ana.token })).status).toBe(401)
 })
 
-test('of many who erase one account at once, one does', async () => {
+test('of concurrent requests to erase one account, one succeeds', async () => {
   const answers = await Promise.all(Array.from({ length: 8 }, () => erase(ana)))
   expect(answers.map(({ status }) => status).toSorted()).toEqual([204, ...Array<number>(7).fill(401)])
 })
 
-test('nobody erases without a token, or deactivated', async () => {
-  expect(told(await call('DELETE', '/users/me'))).toEqual(refused(401))
-  await asAdmin('PATCH', `users?id=eq.${ana.id}`, { is_active: false })
-  expect(told(await erase(ana))).toEqual(refused(403))
-  await asAdmin('PATCH', `users?id=eq.${ana.id}`, { is_active: true })
-  expect((await ana.call('GET', '/users/me')).body.name).toBe('Ana')
-})
-
-test('nobody writes to them any more, in the words of a block; a repeat of what was sent before is answered', async () => {
+test('sending to an erased user fails as after a block; retries of earlier messages are replayed', async () => {
   const path = `/conversations/${conversation}/messages`
   const draft = { content: 'Bye', client_id: crypto.randomUUID() }
   const sent = await ben.call('POST', path, draft)
   await erase(ana)
-  expect(told(await ben.call('POST', path, { content: 'Still there?' })))
+  expect(resultOf(await ben.call('POST', path, { content: 'Still there?' })))
     .toEqual({ status: 403, body: { error: 'You cannot write to this person' } })
   expect((await ben.call('POST', path, draft)).text).toBe(sent.text)
   expect((await ben.call('GET', path)).body).toHaveLength(3)
-  expect(told(await ben.call('POST', `/conversations/${conversation}/read`, { up_to_message_id: sent.body.id })))
+  expect(resultOf(await ben.call('POST', `/conversations/${conversation}/read`, { up_to_message_id: sent.body.id })))
     .toEqual({ status: 200, body: { success: true } })
 })
 
-test('who is only deactivated is written to, and reads it when they are back', async () => {
+test('a deactivated user still receives messages', async () => {
   await asAdmin('PATCH', `users?id=eq.${ana.id}`, { is_active: false })
   const { status } = await ben.call('POST', `/conversations/${conversation}/messages`, { content: 'Until then' })
   expect(status).toBe(201)
@@ -158,7 +140,7 @@ test('who is only deactivated is written to, and reads it when they are back', a
     .toMatchObject([{ content: 'Until then' }])
 })
 
-test('not even an admin gives an erased account a name again', async () => {
+test('not even an admin can restore the fields of an erased account', async () => {
   await erase(ana)
   for (
     const fields of [{ name: 'Ana' }, { email: ana.email }, { bio: 'Sea' }, { location: 'Sea' }, { is_active: true }]
@@ -167,7 +149,7 @@ test('not even an admin gives an erased account a name again', async () => {
   }
 })
 
-test('who hides is refused at once, also to whoever has the old ETag', async () => {
+test('hiding a profile takes effect at once, also for clients with its ETag', async () => {
   const tag = (await call('GET', `/users/${ana.profileId}`)).headers.get('ETag')!
   const again = () => call('GET', `/users/${ana.profileId}`, undefined, { headers: { 'If-None-Match': tag } })
   expect((await again()).status).toBe(304)
@@ -175,11 +157,11 @@ test('who hides is refused at once, also to whoever has the old ETag', async () 
   expect((await again()).status).toBe(200)
   await ana.call('PATCH', '/users/searchable', { is_searchable: false })
   const hidden = await again()
-  expect({ ...told(hidden), cached: hidden.headers.get('Cache-Control') })
-    .toEqual({ ...refused(403), cached: 'no-store' })
+  expect({ ...resultOf(hidden), cached: hidden.headers.get('Cache-Control') })
+    .toEqual({ ...errorOf(403), cached: 'no-store' })
 })
 
-describe('whatever they gave', () => {
+describe('the data of an erased user', () => {
   const DATA_DIR = mkdtempSync(join(tmpdir(), 'stack-'))
   afterAll(() => rmSync(DATA_DIR, { recursive: true, force: true }))
   const databaseUrl = process.env.TEST_DATABASE_URL
@@ -195,14 +177,11 @@ describe('whatever they gave', () => {
       await stopStack(stack)
     }
   }
-  const scan = async (words: string[]): Promise<{ table: string; column: string; word: string }[]> => {
-    const args = ['run', '-A', 'tests/tools/scan.ts', ...words]
-    const { stdout } = await promisify(execFile)('node_modules/.bin/deno', args, { env: { ...process.env, ...env } })
-    return JSON.parse(stdout.trim().split('\n').at(-1)!)
-  }
+  const scan = (words: string[]): Promise<{ table: string; column: string; word: string }[]> =>
+    runScript('tests/tools/scan.ts', words, env)
 
   test(
-    'is in no column of any table afterwards, in ours or in those of Auth, but what they wrote to others',
+    'is in no column of any table, of ours or of Auth, except messages to others',
     async () => {
       const mail = (word: string) => `${canary(word)}@example.com`
       const given = {
@@ -219,10 +198,10 @@ describe('whatever they gave', () => {
       const kept = canary('written')
       const account = { email: mail('first-address'), password: canary('password') }
       let token = ''
-      let talk = 0
+      let conversationId = 0
       await within(async (base) => {
         const origin = new URL(base).origin
-        const ask = async (method: string, path: string, body?: unknown, headers = {}) => {
+        const request = async (method: string, path: string, body?: unknown, headers = {}) => {
           const answer = await call(method, path.startsWith('/auth/v1') ? origin + path : base + path, body, {
             headers: { apikey: testKeys.publishableKey, ...headers },
             token,
@@ -230,58 +209,56 @@ describe('whatever they gave', () => {
           expect({ path, ok: answer.status < 300 }).toEqual({ path, ok: true })
           return answer.body
         }
-        // Straight to Auth, as supabase-js does, which takes more than the doors do.
+        // Directly to Auth, as supabase-js does, which accepts more fields than POST /auth/signup.
         const data = { name: canary('old-name'), nickname: canary('nickname'), profile: { bio: canary('old-bio') } }
-        token = (await ask('POST', '/auth/v1/signup', { ...account, data })).access_token
+        token = (await request('POST', '/auth/v1/signup', { ...account, data })).access_token
         const { body: partner } = await call('POST', `${base}/auth/signup`, {
-          email: freshEmail(),
+          email: uniqueEmail(),
           password: account.password,
           name: 'Partner',
         })
-        const { id } = await ask('POST', '/conversations', { other_user_id: partner.user.id })
-        talk = id
-        // Under a name that changes afterwards: what was answered first keeps it.
-        await ask('POST', `/conversations/${id}/messages`, { content: kept, client_id: crypto.randomUUID() })
-        await ask('PATCH', '/users/profile', { ...given, is_searchable: true, interest_ids: [1, 2] })
-        const { body: other } = await call('POST', `${base}/users`, { email: freshEmail(), name: 'Other' })
-        await ask('PUT', `/users/me/blocks/${other.id}`)
-        await ask('POST', '/auth/login', account, { 'User-Agent': canary('browser') })
-        await ask('PUT', '/auth/v1/user', { data: { motto: canary('motto') } })
-        await ask('PUT', '/auth/v1/user', { email: mail('second-address') })
-        await ask('POST', '/auth/recover', { email: account.email })
-        await ask('GET', `/users/search?q=${canary('sought')}`, undefined, { 'X-Forwarded-For': canary('from') })
+        const { id } = await request('POST', '/conversations', { other_user_id: partner.user.id })
+        conversationId = id
+        // Sent under a name that changes later; the stored first response contains the old one.
+        await request('POST', `/conversations/${id}/messages`, { content: kept, client_id: crypto.randomUUID() })
+        await request('PATCH', '/users/profile', { ...given, is_searchable: true, interest_ids: [1, 2] })
+        const { body: other } = await call('POST', `${base}/users`, { email: uniqueEmail(), name: 'Other' })
+        await request('PUT', `/users/me/blocks/${other.id}`)
+        await request('POST', '/auth/login', account, { 'User-Agent': canary('browser') })
+        await request('PUT', '/auth/v1/user', { data: { motto: canary('motto') } })
+        await request('PUT', '/auth/v1/user', { email: mail('second-address') })
+        await request('POST', '/auth/recover', { email: account.email })
+        await request('GET', `/users/search?q=${canary('searched')}`, undefined, { 'X-Forwarded-For': canary('from') })
       })
 
       const words = [
         ...['name', 'old-name', 'bio', 'old-bio', 'location', 'first', 'last', 'biography', 'more', 'quoted', 'city'],
         ...['country', 'host', 'path', 'query', 'first-address', 'second-address', 'nickname', 'motto', 'password'],
-        ...['browser', 'sought', 'from'],
+        ...['browser', 'searched', 'from'],
       ].map(canary)
       const before = await scan([...words, kept])
       const found = new Set(before.map(({ word }) => word))
-      // Some are kept nowhere at all; the others show that the scan is awake, and where.
-      const nowhere = ['password', 'browser', 'sought', 'from'].map(canary)
+      // Some are never stored; finding the others proves that the scan works, and where.
+      const nowhere = ['password', 'browser', 'searched', 'from'].map(canary)
       expect(words.filter((word) => !found.has(word)).toSorted()).toEqual(nowhere.toSorted())
       const tables = new Set(before.map(({ table }) => table))
       for (
         const table of [
-          ...[
-            'public.users',
-            'public.profiles',
-            'public.messages',
-            'private.idempotent_replies',
-            'private.search_entries',
-          ],
-          ...['private.search_postings', 'private.search_lexicon', 'auth.users', 'auth.audit_log_entries'],
+          ...['public.users', 'public.profiles', 'public.messages', 'private.idempotent_replies'],
+          ...['private.search_entries', 'private.search_postings', 'private.search_lexicon', 'auth.users'],
+          ...['auth.audit_log_entries'],
         ]
       ) expect(tables).toContain(table)
 
       await within(async (base) => {
-        // Messages under way leave no name behind either.
+        // Messages sent concurrently must not leave the name behind either.
         const sends = Array.from(
           { length: 10 },
           () =>
-            call('POST', `${base}/conversations/${talk}/messages`, { content: 'Bye', client_id: crypto.randomUUID() }, {
+            call('POST', `${base}/conversations/${conversationId}/messages`, {
+              content: 'Bye',
+              client_id: crypto.randomUUID(),
+            }, {
               token,
             }),
         )
@@ -291,7 +268,7 @@ describe('whatever they gave', () => {
         for (const { status } of sent) expect([201, 401, 404]).toContain(status)
       })
       expect(await scan(words)).toEqual([])
-      // The local Realtime keeps rows for an hour, where somebody follows them, as it was told them.
+      // The local Realtime keeps followed rows for an hour, as they were broadcast.
       const left = (await scan([kept])).filter(({ table }) => table !== 'local_realtime.changes')
       expect(left).toEqual([{ table: 'public.messages', column: 'content', word: kept }])
     },

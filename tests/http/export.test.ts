@@ -1,7 +1,15 @@
 import { beforeAll, describe, expect, inject, test } from 'vitest'
-import { type Answer, asAdmin, call, converse, type Person, say, seededInterests, signUp } from '../tools/people.ts'
+import {
+  type Answer,
+  asAdmin,
+  openConversation,
+  type Person,
+  seededInterests,
+  sendMessage,
+  signUp,
+} from '../tools/people.ts'
+import { isoTimestamp } from '../tools/responses.ts'
 
-const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 const take = (who: Person): Promise<Answer> => who.call('GET', '/users/me/export')
 
 let ana: Person, ben: Person
@@ -9,13 +17,13 @@ beforeAll(async () => {
   ;[ana, ben] = await Promise.all([signUp('Ana'), signUp('Ben')])
 })
 
-test('somebody who did nothing yet gets what they gave', async () => {
+test('a new user gets their account and profile', async () => {
   const { body } = await take(ben)
   const { body: me } = await ben.call('GET', '/users/me')
   const { Profile: { Interests: _, ...profile }, ...user } = me
   expect(body).toEqual({
-    exported_at: timestamp,
-    user: { ...user, createdAt: timestamp },
+    exported_at: isoTimestamp,
+    user: { ...user, createdAt: isoTimestamp },
     profile,
     interests: [],
     blocks: [],
@@ -24,7 +32,7 @@ test('somebody who did nothing yet gets what they gave', async () => {
   expect(Math.abs(Date.now() - Date.parse(body.exported_at))).toBeLessThan(60_000)
 })
 
-test('it is a file to keep, and for no cache', async () => {
+test('is a download that no cache stores', async () => {
   const { status, headers } = await take(ben)
   expect(status).toBe(200)
   expect(headers.get('Content-Type')).toBe('application/json')
@@ -34,15 +42,7 @@ test('it is a file to keep, and for no cache', async () => {
   expect({ status: head.status, text: head.text }).toEqual({ status: 200, text: '' })
 })
 
-test('without a token, or deactivated, nobody gets anything', async () => {
-  expect((await call('GET', '/users/me/export')).status).toBe(401)
-  const gone = await signUp('Gone')
-  await asAdmin('PATCH', `users?id=eq.${gone.id}`, { is_active: false })
-  const { status, body } = await take(gone)
-  expect({ status, body }).toEqual({ status: 403, body: { error: expect.any(String) } })
-})
-
-test('somebody gets all of theirs, what they received and what was arranged, and nothing of anybody else', async () => {
+test('contains all own data, received messages and reservations, and no data of other conversations', async () => {
   const interests = (await seededInterests()).slice(0, 2)
   const person = {
     first_name: 'Zoë',
@@ -55,13 +55,13 @@ test('somebody gets all of theirs, what they received and what was arranged, and
   const shown = { ...person, image_url: 'https://example.com/z.png', is_searchable: true }
   const zoe = await signUp('Zoë', { bio: 'Sea', location: 'By it', ...shown })
   await zoe.call('PUT', '/users/profile/interests', { interest_ids: interests.map(({ id }) => id) })
-  const [first, second] = [await converse(zoe, ana), await converse(ben, zoe)]
-  const others = await converse(ana, ben)
-  await say(ana, others, 'Secret between Ana and Ben')
+  const [first, second] = [await openConversation(zoe, ana), await openConversation(ben, zoe)]
+  const others = await openConversation(ana, ben)
+  await sendMessage(ana, others, 'Secret between Ana and Ben')
   const attachment = { url: 'a/b.png', name: 'b.png', mime_type: 'image/png', size: 5 }
   const sent = [
-    await say(zoe, first, 'Hello, "Ana"\n]}'),
-    await say(ana, first, 'Hello back'),
+    await sendMessage(zoe, first, 'Hello, "Ana"\n]}'),
+    await sendMessage(ana, first, 'Hello back'),
     (await zoe.call('POST', `/conversations/${first}/messages`, { content: '', attachment })).body,
   ]
   const reservation = { title: 'Walk', price: 12.5, date: '2027-01-01T10:00:00.000Z', status: 'accepted' }
@@ -76,21 +76,21 @@ test('somebody gets all of theirs, what they received and what was arranged, and
     local_id: local.id,
     Voyager: contact(voyager),
     Local: contact(local),
-    createdAt: timestamp,
+    createdAt: isoTimestamp,
   })
   expect(body).toEqual({
-    exported_at: timestamp,
+    exported_at: isoTimestamp,
     user: {
       ...contact(zoe),
       bio: 'Sea',
       location: 'By it',
       role: 'user',
       is_active: true,
-      createdAt: timestamp,
+      createdAt: isoTimestamp,
     },
     profile: { id: zoe.profileId, user_id: zoe.id, ...shown },
     interests: interests.toSorted((one, other) => one.name < other.name ? -1 : 1),
-    blocks: [{ user_id: ben.id, name: 'Ben', createdAt: timestamp }],
+    blocks: [{ user_id: ben.id, name: 'Ben', createdAt: isoTimestamp }],
     conversations: [
       { ...pair(first, zoe, ana), Reservations: [], messages: sent },
       { ...pair(second, ben, zoe), Reservations: [{ ...reservation, id: made.id }], messages: [] },
@@ -108,13 +108,13 @@ describe('a long history', () => {
     for (let at = 0; at < length; at += 1000) await asAdmin('POST', 'messages', rows.slice(at, at + 1000))
   }
 
-  test('comes whole, in order, each message once, wherever it is cut', async () => {
+  test('is complete and in order, whatever the chunk boundaries', async () => {
     const writer = await signUp('Writer')
     const lengths = [0, 98, 0, 100, 101, 99, 0, 1, 500, 0]
     const conversations = []
     for (const length of lengths) {
       const partner = await signUp('Partner')
-      const id = await converse(writer, partner)
+      const id = await openConversation(writer, partner)
       await fill(id, [writer, partner], length)
       conversations.push(id)
     }
@@ -129,7 +129,7 @@ describe('a long history', () => {
     }
   })
 
-  test('of hundreds of conversations without a word comes whole, too', async () => {
+  test('of hundreds of empty conversations is complete', async () => {
     const host = await signUp('Host')
     const emails = Array.from({ length: 600 }, (_, index) => ({ name: 'Guest', email: `g${index}.${host.email}` }))
     const { body: guests } = await asAdmin('POST', 'users', emails)
@@ -140,9 +140,9 @@ describe('a long history', () => {
     for (const { messages } of body.conversations) expect(messages).toEqual([])
   })
 
-  test('that nobody reads to its end holds up nobody', async () => {
+  test('that a client stops reading does not block other requests', async () => {
     const slow = await signUp('Slow')
-    const conversation = await converse(slow, await signUp('Partner'))
+    const conversation = await openConversation(slow, await signUp('Partner'))
     await fill(conversation, [slow], 4000)
     const headers = { Authorization: `Bearer ${slow.token}` }
     const left = await Promise.all(Array.from({ length: 10 }, async () => {

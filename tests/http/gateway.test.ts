@@ -2,28 +2,16 @@ import { createClient } from '@supabase/supabase-js'
 import { request } from 'node:http'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { call, converse, freshEmail, say, signUp } from '../tools/people.ts'
+import { call, openConversation, sendMessage, signUp, uniqueEmail } from '../tools/people.ts'
+import { rawRequest, type RawResponse } from '../tools/raw_request.ts'
 import { dashboardCookie } from '../tools/stack.ts'
 
 const { origin, publishableKey, secretKey, dashboard: link } = inject('stack')
 const { port } = new URL(origin)
 
-interface Heard {
-  status: number
-  headers: Record<string, string | string[] | undefined>
-  text: string
-}
-
-/** A request as it is written: its path, Host and Origin are its own choice, which fetch does not allow. */
-const send = (path: string, headers: Record<string, string> = {}, method = 'GET', body?: string): Promise<Heard> =>
-  new Promise((resolve, reject) => {
-    const options = { host: '127.0.0.1', port, path, method, headers, agent: false }
-    request(options, async (response) => {
-      const text = (await response.toArray()).join('')
-      resolve({ status: response.statusCode!, headers: response.headers, text })
-    }).on('error', reject).end(body)
-  })
-const ask = async (path: string, headers: Record<string, string>, method = 'GET'): Promise<number> =>
+const send = (path: string, headers?: Record<string, string>, method = 'GET', body?: string): Promise<RawResponse> =>
+  rawRequest(method, path, headers, body)
+const statusOf = async (path: string, headers: Record<string, string>, method = 'GET'): Promise<number> =>
   (await send(path, headers, method)).status
 
 let cookie: string
@@ -45,39 +33,39 @@ const foreign: [string, Record<string, string>][] = [
 
 describe('the dashboard', () => {
   test.each(['/_system/info', '/_system/config', '/_system/introspect'])('reads %s', async (path) => {
-    expect(await ask(path, { Cookie: cookie })).toBe(200)
+    expect(await statusOf(path, { Cookie: cookie })).toBe(200)
   })
 
-  test.each(foreign)('is nobody who brings its cookie %s', async (_, headers) => {
-    expect(await ask('/_system/info', { Cookie: cookie, ...headers })).toBe(404)
-    expect(await ask('/rest/v1/users', { Cookie: cookie, ...headers })).toBe(401)
+  test.each(foreign)('is refused with its cookie %s', async (_, headers) => {
+    expect(await statusOf('/_system/info', { Cookie: cookie, ...headers })).toBe(404)
+    expect(await statusOf('/rest/v1/users', { Cookie: cookie, ...headers })).toBe(401)
     expect((await send('/', { Cookie: cookie, ...headers })).text).toContain('The dashboard is closed')
   })
 
-  test.each(foreign)('is nobody without its cookie %s', async (_, headers) => {
-    expect(await ask('/_system/info', headers)).toBe(404)
-    expect(await ask('/rest/v1/users', headers)).toBe(401)
+  test.each(foreign)('is refused without its cookie %s', async (_, headers) => {
+    expect(await statusOf('/_system/info', headers)).toBe(404)
+    expect(await statusOf('/rest/v1/users', headers)).toBe(401)
   })
 
-  test('is no program on this machine that has neither key nor cookie, however plain its requests', async () => {
+  test('is refused to local programs without key and cookie', async () => {
     for (const headers of [{}, { Origin: origin }, { 'Sec-Fetch-Site': 'same-origin' }] as Record<string, string>[]) {
       for (const method of ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE']) {
-        expect(await ask('/rest/v1/users?id=eq.0', headers, method)).toBe(401)
+        expect(await statusOf('/rest/v1/users?id=eq.0', headers, method)).toBe(401)
       }
       for (const path of ['/_system/info', '/_system/introspect', '/_system/ping', '/static/favicon.ico', '/editor']) {
-        expect(await ask(path, headers)).toBe(404)
+        expect(await statusOf(path, headers)).toBe(404)
       }
     }
   })
 
-  test('reads and writes without a key, and asks what the secret key may', async () => {
-    expect(await ask('/rest/v1/users?limit=1', { Cookie: cookie })).toBe(200)
-    expect(await ask('/rest/v1/users?name=match.a&limit=1', { Cookie: cookie })).toBe(200)
+  test('reads and writes with the rights of the secret key', async () => {
+    expect(await statusOf('/rest/v1/users?limit=1', { Cookie: cookie })).toBe(200)
+    expect(await statusOf('/rest/v1/users?name=match.a&limit=1', { Cookie: cookie })).toBe(200)
     const name = { 'Content-Type': 'application/json', Cookie: cookie, Prefer: 'return=representation' }
     expect((await send('/rest/v1/users?id=eq.0', name, 'PATCH', '{"bio": "x"}')).text).toBe('[]')
   })
 
-  test('is opened by the link: it sets a cookie that only this port reads, and takes the token out of the address', async () => {
+  test('opens by its link, which sets a cookie for this port and removes the token from the URL', async () => {
     const { pathname, search } = new URL(link)
     const { status, headers } = await send(pathname + search)
     expect([status, headers.location]).toEqual([302, '/'])
@@ -99,7 +87,7 @@ describe('the dashboard', () => {
     },
   )
 
-  test('stays closed to the right token under another name and through a proxy', async () => {
+  test('stays closed to the right token under another host name and through a proxy', async () => {
     const { pathname, search } = new URL(link)
     for (
       const headers of [{ Host: 'rebound.example' }, { 'X-Forwarded-For': '203.0.113.9' }] as Record<string, string>[]
@@ -109,7 +97,7 @@ describe('the dashboard', () => {
     }
   })
 
-  test('stays closed to a cookie of another port, another start, or the token itself', async () => {
+  test('stays closed to a cookie of another port or another start, and to the token as a cookie', async () => {
     const [, value] = cookie.split('=')
     const token = new URL(link).searchParams.get('token')
     const others = [
@@ -122,12 +110,12 @@ describe('the dashboard', () => {
       `dashboard_${port}=${token}`,
       `x=dashboard_${port}=${value}`,
     ]
-    for (const Cookie of others) expect([Cookie, await ask('/_system/info', { Cookie })]).toEqual([Cookie, 404])
-    // Another server on this host may have put one of the same name before it.
-    expect(await ask('/_system/info', { Cookie: `dashboard_${port}=x; ${cookie}` })).toBe(200)
+    for (const Cookie of others) expect([Cookie, await statusOf('/_system/info', { Cookie })]).toEqual([Cookie, 404])
+    // Another server on this host may have set a cookie of the same name first.
+    expect(await statusOf('/_system/info', { Cookie: `dashboard_${port}=x; ${cookie}` })).toBe(200)
   })
 
-  test('says to others where the link is, and nothing else', async () => {
+  test('tells others only where the link is', async () => {
     for (const path of ['/', '/editor/users']) {
       const { status, headers, text } = await send(path, { Accept: 'text/html' })
       expect(status).toBe(path === '/' ? 200 : 404)
@@ -137,7 +125,7 @@ describe('the dashboard', () => {
     }
   })
 
-  test('cannot be framed, and runs no script but its own files', async () => {
+  test('cannot be framed and runs only its own scripts', async () => {
     for (const headers of [{}, { Cookie: cookie }] as Record<string, string>[]) {
       const policy = String((await send('/', headers)).headers['content-security-policy']).split('; ')
       expect(policy).toEqual(expect.arrayContaining([
@@ -149,13 +137,13 @@ describe('the dashboard', () => {
     expect(headers).toMatchObject({ 'x-frame-options': 'DENY', 'x-content-type-options': 'nosniff' })
   })
 
-  test('never reads the password of the database', async () => {
+  test('never shows the database password', async () => {
     const { text } = await send('/_system/info', { Cookie: cookie })
     expect(text).toContain('"connection"')
     expect(text).not.toMatch(/postgres(ql)?:\/\//)
   })
 
-  test('is told of the tables that the Data API shows, and no others', async () => {
+  test('shows exactly the tables of the Data API', async () => {
     const { tables, columns } = JSON.parse((await send('/_system/introspect', { Cookie: cookie })).text)
     expect(tables.map(({ name }: { name: string }) => name).sort()).toEqual([
       ...['conversations', 'interests', 'messages', 'profile_interests', 'profiles', 'reservations', 'users'],
@@ -170,32 +158,14 @@ describe('a path', () => {
 
   test.each([
     ...['/%72est/v1/users', '/rest%2fv1/users', '/rest%2Fv1/users', '/%2572est/v1/users', '/%252572est/v1/users'],
-    ...[
-      '/rest/v1/%2575sers',
-      '/x/../rest/v1/users',
-      '/x/%2e%2e/rest/v1/users',
-      '/x/%2E./rest/v1/users',
-      '/./rest/v1/users',
-    ],
-    ...[
-      '/rest/./v1/users',
-      '//rest/v1/users',
-      '/rest//v1/users',
-      '/rest/v1//users',
-      '/rest\\v1\\users',
-      '/rest%5cv1/users',
-    ],
-    ...['/rest/v1/users/%2e', '/rest;x/v1/users', '/rest/v1;x/users', '/rest/v1/users;x', '/%c1%b2est/v1/users'],
-    ...['/%ef%bd%92est/v1/users', '/REST/v1/users', '/rest/v1%00/users', '/rest/v1/users%00', '/rest/v1/users%3fx'],
-    ...[
-      '/rest/v1/users%23',
-      '/functions/v1/../../rest/v1/users',
-      '/functions/v1/%2e%2e/%2e%2e/rest/v1/users',
-      '/rest/v1',
-      '/rest/v1/',
-    ],
-    ...['/rest/v1users', '/%', '/%zz', '/%ff', '/%u0072est/v1/users', '/*'],
-  ])('written as %s gives nothing away', async (path) => {
+    ...['/rest/v1/%2575sers', '/x/../rest/v1/users', '/x/%2e%2e/rest/v1/users', '/x/%2E./rest/v1/users'],
+    ...['/./rest/v1/users', '/rest/./v1/users', '//rest/v1/users', '/rest//v1/users', '/rest/v1//users'],
+    ...['/rest\\v1\\users', '/rest%5cv1/users', '/rest/v1/users/%2e', '/rest;x/v1/users', '/rest/v1;x/users'],
+    ...['/rest/v1/users;x', '/%c1%b2est/v1/users', '/%ef%bd%92est/v1/users', '/REST/v1/users', '/rest/v1%00/users'],
+    ...['/rest/v1/users%00', '/rest/v1/users%3fx', '/rest/v1/users%23', '/functions/v1/../../rest/v1/users'],
+    ...['/functions/v1/%2e%2e/%2e%2e/rest/v1/users', '/rest/v1', '/rest/v1/', '/rest/v1users', '/%', '/%zz', '/%ff'],
+    ...['/%u0072est/v1/users', '/*'],
+  ])('written as %s exposes no data', async (path) => {
     for (const headers of [{}, proxied] as Record<string, string>[]) {
       const { status, text } = await send(path, headers)
       expect([path, closed.includes(status)]).toEqual([path, true])
@@ -204,24 +174,10 @@ describe('a path', () => {
   })
 
   test.each([
-    ...[
-      '/%5fsystem/info',
-      '/%5Fsystem/info',
-      '/_system%2finfo',
-      '/_system/%69nfo',
-      '/%255fsystem/info',
-      '/x/../_system/info',
-    ],
-    ...[
-      '/_system//info',
-      '/_system/./info',
-      '/_system\\info',
-      '//_system/info',
-      '/_SYSTEM/info',
-      '/_system;/info',
-      '/_system/info%00',
-    ],
-  ])('written as %s says nothing of the stack', async (path) => {
+    ...['/%5fsystem/info', '/%5Fsystem/info', '/_system%2finfo', '/_system/%69nfo', '/%255fsystem/info'],
+    ...['/x/../_system/info', '/_system//info', '/_system/./info', '/_system\\info', '//_system/info', '/_SYSTEM/info'],
+    ...['/_system;/info', '/_system/info%00'],
+  ])('written as %s exposes nothing about the stack', async (path) => {
     for (const headers of [{}, proxied] as Record<string, string>[]) {
       const { status, text } = await send(path, headers)
       expect([path, closed.includes(status)]).toEqual([path, true])
@@ -229,7 +185,7 @@ describe('a path', () => {
     }
   })
 
-  test('that decodes twice, or reads in two ways, is refused', async () => {
+  test('that decodes twice or is ambiguous is refused', async () => {
     for (
       const path of [
         '/%2572est/v1/users',
@@ -244,20 +200,22 @@ describe('a path', () => {
     }
   })
 
-  test('that is escaped without need is the path that it says, with its guards', async () => {
+  test('with needless escapes is normalised, and its guards apply', async () => {
     const key = { apikey: publishableKey }
-    expect(await ask('/%72est/v1/%69nterests?limit=1', key)).toBe(200)
-    expect(await ask('/rest/v1/%69nterests?name=match.a', key)).toBe(400)
-    expect(await ask('/%72est/v1/interests?name=match.a', key)).toBe(400)
-    expect(await ask('/%5fsystem/info', { Cookie: cookie })).toBe(200)
-    expect(await ask('/%66unctions/v1/health', {})).toBe(200)
-    expect(await ask('/%66unctions/v1/users/%2531', {})).toBe(400)
+    expect(await statusOf('/%72est/v1/%69nterests?limit=1', key)).toBe(200)
+    expect(await statusOf('/rest/v1/%69nterests?name=match.a', key)).toBe(400)
+    expect(await statusOf('/%72est/v1/interests?name=match.a', key)).toBe(400)
+    expect(await statusOf('/%5fsystem/info', { Cookie: cookie })).toBe(200)
+    expect(await statusOf('/%66unctions/v1/health', {})).toBe(200)
+    expect(await statusOf('/%66unctions/v1/users/%2531', {})).toBe(400)
   })
 
-  test('of an address that names another host is no address of the dashboard', async () => {
-    expect(await ask('http://rebound.example/_system/info', { Cookie: cookie })).toBe(404)
-    expect(await ask(`http://127.0.0.1:${port}/_system/info`, { Cookie: cookie, Host: 'rebound.example' })).toBe(404)
-    expect(await ask(`http://user:word@127.0.0.1:${port}/_system/info`, { Cookie: cookie })).toBe(400)
+  test('in an absolute URL with another host does not reach the dashboard', async () => {
+    expect(await statusOf('http://rebound.example/_system/info', { Cookie: cookie })).toBe(404)
+    expect(await statusOf(`http://127.0.0.1:${port}/_system/info`, { Cookie: cookie, Host: 'rebound.example' })).toBe(
+      404,
+    )
+    expect(await statusOf(`http://user:word@127.0.0.1:${port}/_system/info`, { Cookie: cookie })).toBe(400)
   })
 })
 
@@ -275,7 +233,7 @@ test.each([
   `select=${Array.from({ length: 1000 }, (_, index) => `c${index}:biography`)}`,
   `select=${Array.from({ length: 100 }, (_, index) => `c${index}:"biography"::text`)}`,
 ])(
-  'nobody sends the database a pattern to chew on: %s',
+  'the Data API refuses expensive patterns: %s',
   async (query) => {
     const ana = await signUp('Ana')
     const { status } = await ana.call('GET', `${origin}/rest/v1/profiles?${query}`, undefined, {
@@ -285,7 +243,7 @@ test.each([
   },
 )
 
-test('but everybody for texts that look like one or the other', async () => {
+test('the Data API accepts ordinary patterns', async () => {
   const ana = await signUp('Ana', { biography: 'Tiles' })
   const read = async (query: string) =>
     (await ana.call('GET', `${origin}/rest/v1/profiles?select=biography&user_id=eq.${ana.id}&${query}`, undefined, {
@@ -296,7 +254,7 @@ test('but everybody for texts that look like one or the other', async () => {
   expect(await read('or=(biography.like.T*,biography.like.x*)')).toEqual([{ biography: 'Tiles' }])
 })
 
-describe('nobody asks for tables within tables without end', () => {
+describe('embedding in the Data API', () => {
   const select = async (path: string, headers: Record<string, string> = {}) => {
     const ana = await signUp('Ana')
     return await ana.call('GET', `${origin}/rest/v1/${path}`, undefined, {
@@ -319,7 +277,7 @@ describe('nobody asks for tables within tables without end', () => {
     'users?select=id&select=id,profiles(users(profiles(id)))',
     `users?select=id${',profiles(id)'.repeat(11)}`,
     `users?select=${'conversations('.repeat(3000)}id${')'.repeat(3000)}`,
-  ])('as %s', async (path) => {
+  ])('is refused if cyclic, repeated or too deep: %s', async (path) => {
     const { status, body } = await select(path)
     expect({ status, body }).toEqual({
       status: 400,
@@ -327,7 +285,7 @@ describe('nobody asks for tables within tables without end', () => {
     })
   })
 
-  test('nor for conditions within conditions', async () => {
+  test('allows conditions nested up to ten levels', async () => {
     const deep = (levels: number) => `or=(${'and('.repeat(levels)}id.eq.1,id.eq.2${')'.repeat(levels)})`
     expect((await select(`users?${deep(3)}`)).status).toBe(200)
     expect((await select(`users?not.${deep(3)}`)).status).toBe(200)
@@ -337,7 +295,7 @@ describe('nobody asks for tables within tables without end', () => {
     }
   })
 
-  test('but everybody for what belongs together', async () => {
+  test('is allowed for related tables', async () => {
     for (
       const path of [
         'users?select=id,profiles(id,profile_interests(interests(name)))',
@@ -346,17 +304,17 @@ describe('nobody asks for tables within tables without end', () => {
         'users?select=id,name,email.count()',
       ]
     ) {
-      // Aggregates are off, as on the platform.
+      // Aggregates are off, as on Supabase.
       expect([path, (await select(path)).status]).toEqual([path, path.includes('count') ? 400 : 200])
     }
     const deep = 'conversations?select=id,messages(conversations(messages(id)))'
     expect((await select(deep, { apikey: secretKey })).status).toBe(200)
   })
 
-  test('and of a table within itself come few rows, whatever limit and range say', async () => {
+  test('of a table in itself returns few rows, whatever limit and range say', async () => {
     const ana = await signUp('Ana')
-    const conversation = await converse(ana, await signUp('Ben'))
-    for (let index = 0; index < 25; index++) await say(ana, conversation, `Message ${index}`)
+    const conversation = await openConversation(ana, await signUp('Ben'))
+    for (let index = 0; index < 25; index++) await sendMessage(ana, conversation, `Message ${index}`)
     const read = async (query: string, headers: Record<string, string> = {}) => {
       const options = { headers: { apikey: publishableKey, ...headers } }
       return (await ana.call('GET', `${origin}/rest/v1/messages?${query}`, undefined, options)).body
@@ -371,8 +329,8 @@ describe('nobody asks for tables within tables without end', () => {
   })
 })
 
-describe('a body', () => {
-  /** Begins to send megabytes, and answers with what the server says and how many it took; `declared` says so beforehand. */
+describe('a request body', () => {
+  /** Starts to send megabytes; resolves with the status and the megabytes sent. `declared` sends a Content-Length. */
   const pour = (path: string, megabytes: number, declared: boolean, headers: Record<string, string> = {}) =>
     new Promise<{ status: number; sent: number }>((resolve) => {
       const size = megabytes * 1_048_576
@@ -397,7 +355,7 @@ describe('a body', () => {
         status = response.statusCode!
         response.resume().on('end', end)
       })
-      // Whoever was refused may be hung up on.
+      // After a refusal the server may close the connection.
       wire.on('error', () => setTimeout(end, 100))
       write()
     })
@@ -418,24 +376,24 @@ describe('a body', () => {
     ['/functions/v1/auth/login', {}, 413],
     ['/functions/v1/auth/logout', {}, 401],
   ] as [string, Record<string, string>, number][])(
-    'of 256 MB to %s (%j) is not taken',
+    'of 256 MB to %s (%j) is refused early',
     async (path, headers, status) => {
       for (const declared of [true, false]) {
         const answer = await pour(path, 256, declared, headers)
         expect({ path, declared, status: answer.status }).toEqual({ path, declared, status })
-        // What the sockets hold on their way is not counted.
+        // A tolerance for socket buffers.
         expect(answer.sent).toBeLessThan(24)
       }
     },
   )
 
-  test('of 64 MB to the dashboard is not taken, either', async () => {
+  test('of 64 MB to the dashboard is refused', async () => {
     for (const path of ['/', '/nothing', '/rest/v1/users', '/_system/ping']) {
       expect((await pour(path, 64, false, { Cookie: cookie })).status).toBe(413)
     }
   })
 
-  test('of a megabyte is taken by Auth and the Data API, and is no more than one byte too long', async () => {
+  test('of 1 MiB is accepted by Auth and the Data API; one byte more is refused', async () => {
     const headers = { apikey: publishableKey, 'Content-Type': 'application/json' }
     const filled = (bytes: number) => `"${'x'.repeat(bytes - 2)}"`
     expect((await send('/auth/v1/signup', headers, 'POST', filled(1_048_576))).status).toBe(422)
@@ -445,7 +403,7 @@ describe('a body', () => {
 
 describe('Auth', () => {
   const signUpAs = (body: Record<string, unknown>) =>
-    call('POST', `${origin}/auth/v1/signup`, { email: freshEmail(), password: 'correct horse', ...body }, {
+    call('POST', `${origin}/auth/v1/signup`, { email: uniqueEmail(), password: 'correct horse', ...body }, {
       headers: { apikey: publishableKey },
     })
 
@@ -459,13 +417,13 @@ describe('Auth', () => {
     [{ image_url: 'http://example.com' }, expect.stringMatching(/image_url/)],
     [{ bio: '\0' }, 'A value is not of its type'],
     [{ bio: 'x'.repeat(501) }, expect.stringMatching(/^bio /)],
-  ])('refuses a profile of %j as what was asked, not as a failure', async (profile, msg) => {
+  ])('refuses a profile of %j as a validation error', async (profile, msg) => {
     const { status, body, headers } = await signUpAs({ data: { name: 'Ana', profile } })
     expect({ status, body }).toEqual({ status: 400, body: { code: 400, error_code: 'validation_failed', msg } })
     expect(headers.get('X-Sb-Error-Code')).toBe('validation_failed')
   })
 
-  test.each(['email', 'password'])('refuses an %s that is no text', async (field) => {
+  test.each(['email', 'password'])('refuses an %s that is not a string', async (field) => {
     for (const value of [5, true, {}, ['a']]) {
       const { status, body } = await signUpAs({ [field]: value })
       expect({ status, body }).toEqual({
@@ -482,14 +440,14 @@ describe('Auth', () => {
   })
 })
 
-describe('a page of another origin', () => {
+describe('CORS', () => {
   const elsewhere = { Origin: 'https://app.example' }
   const key = { ...elsewhere, apikey: publishableKey, 'Content-Type': 'application/json' }
 
-  test('reads every answer of Auth, the Data API and Realtime, errors included', async () => {
-    const account = JSON.stringify({ email: freshEmail(), password: 'correct horse', data: { name: 'Ana' } })
+  test('every response of Auth, the Data API and Realtime is readable, errors included', async () => {
+    const account = JSON.stringify({ email: uniqueEmail(), password: 'correct horse', data: { name: 'Ana' } })
     const large = '1'.repeat(1_100_000)
-    const asked: [number, string, Record<string, string>, string?, string?][] = [
+    const requests: [number, string, Record<string, string>, string?, string?][] = [
       [200, '/auth/v1/signup', key, 'POST', account],
       [422, '/auth/v1/signup', key, 'POST', account],
       [200, '/auth/v1/token?grant_type=password', key, 'POST', account],
@@ -517,17 +475,17 @@ describe('a page of another origin', () => {
       [422, '/realtime/v1/api/broadcast', key, 'POST', '{}'],
       [404, '/realtime/v1/nothing', key],
     ]
-    for (const [status, path, headers, method, body] of asked) {
+    for (const [status, path, headers, method, body] of requests) {
       const answer = await send(path, headers, method, body)
       expect([path, answer.status, answer.headers['access-control-allow-origin']]).toEqual([path, status, '*'])
-      // No cookie is to count for another origin.
+      // Cookies must not count for another origin.
       expect(answer.headers['access-control-allow-credentials']).toBeUndefined()
       if (!path.includes('%')) expect(answer.headers['access-control-expose-headers']).toMatch(/X-Sb-Error-Code/)
     }
   })
 
   test.each(['/auth/v1/signup', '/auth/v1/token', '/auth/v1/logout', '/rest/v1/users', '/realtime/v1/api/broadcast'])(
-    'may ask whether it may call %s',
+    'the preflight of %s succeeds',
     async (path) => {
       const names = 'authorization,apikey,content-type,x-client-info,x-supabase-api-version,prefer,accept-profile'
       const preflight = { 'Access-Control-Request-Method': 'PATCH', 'Access-Control-Request-Headers': names }
@@ -539,7 +497,7 @@ describe('a page of another origin', () => {
     },
   )
 
-  test('may not ask what the dashboard may', async () => {
+  test('the dashboard has no CORS headers', async () => {
     for (const path of ['/', '/_system/info', '/static/favicon.ico', '/demo/config.json']) {
       const { headers } = await send(path, { ...elsewhere, Cookie: cookie })
       expect([path, headers['access-control-allow-origin']]).toEqual([path, undefined])
@@ -547,30 +505,30 @@ describe('a page of another origin', () => {
   })
 })
 
-test('a TRACE is no method here', async () => {
-  expect(await ask('/functions/v1/health', {}, 'TRACE')).toBe(405)
+test('the method TRACE is refused', async () => {
+  expect(await statusOf('/functions/v1/health', {}, 'TRACE')).toBe(405)
 })
 
-test('twenty who sign up with one address at once are one account and nineteen refusals', async () => {
-  const email = freshEmail()
+test('of twenty concurrent sign-ups with one address, one succeeds', async () => {
+  const email = uniqueEmail()
   const answers = await Promise.all(
     Array.from({ length: 20 }, () => call('POST', '/auth/signup', { email, password: 'correct horse', name: 'Ana' })),
   )
   expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(19).fill(409)])
 })
 
-test('who logs out twice is logged out', async () => {
+test('logging out twice is allowed', async () => {
   const ana = await signUp('Ana')
   expect((await ana.call('POST', '/auth/logout')).status).toBe(204)
   expect((await ana.call('POST', '/auth/logout')).status).toBe(204)
 })
 
-test.each(['\u0085', '\u001c', '\u00a0', '\u2003'])('nobody is called by white space alone: %j', async (name) => {
-  const body = { email: freshEmail(), password: 'correct horse', name }
+test.each(['\u0085', '\u001c', '\u00a0', '\u2003'])('a name of white space alone is refused: %j', async (name) => {
+  const body = { email: uniqueEmail(), password: 'correct horse', name }
   expect((await call('POST', '/auth/signup', body)).status).toBe(400)
 })
 
-test('who asks for Storage, which does not run here, is told so', async () => {
+test('Storage is not available locally and says so', async () => {
   const { data, error } = await createClient(origin, publishableKey, { realtime: { transport: WebSocket as never } })
     .storage.from('attachments').createSignedUrl('1/map.png', 60)
   expect(data).toBe(null)
@@ -582,7 +540,7 @@ test('who asks for Storage, which does not run here, is told so', async () => {
   expect(body).toEqual({ statusCode: '501', error: 'Not Implemented', message: error?.message })
 })
 
-test('nor does the Data API show what Storage keeps in the database', async () => {
+test('the Data API does not show the tables of Storage', async () => {
   for (const table of ['objects', 'buckets']) {
     const { status } = await call('GET', `${origin}/rest/v1/${table}`, undefined, {
       headers: { apikey: publishableKey },

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { call } from '../tools/people.ts'
 
-test('health tells that the service and its database are up', async () => {
+test('health reports the service and its database as up', async () => {
   const { status, body } = await call('GET', '/health')
   expect(status).toBe(200)
   expect(body).toEqual({

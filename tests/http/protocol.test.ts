@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type Answer, call, converse, freshEmail, type Person, signUp } from '../tools/people.ts'
+import { type Answer, call, openConversation, type Person, signUp, uniqueEmail } from '../tools/people.ts'
 
-const verbs = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+const allMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
-/** Every address of the contract, with what may be done there; a star needs no token. */
+/** Every documented path with its methods; * marks those that need no token. */
 const addresses: [path: string, ...methods: string[]][] = [
   ['/auth/signup', 'POST*'],
   ['/auth/login', 'POST*'],
@@ -41,15 +41,15 @@ let ana: Person
 let conversation: number
 beforeAll(async () => {
   ana = await signUp('Ana', { is_searchable: true })
-  conversation = await converse(ana, await signUp('Ben'))
+  conversation = await openConversation(ana, await signUp('Ben'))
 })
 
-describe('what is not there', () => {
+describe('unknown routes', () => {
   test.each([
     ...['', '/', '/nothing', '/__proto__', '/constructor', '/rest/v1/users', '/openapi.json', '//', '/Users/me'],
     ...['/auth', '/auth/signin', '/auth/login/now', '/users/me/nothing', '/users/1/2', '/users/profile/interests/1'],
     ...['/conversations/1/2', '/conversations/1/messages/1', '/conversations/1/messages/1/read/now', '/health/x'],
-  ])('nobody finds "%s", with or without a token', async (path) => {
+  ])('"%s" is 404, with and without a token', async (path) => {
     for (const method of ['GET', 'POST', 'DELETE']) {
       expectRefusal(await call(method, path), 404)
       expectRefusal(await ana.call(method, path), 404)
@@ -57,25 +57,25 @@ describe('what is not there', () => {
   })
 
   test.each(addresses)(
-    'at %s the wrong method is told the right ones, before any token is asked for',
+    'at %s a wrong method gets 405 with Allow, before authentication',
     async (...at) => {
       const [path, ...allowed] = at.map((part) => part.replace('*', ''))
-      // GET there is GET /users/:id, with a word for an id.
+      // GET matches GET /users/:id there.
       const alsoById = ['/users/profile', '/users/searchable'].includes(path!) ? ['GET'] : []
-      for (const method of verbs.filter((verb) => ![...allowed, ...alsoById].includes(verb))) {
+      for (const method of allMethods.filter((method) => ![...allowed, ...alsoById].includes(method))) {
         for (const token of [undefined, 'garbage', ana.token]) {
           const answer = await call(method, withIds(path!), undefined, { token })
           expectRefusal(answer, 405)
-          const told = answer.headers.get('Allow')?.split(/, */) ?? []
-          expect(told).toEqual(expect.arrayContaining(allowed))
-          expect(told).not.toContain(method)
+          const allow = answer.headers.get('Allow')?.split(/, */) ?? []
+          expect(allow).toEqual(expect.arrayContaining(allowed))
+          expect(allow).not.toContain(method)
         }
       }
     },
   )
 })
 
-test('HEAD answers as GET does, but without a body', async () => {
+test('HEAD returns the headers of GET without the body', async () => {
   const paths = [
     ...['/users/me', '/users/interests', `/users/${ana.profileId}`, '/users/openapi.json', '/health'],
     ...['/conversations', '/conversations/unread', `/conversations/${conversation}/messages`],
@@ -83,12 +83,12 @@ test('HEAD answers as GET does, but without a body', async () => {
   ]
   const shown = ['Content-Type', 'Cache-Control', 'ETag', 'WWW-Authenticate', 'X-Content-Type-Options']
   for (const path of paths) {
-    for (const ask of [call, ana.call]) {
-      const get = await ask('GET', path)
-      const head = await ask('HEAD', path)
+    for (const send of [call, ana.call]) {
+      const get = await send('GET', path)
+      const head = await send('HEAD', path)
       expect({ path, status: head.status, text: head.text }).toEqual({ path, status: get.status, text: '' })
       for (const name of shown) expect(head.headers.get(name)).toBe(get.headers.get(name))
-      // Others may have changed these in between.
+      // Other tests can change these in between.
       const size = ['/health', '/users/interests'].includes(path)
         ? expect.stringMatching(/^[1-9]/)
         : get.headers.get('Content-Length')
@@ -97,19 +97,19 @@ test('HEAD answers as GET does, but without a body', async () => {
   }
 })
 
-describe('a page of another origin', () => {
+describe('CORS', () => {
   const origin = { Origin: 'https://app.example' }
   const allows = ({ headers }: Answer) => ['*', origin.Origin].includes(headers.get('Access-Control-Allow-Origin')!)
 
-  test.each(routes)('may ask whether it may %s %s, without a token', async (method, path) => {
-    const asked = 'authorization,content-type,idempotency-key,if-none-match,x-request-id,apikey'
-    const preflight = { 'Access-Control-Request-Method': method, 'Access-Control-Request-Headers': asked }
+  test.each(routes)('the preflight of %s %s succeeds without a token', async (method, path) => {
+    const requestedHeaders = 'authorization,content-type,idempotency-key,if-none-match,x-request-id,apikey'
+    const preflight = { 'Access-Control-Request-Method': method, 'Access-Control-Request-Headers': requestedHeaders }
     const answer = await call('OPTIONS', withIds(path), undefined, { headers: { ...origin, ...preflight } })
     expect({ status: answer.status, text: answer.text, allowed: allows(answer) })
       .toEqual({ status: 204, text: '', allowed: true })
     expect(answer.headers.get('Access-Control-Allow-Methods')).toContain(method)
     const named = answer.headers.get('Access-Control-Allow-Headers')!.toLowerCase().split(/, */)
-    expect(named).toEqual(expect.arrayContaining(asked.split(',')))
+    expect(named).toEqual(expect.arrayContaining(requestedHeaders.split(',')))
   })
 
   const expectReadable = (answer: Answer, status: number) => {
@@ -125,11 +125,11 @@ describe('a page of another origin', () => {
     }).toEqual({ status, allowed: true, hidden: [], sniffing: 'nosniff', traceable: true })
   }
 
-  test('reads answers and refusals alike, and the headers that matter', async () => {
+  test('responses and errors are readable, with the documented headers', async () => {
     const headers = origin
     const answers = [
       [200, await ana.call('GET', '/users/me', undefined, { headers })],
-      [201, await call('POST', '/users', { email: freshEmail(), name: 'Ben' }, { headers })],
+      [201, await call('POST', '/users', { email: uniqueEmail(), name: 'Ben' }, { headers })],
       [204, await (await signUp('Leaver')).call('POST', '/auth/logout', undefined, { headers })],
       [400, await call('POST', '/auth/login', {}, { headers })],
       [401, await call('GET', '/users/me', undefined, { headers })],
@@ -144,7 +144,7 @@ describe('a page of another origin', () => {
     for (const [status, answer] of answers) expectReadable(answer, status)
   })
 
-  test('reads that nothing has changed', async () => {
+  test('a 304 is readable', async () => {
     const path = `/users/${ana.profileId}`
     const tag = (await call('GET', path)).headers.get('ETag')!
     const headers = { ...origin, 'If-None-Match': tag }
@@ -164,18 +164,18 @@ describe('X-Request-Id', () => {
     return headers.get('X-Request-Id')
   }
 
-  test('is made for every request anew', async () => {
+  test('is generated for every request', async () => {
     const made = await Promise.all([...paths(), ...paths()].map((path) => idOf(path)))
     expect(new Set(made).size).toBe(made.length)
     for (const id of made) expect(id).toMatch(/^[\w-]{8,}$/)
   })
 
-  test.each(['abc-123', '6c35ecc9-ffcb-448e-a5c8-c3bae696a3ce', 'A_b'])('is echoed where it is %s', async (given) => {
+  test.each(['abc-123', '6c35ecc9-ffcb-448e-a5c8-c3bae696a3ce', 'A_b'])('is echoed if it is %s', async (given) => {
     for (const path of paths()) expect(await idOf(path, given)).toBe(given)
   })
 
   test.each(['', 'a b', 'é', '<script>', '"quoted"', "1'--", 'a\tb', 'x'.repeat(1000)])(
-    'is replaced where it is ill-formed: %s',
+    'is replaced if it is malformed: %s',
     async (given) => {
       for (const path of paths()) expect(await idOf(path, given)).toMatch(/^[\w-]{8,64}$/)
     },
@@ -183,7 +183,7 @@ describe('X-Request-Id', () => {
 })
 
 describe('Cache-Control', () => {
-  test('keeps private answers out of every cache', async () => {
+  test('forbids caching private responses', async () => {
     const secret = { email: ana.email, password: ana.password }
     const answers = [
       await ana.call('GET', '/users/me'),
@@ -198,8 +198,8 @@ describe('Cache-Control', () => {
       await ana.call('GET', `/conversations/${conversation}/messages`),
       await ana.call('POST', `/conversations/${conversation}/messages`, { content: 'Hello' }),
       await call('POST', '/auth/login', secret),
-      await call('POST', '/users', { email: freshEmail(), name: 'Ben' }),
-      await call('POST', '/auth/recover', { email: freshEmail() }),
+      await call('POST', '/users', { email: uniqueEmail(), name: 'Ben' }),
+      await call('POST', '/auth/recover', { email: uniqueEmail() }),
     ]
     for (const { status, headers } of answers) {
       expect({ ok: status < 300, cached: headers.get('Cache-Control') })
@@ -207,7 +207,7 @@ describe('Cache-Control', () => {
     }
   })
 
-  test('keeps refusals out of every cache', async () => {
+  test('forbids caching errors', async () => {
     for (const path of ['/users/me', '/users/0', '/users/2147483648', '/nothing', '/auth/login', '/conversations']) {
       const { status, headers } = await call('GET', path)
       expect(status).toBeGreaterThanOrEqual(400)
@@ -216,23 +216,23 @@ describe('Cache-Control', () => {
   })
 })
 
-describe.each(['auth', 'users', 'conversations'])('/%s/openapi.json', (door) => {
+describe.each(['auth', 'users', 'conversations'])('/%s/openapi.json', (name) => {
   // deno-lint-ignore no-explicit-any
   let document: any
-  const ownRoutes = routes.filter(([, path]) => path.split('/')[1] === door)
-  const nameless = (path: string): string => path.replace(/\{\w+\}/g, '{}')
+  const ownRoutes = routes.filter(([, path]) => path.split('/')[1] === name)
+  const withoutNames = (path: string): string => path.replace(/\{\w+\}/g, '{}')
   const operation = (method: string, path: string) => {
-    const found = Object.keys(document.paths).find((other) => nameless(other) === nameless(path))
+    const found = Object.keys(document.paths).find((other) => withoutNames(other) === withoutNames(path))
     return found && document.paths[found][method.toLowerCase()]
   }
 
   beforeAll(async () => {
-    const { status, body } = await call('GET', `/${door}/openapi.json`)
+    const { status, body } = await call('GET', `/${name}/openapi.json`)
     expect(status).toBe(200)
     document = body
   })
 
-  test('is an OpenAPI 3.1 document that anybody can read', () => {
+  test('is a public OpenAPI 3.1 document', () => {
     expect(document.openapi).toMatch(/^3\.1\.\d+$/)
     expect(document.info).toMatchObject({ title: expect.any(String), version: expect.any(String) })
   })
@@ -252,7 +252,7 @@ describe.each(['auth', 'users', 'conversations'])('/%s/openapi.json', (door) => 
     expect('requestBody' in described).toBe(!bodiless)
   })
 
-  test('points at nothing that is not in it', () => {
+  test('has no dangling references', () => {
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, path]) =>
       path!.split('/')
     )

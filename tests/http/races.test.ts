@@ -1,18 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type Answer, asAdmin, converse, dataApi, type Person, say, seededInterests, signUp } from '../tools/people.ts'
+import {
+  type Answer,
+  asAdmin,
+  dataApi,
+  openConversation,
+  type Person,
+  seededInterests,
+  sendMessage,
+  signUp,
+} from '../tools/people.ts'
+import { errorOf, expectError, idsOf, resultOf } from '../tools/responses.ts'
 
-const refused = (status: number, word = '\\w+') => ({
-  status,
-  body: { error: expect.stringMatching(new RegExp(`\\b${word}\\b`, 'i')) },
-})
-const told = ({ status, body }: Answer) => ({ status, body })
 const times = <Result>(count: number, each: (index: number) => Promise<Result>): Promise<Result[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => each(index)))
-const idsOf = (rows: { id: number }[]) => rows.map(({ id }) => id)
 
-type Keyed = { header?: string; client_id?: unknown }
-const send = (sender: Person, id: number, draft: object, { header, client_id }: Keyed = {}) =>
+type Identified = { header?: string; client_id?: unknown }
+const send = (sender: Person, id: number, draft: object, { header, client_id }: Identified = {}) =>
   sender.call('POST', `/conversations/${id}/messages`, { ...draft, ...(client_id !== undefined && { client_id }) }, {
     headers: { ...(header !== undefined && { 'Idempotency-Key': header }) },
   })
@@ -23,146 +27,156 @@ const messagesOf = async (reader: Person, id: number) => {
 }
 const isReplay = ({ headers }: Answer) => headers.get('Idempotency-Replayed')
 
-describe('sending again with a key', () => {
+describe('a client_id', () => {
   const hello = { content: 'Hello' }
   const attachment = { url: 'a/b.png', name: 'b.png', mime_type: 'image/png', size: 7 }
   let ana: Person, bob: Person
   let conversation: number
   beforeEach(async () => {
     ;[ana, bob] = await Promise.all([signUp('Ana'), signUp('Bob')])
-    conversation = await converse(ana, bob)
+    conversation = await openConversation(ana, bob)
   })
 
-  const header = (key: string): Keyed => ({ header: key })
-  const body = (key: string): Keyed => ({ client_id: key })
-  const capitals = (key: string): Keyed => ({ header: key.toUpperCase() })
-  const both = (key: string): Keyed => ({ ...capitals(key), client_id: key })
+  const inHeader = (clientId: string): Identified => ({ header: clientId })
+  const inBody = (clientId: string): Identified => ({ client_id: clientId })
+  const inCapitals = (clientId: string): Identified => ({ header: clientId.toUpperCase() })
+  const inBoth = (clientId: string): Identified => ({ ...inCapitals(clientId), client_id: clientId })
 
   test.each([
-    ['the header', 'the header', header, header],
-    ['client_id', 'client_id', body, body],
-    ['the header', 'client_id', header, body],
-    ['client_id', 'both', body, both],
-    ['the header', 'capitals', header, capitals],
-  ])('first with %s, again with %s: the same answer comes, whatever happened since', async (_, __, before, again) => {
-    const key = randomUUID()
-    const draft = { content: ' Héllo 🚶\n', attachment }
-    const first = await send(ana, conversation, draft, before(key))
-    expect([first.status, isReplay(first)]).toEqual([201, null])
-    await bob.call('PATCH', `/conversations/${conversation}/messages/${first.body.id}/read`)
-    await ana.call('PATCH', '/users/profile', { name: 'Ana the Second' })
-    await say(bob, conversation, 'Answer')
-    for (
-      const repeat of [
-        await send(ana, conversation, draft, again(key)),
-        await send(ana, conversation, draft, before(key)),
-      ]
-    ) {
-      expect({ status: repeat.status, text: repeat.text }).toEqual({ status: 201, text: first.text })
-      expect(isReplay(repeat)).toBe('true')
-      expect(repeat.headers.get('Content-Type')).toBe(first.headers.get('Content-Type'))
-    }
-    expect(await messagesOf(bob, conversation)).toMatchObject([
-      { id: first.body.id, read: true, Sender: { name: 'Ana the Second' } },
-      { content: 'Answer' },
-    ])
-  })
+    ['the header', 'the header', inHeader, inHeader],
+    ['client_id', 'client_id', inBody, inBody],
+    ['the header', 'client_id', inHeader, inBody],
+    ['client_id', 'both', inBody, inBoth],
+    ['the header', 'capitals', inHeader, inCapitals],
+  ])(
+    'by %s, then by %s: the first response is replayed, whatever has changed',
+    async (_, __, before, again) => {
+      const clientId = randomUUID()
+      const draft = { content: ' Héllo 🚶\n', attachment }
+      const first = await send(ana, conversation, draft, before(clientId))
+      expect([first.status, isReplay(first)]).toEqual([201, null])
+      await bob.call('PATCH', `/conversations/${conversation}/messages/${first.body.id}/read`)
+      await ana.call('PATCH', '/users/profile', { name: 'Ana the Second' })
+      await sendMessage(bob, conversation, 'Answer')
+      for (
+        const repeat of [
+          await send(ana, conversation, draft, again(clientId)),
+          await send(ana, conversation, draft, before(clientId)),
+        ]
+      ) {
+        expect({ status: repeat.status, text: repeat.text }).toEqual({ status: 201, text: first.text })
+        expect(isReplay(repeat)).toBe('true')
+        expect(repeat.headers.get('Content-Type')).toBe(first.headers.get('Content-Type'))
+      }
+      expect(await messagesOf(bob, conversation)).toMatchObject([
+        { id: first.body.id, read: true, Sender: { name: 'Ana the Second' } },
+        { content: 'Answer' },
+      ])
+    },
+  )
 
-  test('without a key the same words twice are two messages', async () => {
+  test('without a client_id, sending twice creates two messages', async () => {
     const answers = [await send(ana, conversation, hello), await send(ana, conversation, hello, { client_id: null })]
     expect(answers.map(({ status }) => status)).toEqual([201, 201])
     expect(answers.map(isReplay)).toEqual([null, null])
     expect(idsOf(await messagesOf(bob, conversation))).toEqual(answers.map(({ body }) => body.id))
   })
 
-  test('a key cannot be used for another message', async () => {
-    const [key, bare] = [randomUUID(), randomUUID()]
+  test('a client_id cannot be reused for another message', async () => {
+    const [clientId, bare] = [randomUUID(), randomUUID()]
     const draft = { ...hello, attachment }
-    const first = await send(ana, conversation, draft, header(key))
-    await send(ana, conversation, hello, header(bare))
+    const first = await send(ana, conversation, draft, inHeader(clientId))
+    await send(ana, conversation, hello, inHeader(bare))
     for (
       const other of [{ ...draft, content: 'Hello ' }, hello, { ...draft, attachment: { ...attachment, size: 8 } }]
     ) {
-      expect(told(await send(ana, conversation, other, header(key)))).toEqual(refused(422))
-      expect(told(await send(ana, conversation, other, body(key)))).toEqual(refused(422))
+      expectError(await send(ana, conversation, other, inHeader(clientId)), 422)
+      expectError(await send(ana, conversation, other, inBody(clientId)), 422)
     }
-    expect(told(await send(ana, conversation, draft, header(bare)))).toEqual(refused(422))
-    expect((await send(ana, conversation, draft, header(key))).text).toBe(first.text)
+    expectError(await send(ana, conversation, draft, inHeader(bare)), 422)
+    expect((await send(ana, conversation, draft, inHeader(clientId))).text).toBe(first.text)
     expect(await messagesOf(bob, conversation)).toHaveLength(2)
   })
 
-  test('a key cannot be used in another conversation', async () => {
+  test('a client_id cannot be reused in another conversation', async () => {
     const cleo = await signUp('Cleo')
-    const other = await converse(ana, cleo)
-    const key = randomUUID()
-    await send(ana, conversation, hello, header(key))
-    expect(told(await send(ana, other, hello, header(key)))).toEqual(refused(422))
+    const other = await openConversation(ana, cleo)
+    const clientId = randomUUID()
+    await send(ana, conversation, hello, inHeader(clientId))
+    expectError(await send(ana, other, hello, inHeader(clientId)), 422)
     expect(await messagesOf(cleo, other)).toEqual([])
   })
 
-  test('a key belongs to its sender: the same one from both sides is two messages', async () => {
-    const key = randomUUID()
+  test('a client_id belongs to its sender: the same one from both sides creates two messages', async () => {
+    const clientId = randomUUID()
     const answers = [
-      await send(ana, conversation, hello, header(key)),
-      await send(bob, conversation, hello, header(key)),
+      await send(ana, conversation, hello, inHeader(clientId)),
+      await send(bob, conversation, hello, inHeader(clientId)),
     ]
     expect(answers.map(isReplay)).toEqual([null, null])
     expect(answers.map(({ status, body }) => [status, body.user_id])).toEqual([[201, ana.id], [201, bob.id]])
     expect(idsOf(await messagesOf(ana, conversation))).toEqual(answers.map(({ body }) => body.id))
   })
 
-  test('a send that was refused does not use its key up', async () => {
-    const key = randomUUID()
-    expect(told(await send(ana, conversation, { content: ' ' }, header(key)))).toEqual(refused(400, 'content'))
-    expect(told(await send(ana, 999_999_999, hello, header(key)))).toEqual(refused(404))
-    const sent = await send(ana, conversation, hello, header(key))
+  test('a refused message does not consume its client_id', async () => {
+    const clientId = randomUUID()
+    expectError(await send(ana, conversation, { content: ' ' }, inHeader(clientId)), 400, 'content')
+    expectError(await send(ana, 999_999_999, hello, inHeader(clientId)), 404)
+    const sent = await send(ana, conversation, hello, inHeader(clientId))
     expect([sent.status, isReplay(sent)]).toEqual([201, null])
   })
 
-  test('nobody sends with two different keys, or with one that is not a UUID, and the key is named', async () => {
+  test('two different ids and ids that are not UUIDs are refused, naming the field', async () => {
     const two = { header: randomUUID(), client_id: randomUUID() }
-    expect(told(await send(ana, conversation, hello, two))).toEqual(refused(400, '(client_id|Idempotency-Key)'))
-    for (const key of ['abc', '7', randomUUID().slice(1), `${randomUUID()}0`, `{${randomUUID()}}`, 'g'.repeat(36)]) {
-      expect(told(await send(ana, conversation, hello, header(key)))).toEqual(refused(400, 'Idempotency-Key'))
-      expect(told(await send(ana, conversation, hello, body(key)))).toEqual(refused(400, 'client_id'))
+    expect(resultOf(await send(ana, conversation, hello, two))).toEqual(errorOf(400, '(client_id|Idempotency-Key)'))
+    for (
+      const clientId of ['abc', '7', randomUUID().slice(1), `${randomUUID()}0`, `{${randomUUID()}}`, 'g'.repeat(36)]
+    ) {
+      expectError(await send(ana, conversation, hello, inHeader(clientId)), 400, 'idempotency-key')
+      expectError(await send(ana, conversation, hello, inBody(clientId)), 400, 'client_id')
     }
     for (const client_id of ['', 7, true, [randomUUID()], {}]) {
-      expect(told(await send(ana, conversation, hello, { client_id }))).toEqual(refused(400, 'client_id'))
+      expectError(await send(ana, conversation, hello, { client_id }), 400, 'client_id')
     }
     expect(await messagesOf(bob, conversation)).toEqual([])
   })
 
-  test('twenty sends at once with one key are one message, and all are answered alike', async () => {
-    const key = randomUUID()
-    const answers = await times(20, (index) => send(ana, conversation, hello, index % 2 ? header(key) : body(key)))
+  test('twenty concurrent sends with one client_id create one message and get the same response', async () => {
+    const clientId = randomUUID()
+    const answers = await times(
+      20,
+      (index) => send(ana, conversation, hello, index % 2 ? inHeader(clientId) : inBody(clientId)),
+    )
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
     expect(answers[0]!.status).toBe(201)
     expect(answers.map(isReplay).sort()).toEqual([null, ...Array(19).fill('true')].sort())
     expect(await messagesOf(bob, conversation)).toEqual([answers[0]!.body])
-    expect((await asAdmin('GET', `messages?client_id=eq.${key}`)).body).toMatchObject([{ id: answers[0]!.body.id }])
+    expect((await asAdmin('GET', `messages?client_id=eq.${clientId}`)).body).toMatchObject([{
+      id: answers[0]!.body.id,
+    }])
   })
 
-  test('of two messages that race for one key, in one conversation or in two, one is sent and the other refused', async () => {
+  test('of different messages racing for one client_id, in one or two conversations, one is sent', async () => {
     const cleo = await signUp('Cleo')
-    const other = await converse(cleo, ana)
-    const key = randomUUID()
+    const other = await openConversation(cleo, ana)
+    const clientId = randomUUID()
     const drafts = [[conversation, 'This'], [conversation, 'That'], [other, 'This']] as const
     const answers = await times(30, (index) => {
       const [id, content] = drafts[index % 3]!
-      return send(ana, id, { content }, header(key))
+      return send(ana, id, { content }, inHeader(clientId))
     })
     const sent = answers.filter(({ status }) => status === 201)
     expect(sent).toHaveLength(10)
     expect(new Set(sent.map(({ text }) => text)).size).toBe(1)
     for (const answer of answers.filter((answer) => !sent.includes(answer))) {
-      expect(told(answer)).toEqual(refused(422))
+      expectError(answer, 422)
     }
     const kept = [...await messagesOf(bob, conversation), ...await messagesOf(cleo, other)]
     expect(kept).toEqual([sent[0]!.body])
   })
 })
 
-test('of a hundred who open one pair from both sides at once, one does, and all others are told its id', async () => {
+test('of a hundred concurrent requests to open a conversation, one succeeds and the others get its id', async () => {
   for (let round = 0; round < 3; round++) {
     const [ana, bob] = await Promise.all([signUp('Ana'), signUp('Bob')])
     const answers = await times(100, (index) => {
@@ -175,7 +189,10 @@ test('of a hundred who open one pair from both sides at once, one does, and all 
     expect([voyager_id, local_id].sort()).toEqual([ana.id, bob.id].sort())
     expect(voyager_id).toBe(answers.indexOf(opened[0]!) % 2 ? ana.id : bob.id)
     for (const answer of answers.filter(({ status }) => status !== 201)) {
-      expect(told(answer)).toEqual({ status: 409, body: { error: expect.stringMatching(/\w/), conversation_id: id } })
+      expect(resultOf(answer)).toEqual({
+        status: 409,
+        body: { error: expect.stringMatching(/\w/), conversation_id: id },
+      })
     }
     const pair = `(${ana.id},${bob.id})`
     const { body: rows } = await asAdmin('GET', `conversations?voyager_id=in.${pair}&local_id=in.${pair}`)
@@ -183,8 +200,8 @@ test('of a hundred who open one pair from both sides at once, one does, and all 
   }
 })
 
-test('of thirty people at work at once nobody ever sees what belongs to somebody else', async () => {
-  // A few at a time: it is not their signing up that is looked at, and hashing their passwords takes the machine a while.
+test('thirty concurrent users never see data of others', async () => {
+  // A few at a time, because hashing their passwords takes the machine a while.
   const people: Person[] = []
   while (people.length < 30) {
     people.push(
@@ -194,7 +211,9 @@ test('of thirty people at work at once nobody ever sees what belongs to somebody
       }),
     )
   }
-  const opened: number[] = await Promise.all(people.map((person, index) => converse(person, people[(index + 1) % 30]!)))
+  const opened: number[] = await Promise.all(
+    people.map((person, index) => openConversation(person, people[(index + 1) % 30]!)),
+  )
   expect(new Set(opened).size).toBe(30)
 
   const work = async (index: number, round: number) => {
@@ -224,7 +243,7 @@ test('of thirty people at work at once nobody ever sees what belongs to somebody
     expect(sent.body.Sender).toEqual({ id: me.id, name: me.name })
     expect(received.status).toBe(200)
     for (const message of received.body) expect(message.content).toContain(` to ${me.id}, round `)
-    expect(told(outside)).toEqual(refused(404))
+    expectError(outside, 404)
     expect(rows.body).toEqual([{ id: me.id, email: me.email }])
     return sent.body.id
   }
@@ -239,44 +258,44 @@ test('of thirty people at work at once nobody ever sees what belongs to somebody
   }
 })
 
-test('whoever catches up with after_id while sixty messages come in from both sides misses none', async () => {
+test('paging with after_id misses none of sixty concurrent messages', async () => {
   const [ana, bob] = await Promise.all([signUp('Ana'), signUp('Bob')])
-  const conversation = await converse(ana, bob)
-  const start: number = (await say(ana, conversation, 'Start')).id
+  const conversation = await openConversation(ana, bob)
+  const start: number = (await sendMessage(ana, conversation, 'Start')).id
   let sending = true
 
   const catchUp = async (reader: Person, limit: number) => {
-    const seen = [start]
+    const ids = [start]
     let [stopped, pages] = [false, 0]
     while (!stopped) {
       stopped = !sending
       const page = await reader.call(
         'GET',
-        `/conversations/${conversation}/messages?limit=${limit}&after_id=${seen.at(-1)}`,
+        `/conversations/${conversation}/messages?limit=${limit}&after_id=${ids.at(-1)}`,
       )
       expect(page.status).toBe(200)
       if (page.body.length > 0) [stopped, pages] = [false, pages + 1]
-      seen.push(...idsOf(page.body))
+      ids.push(...idsOf(page.body))
     }
     expect(pages).toBeGreaterThan(1)
-    return seen
+    return ids
   }
 
   const readers = Promise.all([catchUp(ana, 7), catchUp(bob, 1), catchUp(ana, 100)])
   const sent = await times(12, async (index) => {
     const ids: number[] = []
     for (let turn = 0; turn < 5; turn++) {
-      ids.push((await say(index % 2 ? ana : bob, conversation, `${index}.${turn}`)).id)
+      ids.push((await sendMessage(index % 2 ? ana : bob, conversation, `${index}.${turn}`)).id)
     }
     return ids
   })
   sending = false
   const all = idsOf(await messagesOf(bob, conversation))
   expect(all).toEqual([start, ...sent.flat().sort((a, b) => a - b)])
-  for (const seen of await readers) expect(seen).toEqual(all)
+  for (const ids of await readers) expect(ids).toEqual(all)
 })
 
-test('of sets of interests that race, one wins whole', async () => {
+test('of concurrent sets of interests, one is stored as a whole', async () => {
   const ana = await signUp('Ana')
   const ids: number[] = (await seededInterests()).map(({ id }) => id)
   const sets = [ids.slice(0, 30), ids.slice(30, 60)]

@@ -1,15 +1,15 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type Answer, asAdmin, type Person, seededInterests, signUp } from '../tools/people.ts'
-import { byWords, madeUpCity, makePeople, namesOf, searchIn, until } from '../tools/search.ts'
+import { byWords, makePeople, namesOf, searchIn, uniqueCity, until } from '../tools/search.ts'
 
 // deno-lint-ignore no-explicit-any
 type Hit = any
-/** Looks a query up by its words alone, among the people of one city. */
+/** The names in this city that match by keywords alone. */
 const lookUp = (city: string) => async (q: string) =>
   byWords(await searchIn(city)({ q, explain: 'true', limit: 100, filterCity: city }))
 
-describe('words', () => {
-  const city = madeUpCity('Ortho')
+describe('keywords', () => {
+  const city = uniqueCity('Ortho')
   const found = lookUp(city)
   beforeAll(() =>
     makePeople([
@@ -47,7 +47,7 @@ describe('words', () => {
     ['Xamquilop', []],
     ['zanquilop', ['Zanquilop']],
     ['ZÁNQÜILÔP', ['Zanquilop']],
-  ])('%j forgives as many errors as its length allows: %j', async (q, expected) => {
+  ])('%j matches with the typos that its length allows: %j', async (q, expected) => {
     expect(await found(q)).toEqual(expected)
   })
 
@@ -84,15 +84,15 @@ describe('words', () => {
     expect(await found(q)).toEqual(expected)
   })
 
-  test('exclusions alone find everybody else, at score 1', async () => {
+  test('a query of exclusions alone finds all others with score 1', async () => {
     const { body } = await searchIn(city)({ q: '-gribwax -"qorv"' })
     expect(namesOf({ body } as Answer).toSorted()).toEqual(['Brelk', 'Plonthir', 'Sushi', 'Thai', 'Zanquilop'])
     expect(body.hits.map((hit: Hit) => hit._rankingScore)).toEqual([1, 1, 1, 1, 1])
     expect(body.estimatedTotalHits).toBe(5)
   })
 
-  test('more words, exact words, neighbours and names rank higher', async () => {
-    const place = madeUpCity('Rankholm')
+  test('the score prefers more words, fewer typos, adjacent words and the name', async () => {
+    const place = uniqueCity('Rankholm')
     const people = [
       { name: 'Fenwick Mulgrove' },
       { name: 'Fenwick Ashby Mulgrove' },
@@ -106,7 +106,7 @@ describe('words', () => {
       ranked.body.hits.find((hit: Hit) => hit.name === name)._rankingScoreDetails.keyword
     const [perfect, apart, mistyped, elsewhere, half] = people.map(({ name }) => keyword(name))
     expect(perfect).toBe(1)
-    // Rules count in this order: words, errors, neighbours, attributes.
+    // Ranking rules in this order: words, typos, proximity, attributes.
     expect([perfect, elsewhere, apart, mistyped, half]).toEqual(
       [perfect, elsewhere, apart, mistyped, half].toSorted((a, b) => b! - a!),
     )
@@ -115,7 +115,7 @@ describe('words', () => {
 })
 
 describe('pages and scores', () => {
-  const city = madeUpCity('Pagenstadt')
+  const city = uniqueCity('Pagenstadt')
   const inCity = searchIn(city)
   const count = 43
   const tastes = ['Hiking in the hills', 'Opera and violins', 'Zorbing quokkas', 'Baking bread', '']
@@ -139,7 +139,7 @@ describe('pages and scores', () => {
     expect(settled.body.estimatedTotalHits).toBe(count)
   })
 
-  test.each(queries)('pages of %j neither repeat nor skip, have one total, and scores that never rise', async (q) => {
+  test.each(queries)('pages of %j have no duplicates or gaps, one total and descending scores', async (q) => {
     for (const token of [undefined, ana.token]) {
       const all = (await inCity({ q, limit: 100 }, token)).body
       expect(all.estimatedTotalHits).toBe(all.hits.length)
@@ -161,7 +161,7 @@ describe('pages and scores', () => {
     }
   })
 
-  test('an empty query without a token finds everybody at score 1, in one order', async () => {
+  test('an empty query without a token finds everyone with score 1, in a stable order', async () => {
     const { body } = await inCity({ limit: 100 })
     expect(body.hits.map((hit: Hit) => hit.id).toSorted((a: number, b: number) => a - b)).toEqual(
       [...profiles, ana.profileId].toSorted((a, b) => a - b),
@@ -170,14 +170,14 @@ describe('pages and scores', () => {
     expect((await inCity({ limit: 100 })).body).toEqual(body)
   })
 
-  test('an empty query with a token has those first who are near the caller', async () => {
+  test('an empty query with a token ranks profiles similar to the caller first', async () => {
     const { body } = await inCity({ limit: 3 }, ana.token)
     for (const { biography } of body.hits) expect(biography).toMatch(/Hiking|Opera/)
   })
 
   type Rule = [rank: number, max: number] | null
-  /** Meilisearch's rules nested into one number, mixed with what the cosine says between its two ends. */
-  const recompute = ({ words, cosine, nothingAlike, muchAlike, ratio, named }: Hit): number => {
+  /** Meilisearch's ranking rules as one number, combined with the cosine scaled between floor and ceiling. */
+  const recompute = ({ words, cosine, similarityFloor, similarityCeiling, ratio, named }: Hit): number => {
     let keyword = 1
     let product = 1
     const order = ['words', 'typo', 'proximity', 'attribute', 'position', 'exactness', 'exactWords']
@@ -189,12 +189,12 @@ describe('pages and scores', () => {
     if (!words && cosine !== null) keyword = 0
     const semantic = cosine === null
       ? 0
-      : Math.min(1, Math.max(0, (cosine - nothingAlike) / (muchAlike - nothingAlike)))
+      : Math.min(1, Math.max(0, (cosine - similarityFloor) / (similarityCeiling - similarityFloor)))
     const fused = (1 - ratio) * keyword + ratio * semantic
     return named ? Math.max(fused, keyword) : fused
   }
 
-  test.each(queries)('an explained score of %j is what its parts make', async (q) => {
+  test.each(queries)('the score of %j can be recomputed from its details', async (q) => {
     for (const token of [undefined, ana.token]) {
       const [plain, explained] = await Promise.all([
         inCity({ q, limit: 100 }, token),
@@ -211,8 +211,8 @@ describe('pages and scores', () => {
   })
 })
 
-test('of 1,010 people the first 1,000 are shown, and the total says so', async () => {
-  const city = madeUpCity('Crowdville')
+test('of 1,010 matches 1,000 can be paged, and the total is 1,000', async () => {
+  const city = uniqueCity('Crowdville')
   await makePeople(Array.from({ length: 1010 }, (_, index) => ({ name: `Crowd ${index}`, city })))
   for (const q of ['', 'crowd', 'crwod ']) {
     const pages = [[0, 10], [990, 10], [995, 5], [1000, 0]] as const
@@ -228,26 +228,26 @@ test('of 1,010 people the first 1,000 are shown, and the total says so', async (
 })
 
 describe('meaning', () => {
-  test('somebody is found by meaning alone within ten seconds of becoming searchable, and by nobody once hidden', async () => {
-    const city = madeUpCity('Semantica')
+  test('a profile is found by meaning within ten seconds of becoming searchable, and not once hidden', async () => {
+    const city = uniqueCity('Semantica')
     const interests = await seededInterests()
     const ids = (name: string) => [interests.find((interest) => interest.name === name)!.id]
     const hiker = await signUp('Hiker', { city, interest_ids: ids('Hiking') })
     await signUp('Gamer', { city, interest_ids: ids('Chess'), is_searchable: true })
     await hiker.call('PATCH', '/users/searchable', { is_searchable: true })
-    const ask = () => searchIn(city)({ q: 'trekking', explain: 'true' })
-    const answer = await until(ask, ({ body }) => body.hits.length > 0)
+    const request = () => searchIn(city)({ q: 'trekking', explain: 'true' })
+    const answer = await until(request, ({ body }) => body.hits.length > 0)
     expect(namesOf(answer)).toEqual(['Hiker'])
     const [{ _rankingScoreDetails: details, _rankingScore }] = answer.body.hits
     expect(details).toMatchObject({ words: null, keyword: 0, ratio: 1, named: false })
     expect(_rankingScore).toBeGreaterThan(0.5)
     expect(namesOf(await searchIn(city)({ q: 'trekking -hiking' }))).toEqual([])
     await hiker.call('PATCH', '/users/searchable', { is_searchable: false })
-    expect((await ask()).body).toMatchObject({ hits: [], estimatedTotalHits: 0 })
+    expect((await request()).body).toMatchObject({ hits: [], estimatedTotalHits: 0 })
   })
 
-  test('whoever is looked up by name stands above somebody who only means the same', async () => {
-    const city = madeUpCity('Guardia')
+  test('a match by name ranks above a match by meaning', async () => {
+    const city = uniqueCity('Guardia')
     const interest_ids: number[] = (await seededInterests())
       .filter(({ name }: { name: string }) => ['Opera', 'Live music'].includes(name))
       .map(({ id }: { id: number }) => id)
@@ -258,9 +258,9 @@ describe('meaning', () => {
     await asAdmin('POST', 'profile_interests', interest_ids.map((interest_id) => ({ profile_id: named, interest_id })))
     const caller = await signUp('Caller', { bio: 'A carpenter who paints in violet', city: 'Elsewhere' })
     for (const q of ['Violet Carpenter', 'violet carpenter ', '"violet carpenter"', 'violet carp']) {
-      const ask = () => searchIn(city)({ q, explain: 'true' }, caller.token)
+      const request = () => searchIn(city)({ q, explain: 'true' }, caller.token)
       const { body } = await until(
-        ask,
+        request,
         ({ body }) => body.hits.length === 2 && body.hits.every((hit: Hit) => hit._rankingScoreDetails.ratio === 0.7),
       )
       expect(body.hits.map((hit: Hit) => hit._rankingScoreDetails.ratio)).toEqual([0.7, 0.7])

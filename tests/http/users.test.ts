@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type Answer, asAdmin, call, freshEmail, type Person, seededInterests, signUp } from '../tools/people.ts'
+import { type Answer, asAdmin, call, type Person, seededInterests, signUp, uniqueEmail } from '../tools/people.ts'
+import { expectError } from '../tools/responses.ts'
 
 type Interest = { id: number; name: string }
 
@@ -8,19 +9,16 @@ const numerically = (ids: number[]): number[] => ids.toSorted((a, b) => a - b)
 const unknownInterest = 999_999_999
 const cacheable = 'public, max-age=3600'
 
-/** Everything that is stored of somebody, in an order that no plan decides. */
+/** All stored data of a user, sorted. */
 const rowsOf = async ({ id, profileId }: Person) => ({
   ...(await asAdmin('GET', `users?id=eq.${id}&select=*,profiles(*)`)).body[0],
   interests: (await asAdmin('GET', `profile_interests?profile_id=eq.${profileId}&order=interest_id`)).body,
 })
 
-const expectRefusal = ({ status, body }: Answer, expected: number, word = '') =>
-  expect({ status, body }).toEqual({ status: expected, body: { error: expect.stringContaining(word) } })
-
-/** Refused with this word, and nothing of what is stored has changed. */
+/** Expects 400 naming this field, and no change in the database. */
 const expectUnchanged = async (person: Person, act: () => Promise<Answer>, word: string) => {
   const before = await rowsOf(person)
-  expectRefusal(await act(), 400, word)
+  expectError(await act(), 400, word)
   expect(await rowsOf(person)).toEqual(before)
 }
 
@@ -38,8 +36,8 @@ const replace = (interest_ids: unknown, person = ben) =>
   person.call('PUT', '/users/profile/interests', { interest_ids })
 
 beforeAll(async () => {
-  // A user without a profile sets the ids of users and of profiles apart.
-  await asAdmin('POST', 'users', { name: 'Apart', email: freshEmail() })
+  // A user without a profile makes user ids and profile ids differ.
+  await asAdmin('POST', 'users', { name: 'Apart', email: uniqueEmail() })
   interests = await seededInterests()
   extra = interests.slice(0, 51).map(({ id }) => id)
   ana = await signUp(full.name, { ...full, interest_ids: [interests[3]!.id, interests[1]!.id] })
@@ -47,7 +45,7 @@ beforeAll(async () => {
 })
 
 describe('GET /users/me', () => {
-  test('people see all of their account, profile and interests, and nothing else', async () => {
+  test('returns the whole account, profile and interests', async () => {
     const { status, body } = await ana.call('GET', '/users/me')
     expect(status).toBe(200)
     const { Profile, ...user } = body
@@ -60,24 +58,17 @@ describe('GET /users/me', () => {
     expect(Number.isInteger(ana.id) && Number.isInteger(ana.profileId)).toBe(true)
   })
 
-  test('somebody who said nothing of themselves sees the same keys with nulls', async () => {
+  test('returns null for every empty field', async () => {
     const { id, profileId, name, email, call } = await signUp('Quiet')
     const { body } = await call('GET', '/users/me')
     const details = { ...nulls({ ...person, ...place }), is_searchable: false, Interests: [] }
     const Profile = { id: profileId, user_id: id, ...details }
     expect(body).toEqual({ ...nulls(account), id, name, email, role: 'user', is_active: true, Profile })
   })
-
-  test('without a token nobody sees or changes anything', async () => {
-    expectRefusal(await call('GET', '/users/me'), 401)
-    expectRefusal(await call('PATCH', '/users/profile', { name: 'Anybody' }), 401)
-    expectRefusal(await call('PUT', '/users/profile/interests', { interest_ids: [] }), 401)
-    expectRefusal(await call('PATCH', '/users/searchable', { is_searchable: true }), 401)
-  })
 })
 
 describe('PATCH /users/profile', () => {
-  test.each(Object.entries(full))('people change %s alone, and the rest stays', async (field, value) => {
+  test.each(Object.entries(full))('changes %s and nothing else', async (field, value) => {
     const other = typeof value === 'boolean' ? !value : typeof value === 'number' ? value + 1 : `${value}x`
     const { body: before } = await ana.call('GET', '/users/me')
     const { status, body } = await update({ [field]: other }, ana)
@@ -89,7 +80,7 @@ describe('PATCH /users/profile', () => {
     expect((await update({ [field]: value }, ana)).body).toEqual(before)
   })
 
-  test('null clears what may be empty', async () => {
+  test('null clears optional fields', async () => {
     const dan = await signUp(full.name, full)
     const cleared = nulls({ bio: 0, location: 0, ...person, ...place })
     const { body } = await update(cleared, dan)
@@ -100,24 +91,24 @@ describe('PATCH /users/profile', () => {
     await expectUnchanged(ana, () => update({ [field]: null }, ana), field)
   })
 
-  test('nothing given is nothing changed', async () => {
+  test('an empty object changes nothing', async () => {
     const before = await rowsOf(ana)
     const { status, body } = await update({}, ana)
     expect({ status, body }).toEqual({ status: 200, body: (await ana.call('GET', '/users/me')).body })
     expect(await rowsOf(ana)).toEqual(before)
   })
 
-  test('keys that are not theirs to change are passed over, beside one that is', async () => {
+  test('other keys are ignored beside a valid one', async () => {
     const before = await rowsOf(ana)
     const identity = { id: ben.id, user_id: ben.id, auth_id: '00000000-0000-0000-0000-000000000000', profile_id: 1 }
-    const standing = { email: 'other@example.com', role: 'admin', is_active: false, password: 'another horse' }
+    const state = { email: 'other@example.com', role: 'admin', is_active: false, password: 'another horse' }
     const others = {
       Profile: { city: 'Elsewhere' },
       Interests: [],
       created_at: '2020-01-01T00:00:00.000Z',
       nonsense: 1,
     }
-    const { status } = await update({ ...identity, ...standing, ...others, bio: 'Sculptor' }, ana)
+    const { status } = await update({ ...identity, ...state, ...others, bio: 'Sculptor' }, ana)
     expect(status).toBe(200)
     expect(await rowsOf(ana)).toEqual({ ...before, bio: 'Sculptor' })
     expect((await call('POST', '/auth/login', { email: ana.email, password: ana.password })).status).toBe(200)
@@ -132,7 +123,7 @@ describe('PATCH /users/profile', () => {
     ['location', 120],
     ['city', 120],
     ['country', 120],
-  ])('%s holds %i characters and not one more, an emoji counting as one', async (field, max) => {
+  ])('%s has at most %i characters, counting code points', async (field, max) => {
     for (const letter of ['x', '😀']) {
       const { status, body } = await update({ [field]: letter.repeat(max) })
       expect(status).toBe(200)
@@ -141,7 +132,7 @@ describe('PATCH /users/profile', () => {
     }
   })
 
-  test('an image address holds 2,048 characters and not one more', async () => {
+  test('image_url has at most 2,048 characters', async () => {
     for (const letter of ['x', 'ß', '😀']) {
       const address = `https://example.com/${letter.repeat(2028)}`
       const { status, body } = await update({ image_url: address })
@@ -150,7 +141,7 @@ describe('PATCH /users/profile', () => {
     }
   })
 
-  test.each([18, 120])('somebody is %i years old', async (age) => {
+  test.each([18, 120])('age can be %i', async (age) => {
     expect((await update({ age })).body.Profile.age).toBe(age)
   })
 
@@ -175,13 +166,13 @@ describe('PATCH /users/profile', () => {
     ]],
     ['image_url', ['https://exa mple.com', 'x https://example.com', 'javascript:alert(1)', 'data:image/png;base64,AA']],
     ['is_searchable', ['true', 1]],
-  ])('%s is none of %j', async (field, values) => {
+  ])('%s cannot be one of %j', async (field, values) => {
     for (const value of values) {
       await expectUnchanged(ben, () => update({ bio: 'Never stored', [field]: value }), field)
     }
   })
 
-  test('a change is made whole or not at all', async () => {
+  test('a change is atomic', async () => {
     const change = { name: 'Changed', city: 'Changed', is_searchable: true, interest_ids: [extra[0], unknownInterest] }
     await expectUnchanged(ben, () => update(change), String(unknownInterest))
     await expectUnchanged(ben, () => update({ ...change, interest_ids: [extra[0]], age: 17 }), 'age')
@@ -202,34 +193,34 @@ describe.each([
     return numerically(me.Profile.Interests.map(({ id }: Interest) => id))
   }
 
-  test('people replace their whole set of interests, and can empty it', async () => {
+  test('replaces the whole set, which can be empty', async () => {
     expect(await idsAfter([extra[5], extra[2]])).toEqual(numerically([extra[2]!, extra[5]!]))
     expect(await idsAfter([extra[2]])).toEqual([extra[2]])
     expect(await idsAfter([])).toEqual([])
   })
 
-  test('an interest named often counts once', async () => {
+  test('counts duplicates once', async () => {
     expect(await idsAfter(Array(60).fill(extra[7]))).toEqual([extra[7]])
   })
 
-  test('people have 50 interests and not one more', async () => {
+  test('accepts 50 interests at most', async () => {
     expect(await idsAfter(extra.slice(0, 50))).toHaveLength(50)
     await expectUnchanged(ben, () => setInterests(extra), 'interest_ids')
   })
 
-  test('unknown interests are refused by name, and the known ones beside them are not taken', async () => {
+  test('refuses unknown interests, naming them, and stores none of the others', async () => {
     const refused = [unknownInterest, extra[9], 2_147_483_648]
     await expectUnchanged(ben, () => setInterests(refused), String(unknownInterest))
     await expectUnchanged(ben, () => setInterests(refused), '2147483648')
   })
 
   test.each(['1', 1, { 0: 1 }, [[1]], ['1'], [1.5], [0], [-1], [null], [true], [2 ** 53], [1e300]].map((bad) => [bad]))(
-    'interests are no %j',
+    'refuses %j',
     (bad) => expectUnchanged(ben, () => setInterests(bad), 'interest_ids'),
   )
 })
 
-test('PUT /users/profile/interests answers with the profile and its interests', async () => {
+test('PUT /users/profile/interests returns the profile with its interests', async () => {
   const { status, body } = await replace([extra[4]], ana)
   const expected = { id: ana.profileId, user_id: ana.id, Interests: [interests[4]] }
   expect({ status, body }).toEqual({ status: 200, body: expected })
@@ -239,7 +230,7 @@ test('PUT /users/profile/interests answers with the profile and its interests', 
 describe('PATCH /users/searchable', () => {
   const show = (is_searchable: unknown) => ben.call('PATCH', '/users/searchable', { is_searchable })
 
-  test('people show and hide their profile, and nothing else of it changes', async () => {
+  test('shows and hides the profile and changes nothing else', async () => {
     const before = await rowsOf(ben)
     for (const is_searchable of [true, true, false]) {
       const { status, body } = await show(is_searchable)
@@ -249,7 +240,7 @@ describe('PATCH /users/searchable', () => {
     }
   })
 
-  test.each(['true', 1, 0, null, undefined])('a profile is not shown by %j', async (value) => {
+  test.each(['true', 1, 0, null, undefined])('refuses %j', async (value) => {
     await expectUnchanged(ben, () => show(value), 'is_searchable')
   })
 })
@@ -258,7 +249,7 @@ describe('GET /users/:id', () => {
   const view = (person: Person, headers: Record<string, string> = {}) =>
     call('GET', `/users/${person.profileId}`, undefined, { headers })
 
-  test('anybody sees a searchable profile, by its profile id and without its e-mail', async () => {
+  test('shows a searchable profile to anyone, by profile id and without e-mail', async () => {
     const { status, body, text, headers } = await view(ana)
     const { Interests: interests } = (await ana.call('GET', '/users/me')).body.Profile
     const expected = { id: ana.id, name: full.name, profile: { id: ana.profileId, ...person, ...place, interests } }
@@ -267,14 +258,14 @@ describe('GET /users/:id', () => {
     expect(headers.get('Cache-Control')).toBe(cacheable)
   })
 
-  test('a token makes no difference, valid or not', async () => {
+  test('ignores tokens, valid or not', async () => {
     const { text } = await view(ana)
     for (const token of [ben.token, 'garbage']) {
       expect((await view(ana, { Authorization: `Bearer ${token}` })).text).toBe(text)
     }
   })
 
-  test('a client that has the current version is told so, until the profile changes', async () => {
+  test('answers 304 to a matching ETag until the profile changes', async () => {
     const first = await view(ana)
     const tag = first.headers.get('ETag')!
     expect(tag).toMatch(/^(W\/)?".+"$/)
@@ -290,7 +281,7 @@ describe('GET /users/:id', () => {
     expect(changed.headers.get('ETag')).not.toBe(tag)
   })
 
-  test('a hidden profile, one of a deactivated owner and an unknown one are refused and not cached', async () => {
+  test('refuses hidden, deactivated and unknown profiles without caching', async () => {
     const cat = await signUp('Cat', { is_searchable: true })
     const tag = (await view(cat)).headers.get('ETag')!
     await asAdmin('PATCH', `users?id=eq.${cat.id}`, { is_active: false })
@@ -298,15 +289,15 @@ describe('GET /users/:id', () => {
     const unknown = { ...hidden, profileId: 2_147_483_648 }
     for (const [person, status] of [[hidden, 403], [cat, 403], [unknown, 404]] as const) {
       const refused = await view(person, { 'If-None-Match': tag })
-      expectRefusal(refused, status)
+      expectError(refused, status)
       expect(refused.headers.get('Cache-Control')).toBe('no-store')
       expect(refused.headers.has('ETag')).toBe(false)
     }
-    expectRefusal(await hidden.call('GET', `/users/${hidden.profileId}`), 403)
+    expectError(await hidden.call('GET', `/users/${hidden.profileId}`), 403)
   })
 })
 
-test('anybody reads the list of interests, which may be cached', async () => {
+test('GET /users/interests is public and cacheable', async () => {
   const { status, headers, body } = await call('GET', '/users/interests')
   expect(status).toBe(200)
   expect(headers.get('Cache-Control')).toMatch(/public.*max-age=[1-9]/)

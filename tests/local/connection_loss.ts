@@ -1,22 +1,19 @@
-// Run by survive_cuts.test.ts: what postgres.js does outside of anybody's promise when a connection is cut, and then something else.
+// Run by connection_loss.test.ts: the errors that postgres.js throws outside of any promise when a connection is lost,
+// and then another error.
 import { surviveConnectionLoss } from '../../functions/_shared/connection_loss.ts'
 
 surviveConnectionLoss()
 surviveConnectionLoss()
-console.warn = () => console.log('told')
+console.warn = () => console.log('warned')
 const connection = 'file:///srv/npm/postgres/3.4.9/src/connection.js:253:22'
-void Promise.reject(Object.assign(new Error('planted'), { code: 'CONNECTION_CLOSED' }))
+void Promise.reject(Object.assign(new Error('seeded'), { code: 'CONNECTION_CLOSED' }))
 setTimeout(() => {
-  throw Object.assign(new TypeError('planted'), { stack: `TypeError: planted\n    at nextWrite (${connection})` })
+  throw Object.assign(new TypeError('seeded'), { stack: `TypeError: seeded\n    at nextWrite (${connection})` })
 })
 setTimeout(() => {
   console.log('alive')
-  // What Postgres says of a statement comes the same way.
-  void Promise.reject(
-    Object.assign(new Error('anything else'), {
-      code: '42P01',
-      stack: `PostgresError: anything else\n    at parse (${connection})`,
-    }),
-  )
+  // The error of a statement comes from the same file.
+  const stack = `PostgresError: anything else\n    at parse (${connection})`
+  void Promise.reject(Object.assign(new Error('anything else'), { code: '42P01', stack }))
 }, 100)
 setTimeout(() => console.log('still alive'), 1000)

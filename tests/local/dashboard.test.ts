@@ -4,7 +4,7 @@ import { readSettings } from '../../supabase/local/settings.ts'
 
 const open = (HOST: string) => openDashboard(readSettings({ HOST, PORT: '54321' }))
 
-/** Asks for a page of the dashboard, under a name and from an address, with what the link has set. */
+/** Opens the link under a host name and from an address, then a page of the dashboard with the cookie that it set. */
 const visit = (
   dashboard: ReturnType<typeof open>,
   host: string,
@@ -13,12 +13,16 @@ const visit = (
 ) => {
   const link = new URL(dashboard.link ?? 'http://127.0.0.1:54321/?token=x')
   link.host = host
-  const entered = dashboard.enter(new Request(link, { headers: { Host: host, ...headers } }), link, peer)!
-  const Cookie = entered.headers.getSetCookie()[0]?.split(';')[0] ?? ''
+  const opened = dashboard.open(new Request(link, { headers: { Host: host, ...headers } }), link, peer)!
+  const Cookie = opened.headers.getSetCookie()[0]?.split(';')[0] ?? ''
   const page = new URL('/editor', link)
   return {
-    entered: entered.status,
-    isOpen: dashboard.isOpenTo(new Request(page, { headers: { Host: host, Cookie, ...headers } }), page, peer),
+    status: opened.status,
+    isAuthorized: dashboard.isAuthorized(
+      new Request(page, { headers: { Host: host, Cookie, ...headers } }),
+      page,
+      peer,
+    ),
   }
 }
 
@@ -30,7 +34,7 @@ test.each([
   ['::', '127.0.0.1:54321', '::ffff:127.0.0.1'],
   ['::', 'localhost:54321', '::1'],
 ])('with HOST %s the link works on this machine, under %s from %s', (host, name, peer) => {
-  expect(visit(open(host), name, peer)).toEqual({ entered: 302, isOpen: true })
+  expect(visit(open(host), name, peer)).toEqual({ status: 302, isAuthorized: true })
 })
 
 test.each([
@@ -44,15 +48,15 @@ test.each([
   ['0.0.0.0', '127.0.0.1:54321', 'elsewhere'],
   ['0.0.0.0', '127.0.0.1:54321', ''],
 ])('with HOST %s the link does not work under %s from %s', (host, name, peer) => {
-  expect(visit(open(host), name, peer)).toEqual({ entered: 401, isOpen: false })
+  expect(visit(open(host), name, peer)).toEqual({ status: 401, isAuthorized: false })
 })
 
-test('where it listens on no loopback address there is no link', () => {
+test('without a loopback address there is no link', () => {
   expect(open('192.0.2.7').link).toBeNull()
   expect(open('stack.example').link).toBeNull()
 })
 
-test('no start knows the token of another', () => {
+test('each start makes another token', () => {
   const links = [open('127.0.0.1').link, open('127.0.0.1').link]
   expect(new Set(links).size).toBe(2)
   for (const link of links) expect(link).toMatch(/^http:\/\/127\.0\.0\.1:54321\/\?token=[\w-]{43}$/)

@@ -1,5 +1,5 @@
-// Run by full_queue.test.ts: so many as its argument says ask at once, while the database keeps them waiting. Prints what they were told; then what
-// five were told whose statements failed, and five who came after them.
+// Run by full_queue.test.ts with a count: so many requests at once, on a database that holds them. Prints their
+// answers, then those of five requests whose statements fail, and of five more.
 import { provideQuery } from '../../functions/_shared/rpc.ts'
 import users from '../../functions/users/index.ts'
 
@@ -10,18 +10,20 @@ provideQuery(() => {
   return promise
 })
 
-const told = async (answer: Response | Promise<Response>) => {
-  const { status, headers } = await answer
-  return { status, retryAfter: headers.get('Retry-After'), kept: !headers.get('Cache-Control')?.includes('no-store') }
+const get = async () => {
+  const { status, headers } = await users.fetch(new Request('http://x/users/interests'))
+  const cacheable = !headers.get('Cache-Control')?.includes('no-store')
+  return { status, retryAfter: headers.get('Retry-After'), cacheable }
 }
 
-/** All ask before the database answers, or fails. */
-const ask = async (times: number, fails = false) => {
-  const answers = Array.from({ length: times }, () => told(users.fetch(new Request('http://x/users/interests'))))
+/** Sends all requests before the database answers, or fails. */
+const send = async (count: number, fails = false) => {
+  const answers = Array.from({ length: count }, get)
   await new Promise((resolve) => setTimeout(resolve, 300))
-  for (const { resolve, reject } of held.splice(0)) fails ? reject(new Error('planted')) : resolve([{ body: '[]' }])
+  for (const { resolve, reject } of held.splice(0)) fails ? reject(new Error('seeded')) : resolve([{ body: '[]' }])
   return await Promise.all(answers)
 }
 
 console.error = () => {}
-console.log(JSON.stringify({ first: await ask(Number(Deno.args[0])), failed: await ask(5, true), then: await ask(5) }))
+const first = await send(Number(Deno.args[0]))
+console.log(JSON.stringify({ first, failed: await send(5, true), then: await send(5) }))

@@ -1,4 +1,4 @@
-// What Supabase's Edge Runtime has built in, played by a stand-in: not whether its vectors are good.
+// With a mock of the model that Supabase's Edge Runtime has built in. The quality of its vectors is not tested.
 import { expect, test } from 'vitest'
 import { run } from '../tools/supabase.ts'
 
@@ -6,17 +6,20 @@ const choose = async (key: string): Promise<unknown> => {
   const script = `
     globalThis.Supabase = { ai: { Session: class {
       constructor(model) { this.model = model }
-      run(text, options) { return Promise.resolve(new Float32Array([text.length, options.mean_pool && options.normalize ? 1 : 0])) }
+      run(text, options) {
+        return Promise.resolve(new Float32Array([text.length, options.mean_pool && options.normalize ? 1 : 0]))
+      }
     } } }
     const { provider } = await import('./functions/_shared/embeddings/chosen.ts')
     const { name, model, embed } = provider()
     const late = await embed(['hello'], AbortSignal.abort()).catch(({ name }) => name)
-    console.log(JSON.stringify({ name, model, late, vectors: name === 'gte-small' && await embed(['hello', 'you'], AbortSignal.timeout(1000)) }))`
+    const vectors = name === 'gte-small' && await embed(['hello', 'you'], AbortSignal.timeout(1000))
+    console.log(JSON.stringify({ name, model, late, vectors }))`
   const { stdout } = await run('deno', ['eval', '--ext=ts', '--no-check', script], { OPENAI_API_KEY: key })
   return JSON.parse(stdout)
 }
 
-test('where the runtime has gte-small and there is no key it makes the vectors, and stops when told to', async () => {
+test('without an OpenAI key gte-small makes the vectors if the runtime has it, and stops when aborted', async () => {
   expect(await choose('')).toEqual({
     name: 'gte-small',
     model: 'gte-small',
@@ -25,6 +28,6 @@ test('where the runtime has gte-small and there is no key it makes the vectors, 
   })
 })
 
-test('a key goes before it', async () => {
+test('with an OpenAI key OpenAI is used instead', async () => {
   expect(await choose('sk-test')).toMatchObject({ name: 'openai', model: 'text-embedding-3-small' })
 })

@@ -33,30 +33,30 @@ afterAll(async () => {
   await once(process_, 'exit')
 })
 
-const ask = (path: string, id: string, init: RequestInit = {}) =>
+const callFunction = (path: string, id: string, init: RequestInit = {}) =>
   fetch(`${base}${path}`, { ...init, headers: { 'X-Request-Id': id, ...init.headers } })
 const lineOf = (id: string) =>
   vi.waitUntil(() =>
     lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line)).find(({ request }) => request === id)
   )
 
-test('each answer leaves one line of JSON with its request id, pattern, status and time', async () => {
-  await ask('/users/4711', 'somebody')
-  expect(await lineOf('somebody')).toEqual({
+test('each response is logged as one line of JSON with request id, route, status and time', async () => {
+  await callFunction('/users/4711', 'request-1')
+  expect(await lineOf('request-1')).toEqual({
     level: 'info',
-    message: 'answered',
-    request: 'somebody',
+    message: 'Request completed',
+    request: 'request-1',
     method: 'GET',
     route: '/users/:id',
     status: 404,
     ms: expect.any(Number),
   })
-  expect(lines.filter((line) => line.includes('"somebody"'))).toHaveLength(1)
+  expect(lines.filter((line) => line.includes('"request-1"'))).toHaveLength(1)
 })
 
-test('nothing that people wrote, sent or are called is in the log', async () => {
+test('the log contains no names, texts, e-mail addresses, passwords or tokens', async () => {
   const json = { 'Content-Type': 'application/json' }
-  const signUp = await ask('/auth/signup', 'signup', {
+  const signUp = await callFunction('/auth/signup', 'signup', {
     method: 'POST',
     headers: json,
     body: JSON.stringify({
@@ -70,22 +70,26 @@ test('nothing that people wrote, sent or are called is in the log', async () => 
   expect(signUp.status).toBe(201)
   const { access_token, refresh_token } = await signUp.json()
   const token = { Authorization: `Bearer ${access_token}` }
-  await ask('/users/search?q=private+question', 'search', { headers: token })
-  await ask('/users/private-path', 'path', { headers: token })
-  await ask('/users/profile', 'patch', { method: 'PATCH', headers: { ...json, ...token }, body: '{"city": private' })
-  await ask('/auth/login', 'login', {
+  await callFunction('/users/search?q=private+question', 'search', { headers: token })
+  await callFunction('/users/private-path', 'path', { headers: token })
+  await callFunction('/users/profile', 'patch', {
+    method: 'PATCH',
+    headers: { ...json, ...token },
+    body: '{"city": private',
+  })
+  await callFunction('/auth/login', 'login', {
     method: 'POST',
     headers: json,
     body: JSON.stringify({ email: 'private.ana@example.com', password: 'private mistake' }),
   })
   for (const id of ['signup', 'search', 'path', 'patch', 'login']) await lineOf(id)
-  // What comes before is the banner with the project's keys, which are for whoever started it.
+  // The lines before are the banner, which has the project's keys.
   const log = lines.slice(lines.findIndex((line) => line.startsWith('ready ')) + 1).join('\n')
   expect(log).not.toMatch(/private/i)
   for (const secret of [access_token, refresh_token]) expect(log).not.toContain(secret)
 })
 
-test('nor does Auth or the Data API print it, whatever goes wrong there', async () => {
+test('errors of Auth and the Data API print none of them either', async () => {
   const { origin } = new URL(base)
   const key = { 'Content-Type': 'application/json', apikey: testKeys.publishableKey }
   const send = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
@@ -96,7 +100,7 @@ test('nor does Auth or the Data API print it, whatever goes wrong there', async 
     })
   const account = { email: 'private.ben@example.com', password: 'private horse' }
   const before = lines.length
-  const wishes = [
+  const profiles = [
     { age: 'private' },
     { bio: 'private \0 life' },
     { is_searchable: 'private' },
@@ -104,7 +108,7 @@ test('nor does Auth or the Data API print it, whatever goes wrong there', async 
     { interest_ids: ['private'] },
     { bio: 'private '.repeat(100) },
   ]
-  for (const profile of wishes) {
+  for (const profile of profiles) {
     const { status } = await send('POST', '/auth/v1/signup', { ...account, data: { name: 'Private Ben', profile } })
     expect(status).toBe(400)
   }
@@ -124,7 +128,7 @@ test('nor does Auth or the Data API print it, whatever goes wrong there', async 
     await send('POST', '/rest/v1/rpc/private', { private: 1 }, token),
   ].map(({ status }) => status)
   for (const status of statuses) expect(status).toBeGreaterThanOrEqual(400)
-  await ask('/health', 'afterwards')
+  await callFunction('/health', 'afterwards')
   await lineOf('afterwards')
   const printed = lines.slice(before).join('\n')
   expect(printed).not.toMatch(/private|\$2[aby]\$|insert into|params/i)

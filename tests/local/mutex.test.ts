@@ -1,18 +1,15 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { runScript } from '../tools/run_script.ts'
 
-const mixUps = async (gate: 'gated' | 'open'): Promise<{ reads: number; wrong: number }> => {
-  const { stdout } = await promisify(execFile)('node_modules/.bin/deno', ['run', '-A', 'tests/local/mix_ups.ts', gate])
-  return JSON.parse(stdout.trim().split('\n').at(-1)!)
-}
+const readConcurrently = (mode: 'mutex' | 'no-mutex') =>
+  runScript<{ reads: number; wrong: number }>('tests/local/concurrent_reads.ts', [mode])
 
-test('through the gate everybody reads their own row, however many read at once', async () => {
-  expect(await mixUps('gated')).toEqual({ reads: 400, wrong: 0 })
+test('with the mutex concurrent callers read their own rows', async () => {
+  expect(await readConcurrently('mutex')).toEqual({ reads: 400, wrong: 0 })
 })
 
-test('without the gate the same reads mix people up, so the test above can fail', async () => {
-  const { reads, wrong } = await mixUps('open')
+test('without the mutex the same reads return rows of others, so the test above can fail', async () => {
+  const { reads, wrong } = await readConcurrently('no-mutex')
   expect(reads).toBe(400)
   expect(wrong).toBeGreaterThan(0)
 })

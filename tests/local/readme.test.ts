@@ -11,15 +11,15 @@ const steps = [...tour.matchAll(/```sh\n(.*?)```\n\n```json\n(.*?)```/gs)].map((
   answer: answer!,
 }))
 
-/** Times differ from run to run, the rest does not. */
-const timeless = (text: string): unknown =>
+/** Replaces timestamps, which differ from run to run. */
+const withoutTimes = (text: string): unknown =>
   JSON.parse(text.replaceAll(/"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/g, '"<time>"'))
 
-test('the tour of the README answers line by line what it shows', async () => {
+test('the commands of the tour in the README answer as shown', async () => {
   expect(steps.length).toBeGreaterThanOrEqual(10)
   const { base, process: process_ } = await startStack({ SEED: 'demo' })
   try {
-    // The demo world's vectors are made in the first seconds.
+    // The embeddings of the demo data are made in the first seconds.
     await vi.waitUntil(async () => (await (await fetch(`${base}/health`)).json()).embeddings.pending === 0, {
       timeout: 60_000,
     })
@@ -27,7 +27,7 @@ test('the tour of the README answers line by line what it shows', async () => {
       .replaceAll('http://127.0.0.1:54321/functions/v1', base)
     const { stdout } = await promisify(execFile)('bash', ['-c', script])
     const answers = stdout.split('~~').map((answer) => answer.trim()).filter((answer) => answer !== '')
-    expect(answers.map(timeless)).toEqual(steps.map(({ answer }) => timeless(answer)))
+    expect(answers.map(withoutTimes)).toEqual(steps.map(({ answer }) => withoutTimes(answer)))
   } finally {
     await stopStack(process_)
   }

@@ -1,39 +1,35 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { runScript } from '../tools/run_script.ts'
 
-const answers = (count: number, status: number, retryAfter: string | null = null) =>
+const times = (count: number, status: number, retryAfter: string | null = null) =>
   Array(count).fill({ status, retryAfter })
 
-const run = async (count: string, env: Record<string, string>, hold = '300') => {
-  const { stdout } = await promisify(execFile)(
-    'node_modules/.bin/deno',
-    ['run', '-A', 'tests/local/search_concurrency.ts', count, hold],
-    { env: { ...process.env, ACCESS_LOG: 'off', RATE_LIMIT_SEARCH_ANONYMOUS: 'off', ...env } },
-  )
-  return JSON.parse(stdout)
-}
+const search = (count: number, settings: Record<string, string>, hold = 300) =>
+  runScript('tests/local/search_concurrency.ts', [String(count), String(hold)], {
+    ACCESS_LOG: 'off',
+    RATE_LIMIT_SEARCH_ANONYMOUS: 'off',
+    ...settings,
+  })
 
 test.concurrent.each([
   ['half of the connections', {}, 3],
   ['as many as the setting says', { SEARCH_CONCURRENCY: '1' }, 1],
-  ['never all connections', { SEARCH_CONCURRENCY: '9' }, 5],
-  ['one connection where there is no other', { DATABASE_POOL: '1' }, 1],
-])('searches take %s, a hundred wait, and the next are sent away', async (_, settings, running) => {
-  const told = await run(String(running + 104), settings)
-  expect(told).toEqual({
-    underWay: running,
-    most: running,
+  ['at most all connections but one', { SEARCH_CONCURRENCY: '9' }, 5],
+  ['the only connection if there is one', { DATABASE_POOL: '1' }, 1],
+])('searches use %s, a hundred more wait, and the next are rejected', async (_, settings, running) => {
+  expect(await search(running + 104, settings)).toEqual({
+    running,
+    maxRunning: running,
     meanwhile: 200,
-    answers: [...answers(running + 100, 200), ...answers(4, 503, '1')],
+    answers: [...times(running + 100, 200), ...times(4, 503, '1')],
   })
 })
 
-test.concurrent('nobody waits longer than four seconds for the turn to search', async () => {
-  expect(await run('7', {}, '4500')).toEqual({
-    underWay: 3,
-    most: 3,
+test.concurrent('a search waits for a connection four seconds at most', async () => {
+  expect(await search(7, {}, 4500)).toEqual({
+    running: 3,
+    maxRunning: 3,
     meanwhile: 200,
-    answers: [...answers(3, 200), ...answers(4, 503, '1')],
+    answers: [...times(3, 200), ...times(4, 503, '1')],
   })
 })

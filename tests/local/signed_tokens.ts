@@ -1,9 +1,9 @@
-/** Publishes an ES256 and an RS256 key as Auth does, and prints which tokens functions/_shared/token.ts takes. */
+// Run by signed_tokens.test.ts: publishes an ES256 and an RS256 key as Auth does. Prints which tokens are accepted.
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose'
 
 const es = await generateKeyPair('ES256', { extractable: true })
 const rs = await generateKeyPair('RS256', { extractable: true })
-const stranger = await generateKeyPair('ES256')
+const otherKey = await generateKeyPair('ES256')
 const keys = [
   { ...await exportJWK(es.publicKey), kid: 'es', alg: 'ES256', use: 'sig' },
   { ...await exportJWK(rs.publicKey), kid: 'rs', alg: 'RS256', use: 'sig' },
@@ -20,11 +20,11 @@ const publicKeyAsSecret = new TextEncoder().encode(await exportSPKI(es.publicKey
 const tokens = {
   'ES256': await token('ES256', 'es').sign(es.privateKey),
   'RS256': await token('RS256', 'rs').sign(rs.privateKey),
-  'ES256 of another key': await token('ES256', 'es').sign(stranger.privateKey),
-  'ES256 of an unknown key id': await token('ES256', 'other').sign(stranger.privateKey),
+  'ES256 of another key': await token('ES256', 'es').sign(otherKey.privateKey),
+  'ES256 of an unknown key id': await token('ES256', 'other').sign(otherKey.privateKey),
   'HS256 with the public key for a secret': await token('HS256', 'es').sign(publicKeyAsSecret),
 }
-const taken: Record<string, boolean> = {}
-for (const [name, text] of Object.entries(tokens)) taken[name] = await verifyToken(text) !== null
-console.log(JSON.stringify(taken))
+const accepted: Record<string, boolean> = {}
+for (const [name, text] of Object.entries(tokens)) accepted[name] = await verifyToken(text) !== null
+console.log(JSON.stringify(accepted))
 Deno.exit(0)

@@ -1,6 +1,6 @@
 /**
- * Callers take turns on the doors' own handle of the database: the accounts of the arguments, somebody anonymous, and the doors themselves.
- * Prints what each was told, counted: {"<who asked>": {"<answer>": times}}.
+ * Calls the functions' database handle as several callers in alternation: the accounts of the arguments, an anonymous
+ * one and edge_functions itself. Prints how often each caller got which answer: {"<caller>": {"<answer>": count}}.
  *   deno run -A tests/postgres/alternate.ts ROUNDS ACCOUNT…        (EDGE_DATABASE_URL)
  */
 import { actAs, asService } from '../../functions/_shared/rpc.ts'
@@ -10,19 +10,19 @@ const exp = Date.now() / 1000 + 3600
 const callers: [string, () => Promise<string>][] = [
   ...accounts.map((sub): [string, () => Promise<string>] => [
     sub,
-    async () => (await actAs({ sub, exp }, true)`tell_who_i_am(${{}})`).body,
+    async () => (await actAs({ sub, exp }, true)`describe_caller(${{}})`).body,
   ]),
-  ['anonymous', async () => (await actAs(null, false)`tell_who_i_am(${{}})`).body],
-  ['doors', () => asService`tell_who_i_am()`],
+  ['anonymous', async () => (await actAs(null, false)`describe_caller(${{}})`).body],
+  ['edge_functions', () => asService`describe_caller()`],
 ]
 
-const told: Record<string, Record<string, number>> = {}
+const counts: Record<string, Record<string, number>> = {}
 for (let round = 0; round < Number(rounds); round++) {
-  await Promise.all(callers.map(async ([who, ask]) => {
-    const answer = await ask().catch((error: Error) => `error: ${error.message}`)
-    const answers = told[who] ??= {}
+  await Promise.all(callers.map(async ([caller, call]) => {
+    const answer = await call().catch((error: Error) => `error: ${error.message}`)
+    const answers = counts[caller] ??= {}
     answers[answer] = (answers[answer] ?? 0) + 1
   }))
 }
-console.log(JSON.stringify(told))
+console.log(JSON.stringify(counts))
 Deno.exit(0)

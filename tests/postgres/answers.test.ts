@@ -1,38 +1,35 @@
-// Nobody receives another's answer, whatever is given up on the way.
+// No caller receives another's rows after a statement was abandoned.
 import { beforeAll, expect, test } from 'vitest'
 import { connected } from '../tools/postgres.ts'
-import { platform, run } from '../tools/supabase.ts'
+import { runScript } from '../tools/run_script.ts'
+import { platform } from '../tools/supabase.ts'
 
 beforeAll(() =>
-  connected(platform('crossed'), (sql) =>
+  connected(platform('abandoned'), (sql) =>
     sql.unsafe(`
-      create function api.echo_after(seconds double precision, who text)
+      create function api.echo_after(seconds double precision, caller text)
       returns json
       language plpgsql volatile security invoker set search_path = ''
       as $$
       begin
         perform pg_sleep(seconds);
-        return to_json(who);
+        return to_json(caller);
       end
       $$;
       grant execute on function api.echo_after(double precision, text) to edge_functions;
     `))
 )
 
-// Postgres gives each log-in its own time limit, so each takes its own way out.
+// Each login has a time limit of its own in Postgres, and so a code path of its own.
 test.concurrent.each(['edge_functions', 'postgres'])(
-  'callers who wait behind a statement that is given up get their own answer or an error, logged in as %s',
+  'callers queued behind an abandoned statement get their own row or an error, logged in as %s',
   async (role) => {
-    const { code, stdout, stderr } = await run('deno', ['run', '-A', 'tests/postgres/give_up.ts'], {
-      DATABASE_POOL: '1',
-      EDGE_DATABASE_URL: platform('crossed', role),
-    })
-    expect(code, stderr).toBe(0)
-    const told: Record<string, string> = JSON.parse(stdout.trim().split('\n').at(-1)!)
-    expect(told['the slow one']).toBe('error')
-    expect(told.afterwards).toBe('afterwards')
-    for (const [who, answer] of Object.entries(told)) expect(['error', who], who).toContain(answer)
-    // Those who came late enough waited no longer than the limit.
-    expect(Object.values(told).filter((answer) => answer !== 'error').length).toBeGreaterThan(2)
+    const env = { DATABASE_POOL: '1', EDGE_DATABASE_URL: platform('abandoned', role) }
+    const answers = await runScript<Record<string, string>>('tests/postgres/give_up.ts', [], env)
+    expect(answers.slow).toBe('error')
+    expect(answers.after).toBe('after')
+    for (const [caller, answer] of Object.entries(answers)) expect(['error', caller], caller).toContain(answer)
+    // Late callers waited less than the limit.
+    expect(Object.values(answers).filter((answer) => answer !== 'error').length).toBeGreaterThan(2)
   },
 )

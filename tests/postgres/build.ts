@@ -9,11 +9,11 @@ declare module 'vitest' {
   }
 }
 
-// A fault for each thing that watches.
-const planted = `
+// One fault for each check.
+const faulty = `
   alter table public.messages alter column content drop not null;
-  create function private.planted_without_search_path() returns integer language sql as 'select 1';
-  create function private.planted_unknown_column() returns integer language plpgsql set search_path = '' as
+  create function private.faulty_without_search_path() returns integer language sql as 'select 1';
+  create function private.faulty_unknown_column() returns integer language plpgsql set search_path = '' as
     'begin return (select no_such_column from public.users); end';
 `
 
@@ -31,26 +31,26 @@ const execute = (url: string, ...scripts: string[]): Promise<void> =>
   })
 
 /**
- * Before the stack and every test, one after the other, because the databases share their roles, and these belong to who makes them first:
- *   pushed     what `supabase db push` makes of the migrations
- *   scripted   what sql/schema makes, file by file; functions that boot use it
- *   planted    the same, with faults
- *   pooled     the same, to be filled
- *   leaking    the same, but whoever becomes a caller stays one
- *   stored     the same, as it is where Storage runs
- *   queued     the same, for several who drain the queue
- *   erased     the same, for whose log-ins go, and locks that others would wait for
- *   crossed    the same, with a statement that takes as long as it is told
- *   bare, postgres   what the platform has, and nothing of ours; pg_cron works in the latter alone
+ * Creates the databases before the stack and all tests, sequentially, because roles are shared by the whole server:
+ *   pushed     by `supabase db push` from the migrations
+ *   scripted   from sql/schema, file by file; used by functions that start alone
+ *   faulty     a copy with faults
+ *   pooled     a copy with test data
+ *   leaking    a copy in which the caller's identity outlives the statement
+ *   storage    a copy that looks like a project with Storage
+ *   queued     a copy for several workers on the embedding queue
+ *   erased     a copy for erasing accounts under locks
+ *   abandoned  a copy with a statement of variable duration
+ *   bare, postgres   the platform alone; only `postgres` has pg_cron
  */
 export default async (project: TestProject) => {
   project.provide('push', await supabase(['db', 'push', '--include-seed', '--yes', `--remote=${platform('pushed')}`]))
   const files = readdirSync('sql/schema').sort().map((file) => readFileSync(`sql/schema/${file}`, 'utf8'))
   await execute(platform('scripted'), ...files)
-  for (const copy of ['planted', 'pooled', 'leaking', 'stored', 'queued', 'erased', 'crossed']) {
+  for (const copy of ['faulty', 'pooled', 'leaking', 'storage', 'queued', 'erased', 'abandoned']) {
     await execute(platform('postgres', 'supabase_admin'), `create database ${copy} template scripted owner postgres`)
   }
-  await execute(platform('planted'), planted)
+  await execute(platform('faulty'), faulty)
   await execute(platform('leaking'), leaking)
-  await execute(platform('stored', 'supabase_admin'), 'create table storage.migrations (id integer)')
+  await execute(platform('storage', 'supabase_admin'), 'create table storage.migrations (id integer)')
 }

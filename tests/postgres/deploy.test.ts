@@ -1,13 +1,11 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { createInterface } from 'node:readline'
 import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { listen } from '../tools/ports.ts'
+import { type ServedFunction, serveFunction } from '../tools/serve_function.ts'
 import { type Outcome, platform, run, supabase } from '../tools/supabase.ts'
 
 interface Upload {
@@ -15,7 +13,7 @@ interface Upload {
   files: Map<string, Uint8Array<ArrayBuffer>>
 }
 
-const words = 'functions/_shared/embeddings/wordnet/wordnet.bin'
+const dataFile = 'functions/_shared/embeddings/wordnet/wordnet.bin'
 const names = readdirSync('functions', { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && readdirSync(`functions/${entry.name}`).includes('index.ts'))
   .map(({ name }) => name)
@@ -24,7 +22,7 @@ const folder = mkdtempSync(join(tmpdir(), 'deployed-'))
 const uploads = new Map<string, Upload>()
 let deployed: Outcome
 
-/** The Management API, as far as a deployment asks it; keeps what it is sent. */
+/** A stand-in for the Management API that keeps the uploads. */
 const management = createServer(async (request, response) => {
   const chunks: Uint8Array[] = []
   for await (const chunk of request) chunks.push(chunk)
@@ -42,8 +40,7 @@ const management = createServer(async (request, response) => {
 })
 
 beforeAll(async () => {
-  await once(management.listen(0, '127.0.0.1'), 'listening')
-  const url = `http://127.0.0.1:${(management.address() as AddressInfo).port}`
+  const url = `http://127.0.0.1:${await listen(management)}`
   const profile = join(folder, 'profile.yaml')
   writeFileSync(profile, `name: mock\napi_url: ${url}\ndashboard_url: ${url}\nproject_host: localhost\n`)
   deployed = await supabase(
@@ -56,29 +53,24 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** The files of this repository that a function imports, also those for their types alone. */
+/** The files of this repository that a function imports, including type imports. */
 const imported = async (name: string): Promise<string[]> => {
-  const { stdout } = await run('deno', [
-    'info',
-    '--json',
-    '--config',
-    'functions/deno.json',
-    `functions/${name}/index.ts`,
-  ])
+  const args = ['info', '--json', '--config', 'functions/deno.json', `functions/${name}/index.ts`]
+  const { stdout } = await run('deno', args)
   const { modules } = JSON.parse(stdout) as { modules: { local?: string; kind?: string }[] }
   return modules.filter(({ kind }) => kind === 'esm').map(({ local }) => local!.slice(resolve('.').length + 1))
 }
 
 describe('supabase functions deploy', () => {
-  test('deploys every function there is', () => {
+  test('deploys every function', () => {
     expect(deployed.code, deployed.stderr).toBe(0)
     expect([...uploads.keys()].sort()).toEqual(names)
   })
 
-  test.each(names)('uploads of %s what it imports, the import map, and the words of the embedder', async (name) => {
+  test.each(names)('uploads the imports of %s, the import map and the data file of the embedder', async (name) => {
     const { metadata, files } = uploads.get(name)!
     const graph = await imported(name)
-    const data = graph.includes('functions/_shared/embeddings/offline.ts') ? [words] : []
+    const data = graph.includes('functions/_shared/embeddings/offline.ts') ? [dataFile] : []
     expect(graph.filter((path) => !path.startsWith('functions/'))).toEqual([])
     expect([...files.keys()].sort()).toEqual([...graph, ...data, 'functions/deno.json'].sort())
     for (const [path, bytes] of files) expect(Buffer.compare(bytes, readFileSync(path)), path).toBe(0)
@@ -90,58 +82,28 @@ describe('supabase functions deploy', () => {
   })
 })
 
-/** Boots one function from what was uploaded of it, with its import map and the packages alone; answers with its address. */
-const boot = async (name: string): Promise<{ base: string; stop: () => void }> => {
+/** Serves a function from its uploaded files, its import map and the packages alone. */
+const serveUpload = (name: string): Promise<ServedFunction> => {
   const { metadata, files } = uploads.get(name)!
-  const home = join(folder, name)
+  const cwd = join(folder, name)
   for (const [path, bytes] of files) {
-    mkdirSync(dirname(join(home, path)), { recursive: true })
-    writeFileSync(join(home, path), bytes)
+    mkdirSync(dirname(join(cwd, path)), { recursive: true })
+    writeFileSync(join(cwd, path), bytes)
   }
-  // Deno takes a package from here only where it has the version that the import map names.
-  symlinkSync(resolve('node_modules'), join(home, 'node_modules'))
-  const function_ = spawn(
-    resolve('node_modules/.bin/deno'),
-    [
-      ...[
-        'serve',
-        '-A',
-        '--host',
-        '127.0.0.1',
-        '--port',
-        '0',
-        '--no-lock',
-        '--cached-only',
-        '--node-modules-dir=manual',
-      ],
-      ...['--config', metadata.import_map_path, metadata.entrypoint_path],
-    ],
-    {
-      cwd: home,
-      env: {
-        PATH: process.env.PATH,
-        HOME: process.env.HOME,
-        SUPABASE_URL: 'http://127.0.0.1:9',
-        SUPABASE_PUBLISHABLE_KEYS: '{"default": "sb_publishable_booted"}',
-        SUPABASE_SECRET_KEYS: '{"default": "sb_secret_booted"}',
-        SUPABASE_DB_URL: platform('scripted'),
-      },
-      stdio: ['ignore', 'ignore', 'pipe'],
-    },
-  )
-  let said = ''
-  for await (const line of createInterface(function_.stderr)) {
-    said += `${line}\n`
-    const base = /Listening on (http:\S+?)\/?$/.exec(line)?.[1]
-    if (!base) continue
-    function_.stderr.resume()
-    return { base: `${base}/${name}`, stop: () => function_.kill() }
+  // Deno uses a package from here only if it has the version in the import map.
+  symlinkSync(resolve('node_modules'), join(cwd, 'node_modules'))
+  const env = {
+    SUPABASE_URL: 'http://127.0.0.1:9',
+    SUPABASE_PUBLISHABLE_KEYS: '{"default": "sb_publishable_booted"}',
+    SUPABASE_SECRET_KEYS: '{"default": "sb_secret_booted"}',
+    SUPABASE_DB_URL: platform('scripted'),
   }
-  throw new Error(`${name} did not boot: ${said}`)
+  const options = ['--no-lock', '--node-modules-dir=manual', '--config', metadata.import_map_path]
+  return serveFunction(metadata.entrypoint_path, env, { cwd, options })
 }
 
-/** What a function is asked, and the status it answers with when nothing but its own files and a database is there. */
-const asked: Record<string, [path: string, request: RequestInit, status: number]> = {
+/** A request for each function and the expected status with only its own files and a database. */
+const requests: Record<string, [path: string, request: RequestInit, status: number]> = {
   auth: ['/login', { method: 'POST', body: '{}' }, 400],
   conversations: ['', {}, 401],
   embed: ['', { method: 'POST' }, 401],
@@ -149,23 +111,24 @@ const asked: Record<string, [path: string, request: RequestInit, status: number]
   users: ['/search?q=chess', {}, 200],
 }
 
-describe.concurrent('booted alone, without anything of the local stack', () => {
-  test.each(names)('%s gives its document and answers', async (name) => {
-    const { base, stop } = await boot(name)
+describe.concurrent('started alone from the uploaded files', () => {
+  test.each(names)('%s serves its OpenAPI document and answers', async (name) => {
+    const served = await serveUpload(name)
+    const base = `${served.base}/${name}`
     try {
       const document = await fetch(`${base}/openapi.json`)
       expect(document.status).toBe(200)
       expect(Object.keys((await document.json()).paths)[0]).toMatch(new RegExp(`^/${name}`))
-      const [path, request, status] = asked[name] ?? ['/no-such-path', {}, 404]
+      const [path, request, status] = requests[name] ?? ['/no-such-path', {}, 404]
       const answer = await fetch(base + path, { ...request, headers: { 'Content-Type': 'application/json' } })
       expect(answer.status, await answer.text()).toBe(status)
       if (name === 'embed') expect(await embedded(base)).toBeGreaterThan(0)
     } finally {
-      stop()
+      served.stop()
     }
   })
 
-  /** How many vectors come of somebody new: the words of the embedder are where it looks for them. */
+  /** Embeds a new profile, which needs the uploaded data file. Returns the number of vectors. */
   const embedded = async (base: string): Promise<number> => {
     const sql = postgres(platform('scripted'), { max: 1 })
     try {

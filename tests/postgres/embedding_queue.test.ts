@@ -1,10 +1,10 @@
-// What happens to the queue of vectors between the moment a worker looks at it and the moment it takes a row, on connections of their own.
+// Changes of the embedding queue while a worker has its snapshot but not yet its row lock.
 import postgres from 'postgres'
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { platform } from '../tools/supabase.ts'
 import { pause } from '../tools/wait.ts'
 
-// A trigger for each statement runs when the statement has its snapshot and no row yet: there it waits until it is let go.
+// A statement trigger runs after the snapshot was taken and before any row is locked. There it waits for the lock.
 const halting = `
   create or replace function private.halt() returns trigger language plpgsql set search_path = '' as $$
     begin
@@ -12,7 +12,8 @@ const halting = `
       return null;
     end
   $$;
-  create or replace trigger halt before update on private.embedding_queue for each statement execute function private.halt();
+  create or replace trigger halt before update on private.embedding_queue
+    for each statement execute function private.halt();
 `
 
 const url = platform('queued')
@@ -37,23 +38,23 @@ beforeEach(async () => {
 
 const show = (sql: postgres.Sql | postgres.TransactionSql, is_searchable: boolean) =>
   sql`update public.profiles set is_searchable = ${is_searchable} where id = ${profile}`
-const waiting = () => owner`select kind, id::int, attempts from private.embedding_queue`
+const queued = () => owner`select kind, id::int, attempts from private.embedding_queue`
 const claim = async (): Promise<{ id: number; text: string }[]> => {
   const [row] = await worker`select private.claim_embeddings('a model', 10) as jobs`
   return row!.jobs
 }
 
-/** A claim that has looked and not yet taken, while something happens. */
-const claimDuring = async (happens: () => Promise<void>) => {
+/** Runs something while a claim has its snapshot and no row yet. */
+const claimDuring = async (change: () => Promise<void>) => {
   const [{ pid }] = await worker`select pg_backend_pid() as pid` as unknown as [{ pid: number }]
   await worker`set test.halts = 'yes'`
-  const claimed = await owner.begin(async (holds) => {
-    await holds`select pg_advisory_xact_lock(1)`
+  const claimed = await owner.begin(async (transaction) => {
+    await transaction`select pg_advisory_xact_lock(1)`
     const claiming = claim()
     const halted = async () =>
-      (await holds`select from pg_locks where pid = ${pid} and locktype = 'advisory' and not granted`).length > 0
+      (await transaction`select from pg_locks where pid = ${pid} and locktype = 'advisory' and not granted`).length > 0
     while (!await halted()) await pause(10)
-    await happens()
+    await change()
     return { claiming }
   })
   const jobs = await claimed.claiming
@@ -61,15 +62,15 @@ const claimDuring = async (happens: () => Promise<void>) => {
   return jobs
 }
 
-test('a profile that was hidden since it was queued goes from the queue when its turn comes', async () => {
+test('claiming removes a profile that was hidden after it was queued', async () => {
   await show(owner, false)
   expect(await claim()).toEqual([])
-  expect(await waiting()).toEqual([])
+  expect(await queued()).toEqual([])
 })
 
-test('one that is shown again as a worker looks is made, or waits', async () => {
+test('a profile that is shown again during the claim is embedded or stays queued', async () => {
   await show(owner, false)
-  // It began before the worker, so that what it queues is due to it.
+  // This transaction starts before the worker's, so that its job is due for the worker.
   const showing = await person.reserve()
   await showing`begin`
   await showing`select now()`
@@ -79,11 +80,11 @@ test('one that is shown again as a worker looks is made, or waits', async () => 
   })
   showing.release()
   expect(jobs).toMatchObject([{ id: profile, text: expect.stringContaining('I mend nets') }])
-  expect(await waiting()).toEqual([{ kind: 'profile', id: profile, attempts: 1 }])
+  expect(await queued()).toEqual([{ kind: 'profile', id: profile, attempts: 1 }])
 })
 
-test('and one that is hidden as a worker looks is not', async () => {
+test('a profile that is hidden during the claim is not embedded', async () => {
   const jobs = await claimDuring(async () => void await show(person, false))
   expect(jobs).toEqual([])
-  expect(await waiting()).toEqual([])
+  expect(await queued()).toEqual([])
 })

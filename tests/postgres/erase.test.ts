@@ -1,4 +1,4 @@
-// As on the platform: the owner of our functions is no superuser, and Auth's tables are another's.
+// As on Supabase: the owner of our functions is not a superuser and does not own the tables of Auth.
 import { randomUUID } from 'node:crypto'
 import postgres from 'postgres'
 import { afterAll, expect, test } from 'vitest'
@@ -8,7 +8,7 @@ const sql = postgres(platform('erased'), { max: 1, onnotice: () => {} })
 const superuser = postgres(platform('erased', 'supabase_admin'), { max: 1, onnotice: () => {} })
 afterAll(() => Promise.all([sql.end(), superuser.end()]))
 
-const newcomer = async (): Promise<string> => {
+const createUser = async (): Promise<string> => {
   const id = randomUUID()
   await superuser`
     insert into auth.users (id, email, email_confirmed_at, raw_user_meta_data)
@@ -21,10 +21,10 @@ const newcomer = async (): Promise<string> => {
   return id
 }
 const erase = (id: string) =>
-  sql.begin(async (door) => {
-    await door`set local statement_timeout = '500ms'`
-    await door`set local role edge_functions`
-    await door`select case when private.act_as(${door.json({ sub: id })}, true) then api.erase_me() end`
+  sql.begin(async (transaction) => {
+    await transaction`set local statement_timeout = '500ms'`
+    await transaction`set local role edge_functions`
+    await transaction`select case when private.act_as(${transaction.json({ sub: id })}, true) then api.erase_me() end`
   })
 const left = async (id: string): Promise<string[]> => {
   const rows = await superuser`
@@ -35,15 +35,15 @@ const left = async (id: string): Promise<string[]> => {
   return rows.map(({ what }) => what)
 }
 
-test('a person, their log-in, their sessions and their describeError in the log go together', async () => {
-  const id = await newcomer()
+test('erasing removes the user, the Auth account, its sessions and its audit log entries', async () => {
+  const id = await createUser()
   expect((await left(id)).toSorted()).toEqual(['log', 'log-in', 'session', 'user'])
   await erase(id)
   expect(await left(id)).toEqual([])
 })
 
-test('where the log is not ours to touch, everything else goes', async () => {
-  const id = await newcomer()
+test('if the audit log cannot be changed, everything else is erased', async () => {
+  const id = await createUser()
   await superuser`revoke all on auth.audit_log_entries from postgres`
   try {
     await erase(id)
@@ -53,31 +53,31 @@ test('where the log is not ours to touch, everything else goes', async () => {
   expect(await left(id)).toEqual(['log'])
 })
 
-test('where the log takes too long, everything else goes', async () => {
-  const id = await newcomer()
-  await superuser.begin(async (holding) => {
-    await holding`lock table auth.audit_log_entries in access exclusive mode`
+test('if the audit log is locked, everything else is erased', async () => {
+  const id = await createUser()
+  await superuser.begin(async (transaction) => {
+    await transaction`lock table auth.audit_log_entries in access exclusive mode`
     await erase(id)
   })
   expect(await left(id)).toEqual(['log'])
 })
 
-test('a statement of doors that log in as somebody else has a time limit, too', async () => {
+test('with another login, statements still have a time limit', async () => {
   const script = `import { asService } from './functions/_shared/rpc.ts'
     console.log(await asService\`count_pending_embeddings()\`.catch(({ code }) => code)); Deno.exit()`
-  const ask = async () => {
+  const countPending = async () => {
     const { stdout } = await run('deno', ['eval', '--ext=ts', script], { EDGE_DATABASE_URL: platform('erased') })
     return stdout.trim()
   }
-  expect(await ask()).toMatch(/^\d{1,3}$/)
-  const held = superuser.begin(async (holding) => {
-    await holding`lock table private.embedding_queue in access exclusive mode`
-    return await ask()
+  expect(await countPending()).toMatch(/^\d{1,3}$/)
+  const whileLocked = superuser.begin(async (transaction) => {
+    await transaction`lock table private.embedding_queue in access exclusive mode`
+    return await countPending()
   })
-  expect(await held).toBe('57014')
+  expect(await whileLocked).toBe('57014')
 })
 
-test('the doors have a time limit of their own', async () => {
+test('role edge_functions has a time limit', async () => {
   const [role] = await sql`select rolconfig from pg_roles where rolname = 'edge_functions'`
   expect(role!.rolconfig).toEqual(['statement_timeout=5s'])
 })

@@ -1,61 +1,65 @@
-// The doors beside a stand-in for Storage, on a database where Storage runs: what is in a file, and what becomes of avatars.
+// Edge Functions with a stand-in for Storage: attachments and avatars.
 import { SignJWT } from 'jose'
 import postgres from 'postgres'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type Door, openApp } from '../tools/app.ts'
+import { claimsOf } from '../tools/jwt.ts'
 import { call } from '../tools/people.ts'
 import { joined, samples, strangers } from '../tools/samples.ts'
+import { type ServedFunction, serveFunction } from '../tools/serve_function.ts'
 import { openStorage } from '../tools/storage.ts'
 import { platform } from '../tools/supabase.ts'
 import { aWhile } from '../tools/wait.ts'
 
 const secret = 'a-secret-of-at-least-32-characters-for-files'
-const sql = postgres(platform('stored'), { max: 2, onnotice: () => {} })
+const sql = postgres(platform('storage'), { max: 2, onnotice: () => {} })
 
-/** As Storage removes: what the caller's policies let them, in a transaction that may. */
+/** Deletes with the caller's policies, as Storage does. */
 const remove = (bucket: string, names: string[], token: string): Promise<string[]> =>
-  sql.begin(async (mine) => {
-    const { sub } = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())
-    await mine`select set_config('request.jwt.claims', ${JSON.stringify({ sub, role: 'authenticated' })}, true)`
-    await mine`set local role authenticated`
-    const removed = await mine`
-      delete from storage.objects where bucket_id = ${bucket} and name in ${mine(names)} returning name
+  sql.begin(async (asCaller) => {
+    const { sub } = claimsOf(token)
+    await asCaller`select set_config('request.jwt.claims', ${JSON.stringify({ sub, role: 'authenticated' })}, true)`
+    await asCaller`set local role authenticated`
+    const removed = await asCaller`
+      delete from storage.objects where bucket_id = ${bucket} and name in ${asCaller(names)} returning name
     `
     return removed.map(({ name }) => name as string)
   }) as Promise<string[]>
 
-/** As Storage asks whether somebody may upload: with a row that it takes back. It lists the file when it has all of it, as itself. */
-const mayUpload = (by: { account: string }, talk: number): Promise<boolean> =>
-  sql.begin(async (asked) => {
-    await asked`select set_config('request.jwt.claims', ${
-      JSON.stringify({ sub: by.account, role: 'authenticated' })
-    }, true)`
-    await asked`set local role authenticated`
-    const name = `${talk}/${crypto.randomUUID()}/a.png`
-    await asked`insert into storage.objects (bucket_id, name, owner_id) values ('attachments', ${name}, ${by.account})`
-    throw new Error('taken back')
+/** Whether an upload is allowed. Storage checks that by inserting a row and rolling back. */
+const mayUpload = (by: { account: string }, conversation: number): Promise<boolean> =>
+  sql.begin(async (asCaller) => {
+    const claims = JSON.stringify({ sub: by.account, role: 'authenticated' })
+    await asCaller`select set_config('request.jwt.claims', ${claims}, true)`
+    await asCaller`set local role authenticated`
+    const name = `${conversation}/${crypto.randomUUID()}/a.png`
+    await asCaller`
+      insert into storage.objects (bucket_id, name, owner_id) values ('attachments', ${name}, ${by.account})
+    `
+    throw new Error('rolled back')
   }).catch(({ code, message }) => {
-    if (message === 'taken back') return true
+    if (message === 'rolled back') return true
     expect(code).toBe('42501')
     return false
   })
 
 let storage: Awaited<ReturnType<typeof openStorage>>
-let conversations: Door, users: Door
+let conversations: ServedFunction, users: ServedFunction
 beforeAll(async () => {
   storage = await openStorage(remove)
   const env = {
     SUPABASE_URL: storage.url,
     SUPABASE_PUBLISHABLE_KEYS: '{"default": "sb_publishable_files"}',
-    SUPABASE_DB_URL: platform('stored'),
+    SUPABASE_DB_URL: platform('storage'),
     JWT_SECRET: secret,
     RATE_LIMIT_SEND: 'off',
   }
-  ;[conversations, users] = await Promise.all([openApp('conversations', env), openApp('users', env)])
+  ;[conversations, users] = await Promise.all(
+    ['conversations', 'users'].map((name) => serveFunction(`functions/${name}/index.ts`, env)),
+  ) as [ServedFunction, ServedFunction]
 })
 afterEach(() => {
-  storage.mood = 'well'
-  storage.asked.length = 0
+  storage.behaviour = 'normal'
+  storage.requests.length = 0
 })
 afterAll(async () => {
   conversations.stop()
@@ -82,10 +86,10 @@ type Person = Awaited<ReturnType<typeof person>>
 
 const pair = async () => {
   const [ana, ben] = [await person(), await person()]
-  const [talk] = await sql`
+  const [conversation] = await sql`
     insert into public.conversations (voyager_id, local_id) values (${ana.id}, ${ben.id}) returning id::int
   `
-  return { ana, ben, talk: talk!.id as number }
+  return { ana, ben, conversation: conversation!.id as number }
 }
 
 interface Attachment {
@@ -94,29 +98,34 @@ interface Attachment {
   mime_type: string
   size: number
 }
-/** Puts a file where Storage has it; the upload said what type it is. */
-const upload = async (by: Person, talk: number, bytes: Uint8Array, mime_type: string): Promise<Attachment> => {
-  const url = `${talk}/${crypto.randomUUID()}/the map (1).png`
+/** Stores a file with this declared type. */
+const upload = async (by: Person, conversation: number, bytes: Uint8Array, mime_type: string): Promise<Attachment> => {
+  const url = `${conversation}/${crypto.randomUUID()}/the map (1).png`
   const metadata = sql.json({ mimetype: mime_type, size: bytes.length })
   await sql`
-    insert into storage.objects (bucket_id, name, owner_id, metadata) values ('attachments', ${url}, ${by.account}, ${metadata})
+    insert into storage.objects (bucket_id, name, owner_id, metadata)
+    values ('attachments', ${url}, ${by.account}, ${metadata})
   `
   storage.files.set(`attachments/${url}`, bytes)
   return { url, name: 'map.png', mime_type, size: bytes.length }
 }
-const send = (by: Person, talk: number, attachment: Attachment | null, client_id?: string) =>
-  call('POST', `${conversations.base}/conversations/${talk}/messages`, { content: 'Look', attachment, client_id }, by)
-const messages = async (talk: number): Promise<number> =>
-  (await sql`select count(*)::int from public.messages where conversation_id = ${talk}`)[0]!.count
+const send = (by: Person, conversation: number, attachment: Attachment | null, client_id?: string) =>
+  call('POST', `${conversations.base}/conversations/${conversation}/messages`, {
+    content: 'Look',
+    attachment,
+    client_id,
+  }, by)
+const messages = async (conversation: number): Promise<number> =>
+  (await sql`select count(*)::int from public.messages where conversation_id = ${conversation}`)[0]!.count
 const png = samples['image/png']!['one pixel']!
 
-describe('a file in a message', () => {
+describe('an attached file', () => {
   test.each(Object.entries(samples).flatMap(([type, files]) => Object.entries(files).map((file) => [type, ...file])))(
-    'that is %s and begins so (%s) is sent',
+    'of type %s with a matching signature (%s) is sent',
     async (type, _, bytes) => {
-      const { ana, talk } = await pair()
-      const attachment = await upload(ana, talk, bytes as Uint8Array, type as string)
-      const { status, body } = await send(ana, talk, attachment)
+      const { ana, conversation } = await pair()
+      const attachment = await upload(ana, conversation, bytes as Uint8Array, type as string)
+      const { status, body } = await send(ana, conversation, attachment)
       expect({ status, attachment: body.attachment }).toEqual({ status: 201, attachment })
     },
   )
@@ -125,141 +134,146 @@ describe('a file in a message', () => {
     Object.keys(samples).flatMap((type) =>
       Object.entries(strangers).slice(0, 3).map(([name, bytes]) => ({ type, name, bytes }))
     ),
-  )('that is said to be $type and is $name is refused', async ({ type, bytes }) => {
-    const { ana, talk } = await pair()
-    const { status, body } = await send(ana, talk, await upload(ana, talk, bytes, type))
+  )('of type $type that is $name is refused', async ({ type, bytes }) => {
+    const { ana, conversation } = await pair()
+    const { status, body } = await send(ana, conversation, await upload(ana, conversation, bytes, type))
     expect({ status, body }).toEqual({
       status: 400,
       body: { error: 'attachment: its content is not of the type that it is said to be' },
     })
-    expect(await messages(talk)).toBe(0)
+    expect(await messages(conversation)).toBe(0)
   })
 
-  test('is asked for once, as its sender, by its beginning, at its own address', async () => {
-    const { ana, talk } = await pair()
-    const attachment = await upload(ana, talk, joined(png, new Uint8Array(100_000)), 'image/png')
-    expect((await send(ana, talk, { ...attachment, url: `attachments/${attachment.url}` })).status).toBe(201)
-    const [asked, ...more] = storage.asked
+  test("is requested once, with the sender's token, its first bytes only", async () => {
+    const { ana, conversation } = await pair()
+    const attachment = await upload(ana, conversation, joined(png, new Uint8Array(100_000)), 'image/png')
+    expect((await send(ana, conversation, { ...attachment, url: `attachments/${attachment.url}` })).status).toBe(201)
+    const [first, ...more] = storage.requests
     expect(more).toEqual([])
-    expect(asked).toMatchObject({
+    expect(first).toMatchObject({
       method: 'GET',
       path: `/storage/v1/object/authenticated/attachments/${attachment.url.replaceAll(' ', '%20')}`,
       headers: { authorization: `Bearer ${ana.token}`, apikey: 'sb_publishable_files', range: 'bytes=0-2047' },
     })
   })
 
-  test('is looked at no further, also where Storage sends it whole or without end', async () => {
-    const { ana, talk } = await pair()
-    for (const mood of ['deaf to ranges', 'endless'] as const) {
-      const attachment = await upload(ana, talk, joined(png, new Uint8Array(100_000)), 'image/png')
-      storage.mood = mood
-      expect((await send(ana, talk, attachment)).status).toBe(201)
+  test('is read no further, even if Storage ignores the range or never ends', async () => {
+    const { ana, conversation } = await pair()
+    for (const behaviour of ['ignores ranges', 'endless'] as const) {
+      const attachment = await upload(ana, conversation, joined(png, new Uint8Array(100_000)), 'image/png')
+      storage.behaviour = behaviour
+      expect((await send(ana, conversation, attachment)).status).toBe(201)
     }
     await aWhile()
     const { sent } = storage
     await aWhile()
-    // The connection was let go: only what lay between here and there was sent.
+    // The connection was closed: only what was buffered has been sent.
     expect(storage.sent).toBe(sent)
   })
 
-  test('is not asked for where there is none, where it is on the web, or in no folder of the conversation', async () => {
-    const { ana, talk } = await pair()
-    const attachment = await upload(ana, talk, png, 'image/png')
-    expect((await send(ana, talk, null)).status).toBe(201)
-    expect((await send(ana, talk, { ...attachment, url: 'https://files.example/map.png' })).status).toBe(201)
+  test("is not requested if there is none, if it is on another host or outside the conversation's folder", async () => {
+    const { ana, conversation } = await pair()
+    const attachment = await upload(ana, conversation, png, 'image/png')
+    expect((await send(ana, conversation, null)).status).toBe(201)
+    expect((await send(ana, conversation, { ...attachment, url: 'https://files.example/map.png' })).status).toBe(201)
     for (
       const url of [
-        ...['map.png', `${talk + 1}/x/map.png`, `avatars/${ana.account}/me.png`, `x/attachments/${attachment.url}`],
         ...[
-          `${talk}/../avatars/me.png`,
-          `${talk}/%2e%2e/x`,
-          `//host/${talk}`,
-          `${talk}/x#y`,
-          `${talk}\\x`,
+          'map.png',
+          `${conversation + 1}/x/map.png`,
+          `avatars/${ana.account}/me.png`,
+          `x/attachments/${attachment.url}`,
+        ],
+        ...[
+          `${conversation}/../avatars/me.png`,
+          `${conversation}/%2e%2e/x`,
+          `//host/${conversation}`,
+          `${conversation}/x#y`,
+          `${conversation}\\x`,
         ],
         ...[
           'http://169.254.169.254/latest',
-          `${talk}/http://host`,
-          `attachments/../${talk}/x`,
-          `./${talk}/x`,
-          `${talk}/./x`,
+          `${conversation}/http://host`,
+          `attachments/../${conversation}/x`,
+          `./${conversation}/x`,
+          `${conversation}/./x`,
         ],
       ]
     ) {
-      const { status, body } = await send(ana, talk, { ...attachment, url })
+      const { status, body } = await send(ana, conversation, { ...attachment, url })
       expect({ url, status, body }).toEqual({ url, status: 400, body: { error: expect.stringMatching(/^attachment/) } })
     }
-    expect(storage.asked).toEqual([])
+    expect(storage.requests).toEqual([])
   })
 
-  test('of somebody else, or of nobody, stays theirs', async () => {
-    const { ana, ben, talk } = await pair()
-    const attachment = await upload(ana, talk, png, 'image/png')
+  test('of another user is refused, as is an unknown one', async () => {
+    const { ana, ben, conversation } = await pair()
+    const attachment = await upload(ana, conversation, png, 'image/png')
     const outsider = await person()
-    expect((await send(ben, talk, attachment)).status).toBe(400)
-    expect((await send(outsider, talk, attachment)).status).toBe(404)
-    expect((await send(ana, talk, { ...attachment, url: `${attachment.url}.exe` })).status).toBe(400)
-    expect(await messages(talk)).toBe(0)
+    expect((await send(ben, conversation, attachment)).status).toBe(400)
+    expect((await send(outsider, conversation, attachment)).status).toBe(404)
+    expect((await send(ana, conversation, { ...attachment, url: `${attachment.url}.exe` })).status).toBe(400)
+    expect(await messages(conversation)).toBe(0)
   })
 
-  test.each(['down', 'busy', 'silent', 'elsewhere'] as const)(
-    'that cannot be looked at, because Storage is %s, is refused for now',
-    async (mood) => {
-      const { ana, talk } = await pair()
-      const attachment = await upload(ana, talk, png, 'image/png')
-      storage.mood = mood
+  test.each(['down', 'busy', 'silent', 'redirecting'] as const)(
+    'is refused with 503 while Storage is %s',
+    async (behaviour) => {
+      const { ana, conversation } = await pair()
+      const attachment = await upload(ana, conversation, png, 'image/png')
+      storage.behaviour = behaviour
       const start = performance.now()
-      const { status, body, headers } = await send(ana, talk, attachment, crypto.randomUUID())
+      const { status, body, headers } = await send(ana, conversation, attachment, crypto.randomUUID())
       expect({ status, body, after: headers.get('Retry-After') }).toEqual({
         status: 503,
         body: { error: 'attachment: could not be looked at, please try again' },
         after: '1',
       })
       expect(performance.now() - start).toBeLessThan(5000)
-      expect(await messages(talk)).toBe(0)
-      expect(storage.asked.filter(({ path }) => path === '/elsewhere')).toEqual([])
-      expect((await send(ana, talk, null)).status).toBe(201)
-      storage.mood = 'well'
-      expect((await send(ana, talk, attachment)).status).toBe(201)
+      expect(await messages(conversation)).toBe(0)
+      expect(storage.requests.filter(({ path }) => path === '/elsewhere')).toEqual([])
+      expect((await send(ana, conversation, null)).status).toBe(201)
+      storage.behaviour = 'normal'
+      expect((await send(ana, conversation, attachment)).status).toBe(201)
     },
   )
 
-  test('that was sent is answered as before under its key, whatever became of it and of Storage', async () => {
-    const { ana, talk } = await pair()
-    const attachment = await upload(ana, talk, png, 'image/png')
-    const key = crypto.randomUUID()
-    const first = await send(ana, talk, attachment, key)
+  test('of an earlier message is not checked again on a retry, whatever happened to it and to Storage', async () => {
+    const { ana, conversation } = await pair()
+    const attachment = await upload(ana, conversation, png, 'image/png')
+    const clientId = crypto.randomUUID()
+    const first = await send(ana, conversation, attachment, clientId)
     expect(first.status).toBe(201)
     const again = async () => {
-      const { status, text, headers } = await send(ana, talk, attachment, key)
+      const { status, text, headers } = await send(ana, conversation, attachment, clientId)
       expect({ status, text, replayed: headers.get('Idempotency-Replayed') })
         .toEqual({ status: 201, text: first.text, replayed: 'true' })
     }
     await again()
-    storage.mood = 'down'
+    storage.behaviour = 'down'
     await again()
-    storage.mood = 'well'
+    storage.behaviour = 'normal'
     storage.files.set(`attachments/${attachment.url}`, strangers['a ZIP']!)
     await again()
     storage.files.clear()
     await sql`delete from storage.objects where name = ${attachment.url}`
     await again()
-    expect(await messages(talk)).toBe(1)
+    expect(await messages(conversation)).toBe(1)
   })
 
-  test('is none of the caller’s to vouch for', async () => {
-    const { ana, talk } = await pair()
-    const attachment = await upload(ana, talk, strangers['a ZIP']!, 'image/png')
-    const path = `${conversations.base}/conversations/${talk}/messages`
-    const draft = { content: 'Look', attachment, type_is_true: true }
+  test('cannot be marked as checked by the caller', async () => {
+    const { ana, conversation } = await pair()
+    const attachment = await upload(ana, conversation, strangers['a ZIP']!, 'image/png')
+    const path = `${conversations.base}/conversations/${conversation}/messages`
+    const draft = { content: 'Look', attachment, matches_mime_type: true }
     expect((await call('POST', path, draft, ana)).status).toBe(400)
   })
 
-  test('leaves nothing of it in the log when Storage fails', async () => {
-    const { ana, talk } = await pair()
-    const attachment = await upload(ana, talk, png, 'image/png')
-    storage.mood = 'busy'
-    await send(ana, talk, attachment)
+  test('is not named in the log when Storage fails', async () => {
+    const { ana, conversation } = await pair()
+    const attachment = await upload(ana, conversation, png, 'image/png')
+    storage.behaviour = 'busy'
+    await send(ana, conversation, attachment)
     const line = conversations.log().split('\n').findLast((one) => one.includes('Storage refused'))!
     expect(JSON.parse(line)).toEqual({
       level: 'warn',
@@ -273,32 +287,35 @@ describe('a file in a message', () => {
   })
 })
 
-describe('who erases themselves', () => {
+describe('erasing an account', () => {
   const erase = (who: Person) => call('DELETE', `${users.base}/users/me`, undefined, who)
   const addAvatars = async (who: Person, ...names: string[]) => {
     for (const name of names) {
-      await sql`insert into storage.objects (bucket_id, name, owner_id) values ('avatars', ${`${who.account}/${name}`}, ${who.account})`
+      await sql`
+        insert into storage.objects (bucket_id, name, owner_id)
+        values ('avatars', ${`${who.account}/${name}`}, ${who.account})
+      `
     }
   }
   const filesOf = async (who: Person): Promise<string[]> =>
     (await sql`select name from storage.objects where owner_id = ${who.account} order by name`).map(({ name }) => name)
 
-  test('takes their avatars along, and nobody else’s; what they attached stays', async () => {
-    const { ana, ben, talk } = await pair()
-    const attachment = await upload(ana, talk, png, 'image/png')
-    await send(ana, talk, attachment)
+  test('removes its avatars; attachments and avatars of others stay', async () => {
+    const { ana, ben, conversation } = await pair()
+    const attachment = await upload(ana, conversation, png, 'image/png')
+    await send(ana, conversation, attachment)
     await addAvatars(ana, 'me.png', 'me too.png')
     await addAvatars(ben, 'me.png')
     expect((await erase(ana)).status).toBe(204)
     expect(await filesOf(ana)).toEqual([attachment.url])
     expect(await filesOf(ben)).toEqual([`${ben.account}/me.png`])
-    expect(storage.asked.filter(({ method }) => method === 'DELETE')).toMatchObject([{
+    expect(storage.requests.filter(({ method }) => method === 'DELETE')).toMatchObject([{
       path: '/storage/v1/object/avatars',
       headers: { authorization: `Bearer ${ana.token}`, apikey: 'sb_publishable_files' },
     }])
   })
 
-  test('does so however many there are', async () => {
+  test('removes any number of avatars', async () => {
     const ana = await person()
     await sql`
       insert into storage.objects (bucket_id, name, owner_id)
@@ -306,29 +323,29 @@ describe('who erases themselves', () => {
     `
     expect((await erase(ana)).status).toBe(204)
     expect(await filesOf(ana)).toEqual([])
-    expect(storage.asked).toHaveLength(2)
+    expect(storage.requests).toHaveLength(2)
   })
 
-  test('without an avatar need not ask Storage', async () => {
+  test('does not call Storage if there are no avatars', async () => {
     const ana = await person()
-    storage.mood = 'down'
+    storage.behaviour = 'down'
     expect((await erase(ana)).status).toBe(204)
-    expect(storage.asked).toEqual([])
+    expect(storage.requests).toEqual([])
   })
 
-  test.each(['down', 'busy', 'silent', 'elsewhere'] as const)(
-    'is erased all the same when Storage is %s; what is left behind can be found',
-    async (mood) => {
+  test.each(['down', 'busy', 'silent', 'redirecting'] as const)(
+    'succeeds while Storage is %s; the avatars left behind can be found',
+    async (behaviour) => {
       const ana = await person()
       await addAvatars(ana, 'me.png')
-      storage.mood = mood
+      storage.behaviour = behaviour
       const start = performance.now()
       expect((await erase(ana)).status).toBe(204)
       expect(performance.now() - start).toBeLessThan(5000)
       expect((await erase(ana)).status).toBe(401)
       expect(users.log()).toContain('Avatars were left behind')
       expect(users.log()).not.toContain(ana.account)
-      // As docs/runbook.md has it.
+      // The query in docs/runbook.md.
       const leftBehind = await sql`
         select name from storage.objects
         where bucket_id = 'avatars' and not exists (select from auth.users where id::text = split_part(name, '/', 1))
@@ -338,7 +355,7 @@ describe('who erases themselves', () => {
     },
   )
 
-  test('is asked nothing twice: a repeat, a forged token or a deactivated account removes no avatar', async () => {
+  test('removes no avatar if it is refused', async () => {
     const ana = await person()
     await addAvatars(ana, 'me.png')
     await sql`update public.users set is_active = false where id = ${ana.id}`
@@ -354,10 +371,14 @@ describe('who erases themselves', () => {
 })
 
 describe('uploading to a conversation', () => {
-  test('is for its two people, and for neither once one has blocked the other', async () => {
-    const { ana, ben, talk } = await pair()
+  test('is for both participants, and for neither after a block', async () => {
+    const { ana, ben, conversation } = await pair()
     const stranger = await person()
-    const all = async () => [await mayUpload(ana, talk), await mayUpload(ben, talk), await mayUpload(stranger, talk)]
+    const all = async () => [
+      await mayUpload(ana, conversation),
+      await mayUpload(ben, conversation),
+      await mayUpload(stranger, conversation),
+    ]
     expect(await all()).toEqual([true, true, false])
     await sql`insert into private.blocks (blocker_id, blocked_id) values (${ana.id}, ${ben.id})`
     expect(await all()).toEqual([false, false, false])
@@ -365,22 +386,22 @@ describe('uploading to a conversation', () => {
     expect(await all()).toEqual([true, true, false])
   })
 
-  test('ends for each of them at 200 files, or at 500 MiB', async () => {
-    const { ana, ben, talk } = await pair()
+  test('is limited to 200 files or 500 MiB for each participant', async () => {
+    const { ana, ben, conversation } = await pair()
     const put = (size: number, files: number) =>
       sql`
         insert into storage.objects (bucket_id, name, owner_id, metadata)
-        select 'attachments', ${talk}::text || '/' || gen_random_uuid() || '/a.png', ${ana.account}, ${
+        select 'attachments', ${conversation}::text || '/' || gen_random_uuid() || '/a.png', ${ana.account}, ${
         sql.json({ size })
       }
         from generate_series(1, ${files})
       `
     await put(1, 199)
-    expect(await mayUpload(ana, talk)).toBe(true)
+    expect(await mayUpload(ana, conversation)).toBe(true)
     await put(1, 1)
-    expect([await mayUpload(ana, talk), await mayUpload(ben, talk)]).toEqual([false, true])
-    await sql`delete from storage.objects where name like ${`${talk}/%`}`
+    expect([await mayUpload(ana, conversation), await mayUpload(ben, conversation)]).toEqual([false, true])
+    await sql`delete from storage.objects where name like ${`${conversation}/%`}`
     await put(10_485_760, 50)
-    expect([await mayUpload(ana, talk), await mayUpload(ben, talk)]).toEqual([false, true])
+    expect([await mayUpload(ana, conversation), await mayUpload(ben, conversation)]).toEqual([false, true])
   })
 })

@@ -1,19 +1,19 @@
-// The doors as the platform runs them, with nothing around them, while the network to their database does what networks do.
+// Edge Functions while the network to their database fails in various ways.
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { connect, createServer, type Server, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import postgres from 'postgres'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { listen } from '../tools/ports.ts'
 import { testKeys } from '../tools/stack.ts'
 import { platform } from '../tools/supabase.ts'
 import { pause } from '../tools/wait.ts'
 
-/** Stands before the database. */
-const openWire = async () => {
+/** A proxy before the database. */
+const openProxy = async () => {
   const target = new URL(process.env.PLATFORM_URL!)
   const sockets = new Set<Socket>()
-  let swallows = false
+  let dropsBytes = false
   const keep = (socket: Socket) => {
     sockets.add(socket)
     socket.on('error', () => {}).on('close', () => sockets.delete(socket))
@@ -21,29 +21,26 @@ const openWire = async () => {
   }
   const server: Server = createServer((client) => {
     keep(client)
-    if (swallows) return void client.resume()
+    if (dropsBytes) return void client.resume()
     const upstream = keep(connect(Number(target.port), target.hostname))
     for (const [from, to] of [[client, upstream], [upstream, client]] as const) {
-      from.on('data', (bytes) => void (swallows || to.write(bytes)))
-      from.on('close', () => void (swallows || to.destroy()))
+      from.on('data', (bytes) => void (dropsBytes || to.write(bytes)))
+      from.on('close', () => void (dropsBytes || to.destroy()))
     }
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  })
+  const port = await listen(server)
   return {
     port,
-    /** Bytes go nowhere, and nobody is told. */
-    swallow: () => void (swallows = true),
-    cut: () => sockets.forEach((socket) => socket.destroy()),
-    /** Nobody is there any more for whoever comes. */
+    /** Drops all bytes silently. */
+    dropBytes: () => void (dropsBytes = true),
+    disconnect: () => sockets.forEach((socket) => socket.destroy()),
+    /** Refuses new connections. */
     close: () => void server.close(),
-    /** As before. What the swallowing left of connections is gone. */
-    mend: async () => {
+    /** Works again; all earlier connections are closed. */
+    restore: async () => {
       sockets.forEach((socket) => socket.destroy())
-      swallows = false
-      if (server.listening) return
-      server.listen(port, '127.0.0.1')
-      await once(server, 'listening')
+      dropsBytes = false
+      if (!server.listening) await listen(server, port)
     },
   }
 }
@@ -54,36 +51,36 @@ afterAll(() => stops.forEach((stop) => stop()))
 const serveFunctions = async (role: string, port: number, env: Record<string, string> = {}) => {
   const url = new URL(platform('scripted', role))
   url.port = String(port)
-  const doors: ChildProcess = spawn('node_modules/.bin/deno', ['run', '-A', 'bench/endpoints/serve_functions.ts'], {
+  const deno: ChildProcess = spawn('node_modules/.bin/deno', ['run', '-A', 'bench/endpoints/serve_functions.ts'], {
     env: {
       ...process.env,
       EDGE_DATABASE_URL: url.href,
       SUPABASE_SECRET_KEY: testKeys.secretKey,
-      // Counted, and never too many.
+      // Rate limits are checked and never reached.
       RATE_LIMIT_SEARCH_ANONYMOUS: '100000/60',
       ACCESS_LOG: 'off',
       ...env,
     },
     stdio: ['ignore', process.env.STACK_LOG ? 'inherit' : 'ignore', 'pipe'],
   })
-  stops.push(() => doors.kill('SIGKILL'))
-  for await (const line of createInterface(doors.stderr!)) {
+  stops.push(() => deno.kill('SIGKILL'))
+  for await (const line of createInterface(deno.stderr!)) {
     const base = /^ready (\S+)$/.exec(line)?.[1]
     if (!base) continue
-    doors.stderr!.resume()
-    const ask = async (path: string, headers = {}) => {
+    deno.stderr!.resume()
+    const request = async (path: string, headers = {}) => {
       const start = performance.now()
       const answer = await fetch(`${base}${path}`, { headers, signal: AbortSignal.timeout(20_000) }).catch(() => null)
       const text = await answer?.text().catch(() => '')
       return { status: answer?.status, text, seconds: (performance.now() - start) / 1000 }
     }
-    return { ask, ended: () => doors.exitCode ?? doors.signalCode }
+    return { request, ended: () => deno.exitCode ?? deno.signalCode }
   }
-  throw new Error('The doors ended before they were ready')
+  throw new Error('The functions ended before they were ready')
 }
 
 const interests = '/users/interests'
-const underWay = (text = ''): number => Number(/^database_statements_under_way (\d+)$/m.exec(text)?.[1])
+const inFlight = (text = ''): number => Number(/^database_statements_under_way (\d+)$/m.exec(text)?.[1])
 
 const logIns = ['edge_functions', 'postgres']
 
@@ -91,20 +88,20 @@ describe.each(logIns)('logged in as %s', (role) => {
   test.concurrent.each([
     ['is silent', false],
     ['is silent and takes no more connections', true],
-  ])('where the database %s, callers are told within ten seconds, and served once it is back', async (_, closes) => {
-    const wire = await openWire()
-    const { ask, ended } = await serveFunctions(role, wire.port)
-    // Every connection is open.
-    for (const { status } of await Promise.all(Array.from({ length: 30 }, () => ask(interests)))) {
+  ])('if the database %s, requests fail within ten seconds, and succeed once it is back', async (_, closes) => {
+    const proxy = await openProxy()
+    const { request, ended } = await serveFunctions(role, proxy.port)
+    // Opens every connection.
+    for (const { status } of await Promise.all(Array.from({ length: 30 }, () => request(interests)))) {
       expect(status).toBe(200)
     }
 
-    wire.swallow()
-    if (closes) wire.close()
+    proxy.dropBytes()
+    if (closes) proxy.close()
     for (const round of [1, 2]) {
       for (
         const { status, seconds } of await Promise.all(
-          Array.from({ length: 8 }, (_, index) => ask(index % 2 ? interests : '/users/search')),
+          Array.from({ length: 8 }, (_, index) => request(index % 2 ? interests : '/users/search')),
         )
       ) {
         expect({ status, round }).toEqual({ status: 503, round })
@@ -113,30 +110,30 @@ describe.each(logIns)('logged in as %s', (role) => {
     }
     expect(ended()).toBe(null)
 
-    await wire.mend()
+    await proxy.restore()
     await pause(1000)
-    expect((await ask(interests)).status).toBe(200)
-    let metrics = await ask('/health/metrics', { apikey: testKeys.secretKey })
-    // One more connection may only now be found to be gone.
+    expect((await request(interests)).status).toBe(200)
+    let metrics = await request('/health/metrics', { apikey: testKeys.secretKey })
+    // Another lost connection may be detected only now.
     for (let tries = 0; tries < 10 && !metrics.text?.includes('\ndatabase_up 1\n'); tries++) {
       await pause(500)
-      metrics = await ask('/health/metrics', { apikey: testKeys.secretKey })
+      metrics = await request('/health/metrics', { apikey: testKeys.secretKey })
     }
     expect(metrics.text).toContain('\ndatabase_up 1\n')
-    expect(underWay(metrics.text)).toBe(0)
+    expect(inFlight(metrics.text)).toBe(0)
     expect(ended()).toBe(null)
   })
 
-  // By itself, because it locks what the metrics of the others read.
-  test('where a statement waits for ever, its caller is told within ten seconds, and it waits no longer', async () => {
+  // Not concurrent, because it locks a table that the metrics read.
+  test('a statement that waits for a lock fails within ten seconds and stops waiting', async () => {
     const owner = postgres(platform('scripted'), { max: 1, onnotice: () => {} })
     onTestFinished(() => owner.end())
-    const { ask, ended } = await serveFunctions(role, Number(new URL(process.env.PLATFORM_URL!).port))
-    expect((await ask(interests)).status).toBe(200)
+    const { request, ended } = await serveFunctions(role, Number(new URL(process.env.PLATFORM_URL!).port))
+    expect((await request(interests)).status).toBe(200)
     await owner.begin(async (sql) => {
       await sql`lock table private.search_models`
-      const search = ask('/users/search')
-      for (const { status } of await Promise.all([interests, interests].map((path) => ask(path)))) {
+      const search = request('/users/search')
+      for (const { status } of await Promise.all([interests, interests].map((path) => request(path)))) {
         expect(status).toBe(200)
       }
       const { status, seconds } = await search
@@ -148,31 +145,31 @@ describe.each(logIns)('logged in as %s', (role) => {
         where relation = 'private.search_models'::regclass and not granted and application_name = 'edge_functions'`
       expect(waiting.length).toBe(0)
     })
-    expect((await ask('/users/search')).status).toBe(200)
+    expect((await request('/users/search')).status).toBe(200)
     expect(ended()).toBe(null)
   })
 })
 
-test.concurrent('connections that are cut again and again, with statements on their way, end no process', async () => {
-  const wire = await openWire()
-  const { ask, ended } = await serveFunctions('edge_functions', wire.port)
+test.concurrent('a process survives repeated connection losses under load', async () => {
+  const proxy = await openProxy()
+  const { request, ended } = await serveFunctions('edge_functions', proxy.port)
   const until = performance.now() + 8000
-  const told = new Map<number | undefined, number>()
+  const statuses = new Map<number | undefined, number>()
   const work = async (worker: number) => {
     while (performance.now() < until) {
-      // A long one is written at once, a short one in the next turn of the event loop.
-      const { status } = await ask(worker % 2 ? interests : `/users/search?q=${'hiking '.repeat(70)}${worker}`)
-      told.set(status, (told.get(status) ?? 0) + 1)
+      // A long query is written at once, a short one in the next turn of the event loop.
+      const { status } = await request(worker % 2 ? interests : `/users/search?q=${'hiking '.repeat(70)}${worker}`)
+      statuses.set(status, (statuses.get(status) ?? 0) + 1)
     }
   }
-  const cutting = (async () => {
+  const disconnecting = (async () => {
     while (performance.now() < until) {
       await pause(Math.random() * 60)
-      wire.cut()
+      proxy.disconnect()
     }
   })()
-  await Promise.all([cutting, ...Array.from({ length: 24 }, (_, worker) => work(worker))])
+  await Promise.all([disconnecting, ...Array.from({ length: 24 }, (_, worker) => work(worker))])
   expect(ended()).toBe(null)
-  expect(told.get(200), JSON.stringify([...told])).toBeGreaterThan(0)
-  expect([...told.keys()].toSorted(), JSON.stringify([...told])).toEqual([200, 503])
+  expect(statuses.get(200), JSON.stringify([...statuses])).toBeGreaterThan(0)
+  expect([...statuses.keys()].toSorted(), JSON.stringify([...statuses])).toEqual([200, 503])
 })

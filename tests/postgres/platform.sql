@@ -1,9 +1,9 @@
--- What a database on Supabase has before the first migration, on a plain Postgres 17: run in each new database as its superuser.
--- It is as strict as the platform where migrations can trip: `postgres` is no superuser, owns none of the platform's schemas, and may
--- give policies to the platform's tables but change nothing else there.
+-- A stub of a new Supabase database for a plain Postgres 17: run in each new database as its superuser. It is as strict
+-- as Supabase where migrations can fail: `postgres` is not a superuser, owns none of the platform's schemas, and may
+-- create policies on the platform's tables but change nothing else there.
 set client_min_messages = warning;
 
--- Roles belong to the whole server; another database may have made them.
+-- Roles are shared by all databases, so they may exist.
 do $$
 declare
   role text;
@@ -29,7 +29,7 @@ alter role postgres login createdb createrole replication bypassrls;
 grant anon, authenticated, service_role to authenticator;
 grant anon, authenticated, service_role to postgres with admin option;
 grant authenticator, pg_monitor, pg_signal_backend to postgres;
--- Owners may write policies. The event triggers below take the rest of an owner's rights away.
+-- Owners may create policies. The event triggers below revoke their other rights.
 grant supabase_realtime_admin, supabase_storage_admin to postgres;
 
 select format('grant all on database %I to postgres', current_database()),
@@ -38,19 +38,15 @@ grant all on schema public to postgres, anon, authenticated, service_role;
 
 create schema extensions authorization postgres;
 create schema auth authorization supabase_admin;
-create schema storage authorization supabase_admin;
-create schema realtime authorization supabase_admin;
 grant usage on schema extensions to public;
-grant usage on schema auth, storage, realtime to postgres, anon, authenticated, service_role;
+grant usage on schema auth to postgres, anon, authenticated, service_role;
 grant all on schema auth to supabase_auth_admin;
-grant usage on schema storage to supabase_storage_admin;
-grant usage on schema realtime to supabase_realtime_admin;
 
 create extension pgcrypto schema extensions;
 create extension "uuid-ossp" schema extensions;
 create extension pg_stat_statements schema extensions;
 
--- Generous, as the platform is: a migration that forgets to revoke shows it here.
+-- As permissive as Supabase, so that a missing revoke in a migration is found.
 alter default privileges for role postgres in schema public grant all on tables to anon, authenticated, service_role;
 alter default privileges for role postgres in schema public grant all on functions to anon, authenticated, service_role;
 alter default privileges for role postgres in schema public grant all on sequences to anon, authenticated, service_role;
@@ -111,7 +107,10 @@ alter table auth.audit_log_entries enable row level security;
 grant all on auth.sessions, auth.flow_state, auth.audit_log_entries to postgres;
 
 create function auth.jwt() returns jsonb language sql stable as $$
-  select coalesce(nullif(current_setting('request.jwt.claim', true), ''), nullif(current_setting('request.jwt.claims', true), ''))::jsonb
+  select coalesce(
+    nullif(current_setting('request.jwt.claim', true), ''),
+    nullif(current_setting('request.jwt.claims', true), '')
+  )::jsonb
 $$;
 create function auth.uid() returns uuid language sql stable as $$
   select coalesce(
@@ -126,83 +125,31 @@ create function auth.role() returns text language sql stable as $$
   )::text
 $$;
 
-create table storage.buckets (
-  id text primary key,
-  name text not null unique,
-  owner uuid,
-  owner_id text,
-  public boolean default false,
-  avif_autodetection boolean default false,
-  file_size_limit bigint,
-  allowed_mime_types text[],
-  created_at timestamptz default now(),
-  updated_at timestamptz default now()
-);
-create table storage.objects (
-  id uuid primary key default gen_random_uuid(),
-  bucket_id text references storage.buckets (id),
-  name text,
-  owner uuid,
-  owner_id text,
-  metadata jsonb,
-  user_metadata jsonb,
-  version text,
-  path_tokens text[] generated always as (string_to_array(name, '/')) stored,
-  created_at timestamptz default now(),
-  updated_at timestamptz default now(),
-  last_accessed_at timestamptz default now(),
-  unique (bucket_id, name)
-);
+\ir ../../supabase/local/platform_storage.sql
 alter table storage.buckets owner to supabase_storage_admin;
 alter table storage.objects owner to supabase_storage_admin;
-alter table storage.buckets enable row level security;
-alter table storage.objects enable row level security;
-grant all on storage.buckets, storage.objects to postgres, anon, authenticated, service_role;
-create function storage.foldername(name text) returns text[] language sql immutable as $$
-  select (string_to_array(name, '/'))[1 : cardinality(string_to_array(name, '/')) - 1]
-$$;
-create function storage.filename(name text) returns text language sql immutable as $$
-  select (string_to_array(name, '/'))[cardinality(string_to_array(name, '/'))]
-$$;
+grant usage on schema storage to postgres, supabase_storage_admin;
+grant all on storage.buckets, storage.objects to postgres;
 
+\ir ../../supabase/local/platform_realtime.sql
+-- Supabase creates a partition for each day.
+alter table realtime.messages rename to messages_always;
 create table realtime.messages (
-  topic text not null,
-  extension text not null,
-  payload jsonb,
-  event text,
-  private boolean default false,
-  updated_at timestamp not null default now(),
-  inserted_at timestamp not null default now(),
-  id uuid not null default gen_random_uuid(),
-  binary_payload bytea,
+  like realtime.messages_always including defaults including constraints,
   primary key (id, inserted_at)
 ) partition by range (inserted_at);
--- The platform makes one for each day.
-create table realtime.messages_always partition of realtime.messages default;
+alter table realtime.messages attach partition realtime.messages_always default;
 alter table realtime.messages owner to supabase_realtime_admin;
 alter table realtime.messages enable row level security;
+grant usage on schema realtime to postgres, supabase_realtime_admin;
 grant all on realtime.messages to postgres;
 grant select, insert, update on realtime.messages to anon, authenticated, service_role;
-create function realtime.topic() returns text language sql stable as $$
-  select nullif(current_setting('realtime.topic', true), '')::text
-$$;
--- Swallows what goes wrong, as the platform's does.
-create function realtime.send(payload jsonb, event text, topic text, private boolean default true) returns void language plpgsql as $$
-declare
-  message_id uuid := coalesce((payload ->> 'id')::uuid, gen_random_uuid());
-begin
-  begin
-    perform set_config('realtime.topic', topic, true);
-    insert into realtime.messages (id, payload, event, topic, private, extension)
-    values (message_id, payload || jsonb_build_object('id', message_id), event, topic, private, 'broadcast');
-  exception when others then
-    raise warning 'WarnSendingBroadcastMessage: %', sqlerrm;
-  end;
-end
-$$;
+revoke all on realtime.messages_always from anon, authenticated, service_role;
 
 create table auth.platform_grants as
-  select oid, relacl from pg_class where oid in ('realtime.messages'::regclass, 'storage.buckets'::regclass, 'storage.objects'::regclass);
+  select oid, relacl
+  from pg_class
+  where oid in ('realtime.messages'::regclass, 'storage.buckets'::regclass, 'storage.objects'::regclass);
 grant select on auth.platform_grants to public;
 
 create function auth.refuse_platform_changes() returns event_trigger language plpgsql as $$
@@ -214,10 +161,17 @@ begin
   end if;
   for command in select * from pg_event_trigger_ddl_commands() where not in_extension loop
     if coalesce(command.schema_name, '') in ('realtime', 'storage')
-      or (command.object_type <> 'policy' or command.command_tag = 'COMMENT') and command.object_identity ~ '( on |^)(realtime|storage)\.'
-      or exists (select from auth.platform_grants as was join pg_class as now using (oid) where now.relacl is distinct from was.relacl)
+      or (command.object_type <> 'policy' or command.command_tag = 'COMMENT')
+        and command.object_identity ~ '( on |^)(realtime|storage)\.'
+      or exists (
+        select
+        from auth.platform_grants
+        join pg_class using (oid)
+        where pg_class.relacl is distinct from platform_grants.relacl
+      )
     then
-      raise insufficient_privilege using message = format('must be owner of what is the platform''s: %s %s', command.command_tag, command.object_identity);
+      raise insufficient_privilege using
+        message = format('must be owner of platform object: %s %s', command.command_tag, command.object_identity);
     end if;
   end loop;
 end
@@ -230,8 +184,11 @@ begin
     return;
   end if;
   for dropped in select * from pg_event_trigger_dropped_objects() where original and object_type <> 'policy' loop
-    if coalesce(dropped.schema_name, '') in ('realtime', 'storage') or dropped.object_identity ~ ' on (realtime|storage)\.' then
-      raise insufficient_privilege using message = format('must be owner of what is the platform''s: %s', dropped.object_identity);
+    if coalesce(dropped.schema_name, '') in ('realtime', 'storage')
+      or dropped.object_identity ~ ' on (realtime|storage)\.'
+    then
+      raise insufficient_privilege using
+        message = format('must be owner of platform object: %s', dropped.object_identity);
     end if;
   end loop;
 end
@@ -239,14 +196,17 @@ $$;
 create event trigger refuse_platform_changes on ddl_command_end execute function auth.refuse_platform_changes();
 create event trigger refuse_platform_drops on sql_drop execute function auth.refuse_platform_drops();
 
--- The platform lets its role postgres have pg_cron, in database postgres, and use it.
+-- Supabase lets role postgres use pg_cron, in database postgres.
 create function auth.share_pg_cron() returns event_trigger language plpgsql security definer as $$
 begin
-  if exists (select from pg_event_trigger_ddl_commands() where object_type = 'extension' and object_identity = 'pg_cron') then
+  if exists (
+    select from pg_event_trigger_ddl_commands() where object_type = 'extension' and object_identity = 'pg_cron'
+  ) then
     grant usage on schema cron to postgres;
     grant all on all tables in schema cron to postgres;
     grant all on all sequences in schema cron to postgres;
   end if;
 end
 $$;
-create event trigger share_pg_cron on ddl_command_end when tag in ('CREATE EXTENSION') execute function auth.share_pg_cron();
+create event trigger share_pg_cron on ddl_command_end when tag in ('CREATE EXTENSION')
+  execute function auth.share_pg_cron();

@@ -1,4 +1,4 @@
-// The stub is worth something only where it refuses what the platform refuses.
+// The stub must refuse what Supabase refuses.
 import postgres from 'postgres'
 import { afterAll, expect, test } from 'vitest'
 import { platform } from '../tools/supabase.ts'
@@ -19,7 +19,7 @@ test.each([
   'create table public.t (a uuid references auth.users (id))',
   'create trigger t after insert on auth.users for each row execute function suppress_redundant_updates_trigger()',
   'alter publication supabase_realtime add table public.t',
-])('migrations may: %s', async (statement) => {
+])('migrations can run: %s', async (statement) => {
   await expect(sql.unsafe(statement)).resolves.toBeDefined()
 })
 
@@ -42,11 +42,11 @@ test.each([
   'create table auth.x (a integer)',
   'drop event trigger refuse_platform_changes',
   'alter role postgres superuser',
-])('migrations may not: %s', async (statement) => {
+])('migrations cannot run: %s', async (statement) => {
   await expect(sql.unsafe(statement)).rejects.toMatchObject({ code: '42501' })
 })
 
-test('an API role gets what a migration grants it and, where that forgets to revoke, everything', async () => {
+test('API roles have every right on a new table until a migration revokes it', async () => {
   await sql`create table public.forgotten (a integer)`
   const [can] = await sql`select has_table_privilege('anon', 'public.forgotten', 'insert') as insert`
   expect(can!.insert).toBe(true)

@@ -1,19 +1,19 @@
-// A migration is applied while people are at it, served by functions that have not seen it. Until a migration follows the baseline, a planted one
-// changes what every request touches: a column and an index more, functions and a policy made anew.
+// A migration is applied while functions of the previous release serve requests. Until there is a migration after the
+// baseline, a test migration adds a column and an index and recreates functions and a policy.
 import { randomUUID } from 'node:crypto'
 import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { call, converse, type Person, signUp } from '../tools/people.ts'
+import { call, openConversation, type Person, signUp } from '../tools/people.ts'
 import { connected, makeDatabase } from '../tools/postgres.ts'
 import { startStack, stopStack } from '../tools/stack.ts'
 import { pause } from '../tools/wait.ts'
 
 const [, , newest] = readdirSync('supabase/migrations').sort()
-const planted = `
-  alter table public.messages add column planted integer;
-  create index messages_planted_idx on public.messages (planted);
+const testMigration = `
+  alter table public.messages add column added integer;
+  create index messages_added_idx on public.messages (added);
   drop policy "participants read messages" on public.messages;
   create policy "participants read messages" on public.messages
     for select to authenticated
@@ -33,7 +33,7 @@ const planted = `
   $$;
 `
 
-/** These sources in a folder of their own, ready to be started. */
+/** A copy of the sources, ready to start. */
 const copySources = (change: (migrations: string) => void): string => {
   const folder = mkdtempSync(join(tmpdir(), 'release-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
@@ -45,11 +45,11 @@ const copySources = (change: (migrations: string) => void): string => {
   return folder
 }
 
-/** The sources without their newest migration and with it. */
+/** The sources without and with the newest migration. */
 const releases = (): { before: string; after: string; version: string } => {
   if (!newest) {
     const version = '99990101000000'
-    const after = copySources((folder) => writeFileSync(join(folder, `${version}_planted.sql`), planted))
+    const after = copySources((folder) => writeFileSync(join(folder, `${version}_added.sql`), testMigration))
     return { before: process.cwd(), after, version }
   }
   const last = readdirSync('supabase/migrations').sort().at(-1)!
@@ -62,14 +62,14 @@ const releases = (): { before: string; after: string; version: string } => {
 
 type Request = [method: string, path: string, body?: () => unknown]
 
-test('no request fails while a migration is applied under functions that have not seen it', async () => {
+test('no request fails while a migration is applied under functions of the previous release', async () => {
   const { before: earlier, after: later, version } = releases()
   const address = await makeDatabase('release')
   const before = await startStack({ DATABASE_URL: address }, earlier)
   onTestFinished(() => stopStack(before.process))
   const searchable = { city: 'Porto', is_searchable: true }
   const [ana, ben] = [await signUp('Ana', searchable, before.base), await signUp('Ben', searchable, before.base)]
-  const conversation = await converse(ana, ben)
+  const conversation = await openConversation(ana, ben)
 
   const failures: string[] = []
   const sent = new Set<number>()
@@ -84,41 +84,41 @@ test('no request fails while a migration is applied under functions that have no
     ['PATCH', '/users/searchable', () => ({ is_searchable: true })],
     ['GET', '/users/me'],
   ]
-  const ask = (base: string, { token }: Person, [method, path, body]: Request) =>
+  const send = (base: string, { token }: Person, [method, path, body]: Request) =>
     call(method, base + path, body?.(), { token })
-  const tried = await Promise.all(requests.map((request) => ask(before.base, ana, request)))
-  sent.add(tried[0]!.body.id)
-  expect(tried.map(({ status }) => status < 300)).toEqual(requests.map(() => true))
+  const first = await Promise.all(requests.map((request) => send(before.base, ana, request)))
+  sent.add(first[0]!.body.id)
+  expect(first.map(({ status }) => status < 300)).toEqual(requests.map(() => true))
 
   const keepAsking = async (base: string, person: Person, start: number): Promise<void> => {
-    for (let turn = start; !isOver; turn++) {
-      const request = requests[turn % requests.length]!
-      const { status, text, body } = await ask(base, person, request)
+    for (let round = start; !isOver; round++) {
+      const request = requests[round % requests.length]!
+      const { status, text, body } = await send(base, person, request)
       answered++
       if (status >= 300) failures.push(`${request[0]} ${request[1]} answered ${status} ${text}`)
       else if (request[0] === 'POST') sent.add(body.id)
     }
   }
-  // The two who take part in the conversation, at every request in turn, twice.
-  const visitors = [0, 1, 2, 3].map((start) => keepAsking(before.base, [ana, ben][start % 2]!, start * 2))
+  // Both participants send every request in turn, twice.
+  const clients = [0, 1, 2, 3].map((start) => keepAsking(before.base, [ana, ben][start % 2]!, start * 2))
 
-  const atFirst = answered
-  // A new server applies what the database has not seen, as `supabase db push` does.
+  const beforeMigration = answered
+  // A new server applies pending migrations, as `supabase db push` does.
   const after = await startStack({ DATABASE_URL: address }, later)
   onTestFinished(() => stopStack(after.process))
   const applied = answered
-  visitors.push(...[0, 1].map((start) => keepAsking(after.base, [ana, ben][start]!, start)))
+  clients.push(...[0, 1].map((start) => keepAsking(after.base, [ana, ben][start]!, start)))
   await pause(2000)
   isOver = true
-  await Promise.all(visitors)
+  await Promise.all(clients)
 
   expect([...new Set(failures)]).toEqual([])
-  expect(applied - atFirst, 'requests while it was applied').toBeGreaterThan(20)
+  expect(applied - beforeMigration, 'requests while it was applied').toBeGreaterThan(20)
   expect(answered - applied, 'requests since').toBeGreaterThan(20)
-  const { versions, kept } = await connected(address, async (sql) => ({
+  const { versions, stored } = await connected(address, async (sql) => ({
     versions: await sql`select version from supabase_migrations.schema_migrations`,
-    kept: await sql`select id::int from public.messages`,
+    stored: await sql`select id::int from public.messages`,
   }))
   expect(versions.map(({ version }) => version)).toContain(version)
-  expect(new Set(kept.map(({ id }) => id))).toEqual(sent)
+  expect(new Set(stored.map(({ id }) => id))).toEqual(sent)
 })

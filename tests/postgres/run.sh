@@ -1,18 +1,22 @@
 #!/usr/bin/env bash
-# The suite on a real Postgres 17 of its own: HTTP tests and pgTAP, each on a fresh database, and what only such a server can show:
-# the Supabase CLI's checks, deployment, a pooler.
+# Runs the test suite on a Postgres 17 server of its own: HTTP tests and pgTAP, each on a fresh database, and tests that
+# need a server: the Supabase CLI's checks, deployment, a pooler.
 #   usage: tests/postgres/run.sh [arguments of vitest]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export PREFIX=$PWD/.cache/postgres17
-# As root the server runs as nobody, who may not enter every folder that a clone can be in.
+# Started as root, the server runs as user nobody, who may not be able to read this clone.
 if [ "$(id -u)" = 0 ] && ! setpriv --reuid=nobody --regid=nogroup --clear-groups test -r "$PWD/package.json"; then
   PREFIX=/tmp/postgres17-$(sha256sum tests/postgres/install.sh | head -c 8)
 fi
 bash tests/postgres/install.sh "$PREFIX"
 psql=("$PREFIX"/usr/lib/postgresql/17/bin/psql -X -q -v ON_ERROR_STOP=1 -h 127.0.0.1 -U supabase_admin)
-port=${POSTGRES_TEST_PORT:-$(node -e 'const s = require("net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close() })')}
-# Under /tmp, because the server runs as nobody, who may not enter every home.
+free_port='const server = require("net").createServer().listen(0, "127.0.0.1", () => {
+  console.log(server.address().port)
+  server.close()
+})'
+port=${POSTGRES_TEST_PORT:-$(node -e "$free_port")}
+# In /tmp, because user nobody may not be able to enter the home folder.
 data=$(mktemp -d /tmp/postgres17.XXXXXX)
 chmod 755 "$data"
 trap 'bash tests/postgres/server.sh stop "$data/data"; rm -rf "$data"' EXIT
@@ -20,11 +24,13 @@ bash tests/postgres/server.sh start "$data/data" "$port"
 url=postgresql://supabase_admin@127.0.0.1:$port
 "${psql[@]}" -p "$port" postgres -c 'create database pushed' -c 'create database scripted' -c 'create database bare'
 for database in pushed scripted bare postgres; do
-  "${psql[@]}" -p "$port" "$database" < tests/postgres/platform.sql
+  "${psql[@]}" -p "$port" "$database" -f tests/postgres/platform.sql
 done
-"${psql[@]}" -p "$port" postgres -c 'create database http' -c 'create database pgtap' -c 'create database mutants' -c 'create database cost'
+for database in http pgtap mutants cost; do
+  "${psql[@]}" -p "$port" postgres -c "create database $database"
+done
 if [ -n "${RESTORED:-}" ]; then
-  # The suite on what a backup brought back: a demo world, dumped and restored (npm run test:restored).
+  # Runs the tests on a dumped and restored demo database (npm run test:restored).
   "${psql[@]}" -p "$port" postgres -c 'create database dumped'
   DATABASE_URL=$url/dumped SEED=demo PORT=0 DATA_DIR=memory timeout --preserve-status -s TERM 40 npm start > /dev/null
   "$PREFIX/usr/lib/postgresql/17/bin/pg_dump" --format=custom "$url/dumped" |

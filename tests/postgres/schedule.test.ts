@@ -1,4 +1,4 @@
-// The schedule of docs/deploy.md, which is SQL for people to paste, on pg_cron and stand-ins for what Debian has not.
+// The schedule in docs/deploy.md, on pg_cron and stand-ins for pg_net and Vault, which Debian does not package.
 import { readFileSync } from 'node:fs'
 import postgres from 'postgres'
 import { expect, test } from 'vitest'
@@ -11,7 +11,10 @@ const standIns = `
     'insert into vault.decrypted_secrets values (name, secret)';
   create schema net;
   create table net.sent (url text, headers jsonb, body jsonb);
-  create function net.http_post(url text, body jsonb, params jsonb default '{}', headers jsonb default '{}', timeout_milliseconds integer default 5000)
+  create function net.http_post(
+    url text, body jsonb, params jsonb default '{}', headers jsonb default '{}',
+    timeout_milliseconds integer default 5000
+  )
   returns bigint language sql as 'insert into net.sent values (url, headers, body) returning 1';
   create schema private;
   create table private.embedding_queue (due_at timestamptz default now(), attempts integer default 0);
@@ -19,7 +22,7 @@ const standIns = `
   grant all on all tables in schema vault, net, private to postgres;
 `
 
-test('the schedule asks the embedding function when something is due, and else nobody', async () => {
+test('the schedule calls the function embed only when the queue is not empty', async () => {
   const [, script] = /## 6\.[^]*?```sql\n([^]*?)```/.exec(readFileSync('docs/deploy.md', 'utf8'))!
   const owner = postgres(platform('postgres', 'supabase_admin'), { max: 1, onnotice: () => {} })
   const sql = postgres(platform('postgres'), { max: 1, onnotice: () => {} })

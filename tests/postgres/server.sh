@@ -2,7 +2,7 @@
 # A throw-away Postgres 17 on loopback, never as root.
 #   usage: tests/postgres/server.sh start DATA PORT [durable] | again DATA | stop DATA
 #   PREFIX: where install.sh unpacked it; POSTGRES_CONF: lines that override its settings
-# `durable` keeps what is committed, as a server does that is not thrown away; `again` starts one anew that crashed.
+# `durable` keeps fsync on; `again` restarts a server that crashed.
 set -euo pipefail
 prefix=$(realpath "${PREFIX:-$(dirname "$0")/../../.cache/postgres17}")
 bin=$prefix/usr/lib/postgresql/17/bin
@@ -28,12 +28,12 @@ listen_addresses = '127.0.0.1'
 port = $3
 unix_socket_directories = '$data'
 wal_level = logical
-# its worker waits in database postgres, as on the platform, until something is scheduled there
+# Its worker runs in database postgres, as on Supabase.
 shared_preload_libraries = 'pg_cron'
 jit = off
 max_connections = 100
 CONF
-    # gone after the tests, so nothing need survive a power cut
+    # Deleted after the tests, so durability is not needed.
     [ "${4:-}" = durable ] || cat >> "$data/postgresql.conf" <<CONF
 fsync = off
 synchronous_commit = off
@@ -44,7 +44,7 @@ CONF
     ;;
   again)
     cd /
-    # Backends that outlive their postmaster for a moment hold on to the shared memory.
+    # Backends that outlive their postmaster for a moment keep the shared memory in use.
     for _ in $(seq 100); do
       unprivileged "$bin/pg_ctl" -D "$data" -w -t 30 -l "$data/log" start > /dev/null 2>&1 && exit
       sleep 0.1

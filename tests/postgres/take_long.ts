@@ -1,6 +1,6 @@
 /**
- * Run by pooler.test.ts: what becomes of statements that take long, of an account and of somebody anonymous. Prints for each what ended it,
- * or null, and after how many milliseconds.
+ * Run by pooler.test.ts: slow statements of a user and of an anonymous caller. Prints the error code that ended each,
+ * or null, and its duration in milliseconds.
  *   EDGE_DATABASE_URL=… deno run -A tests/postgres/take_long.ts ACCOUNT
  */
 import { actAs } from '../../functions/_shared/rpc.ts'
@@ -12,14 +12,14 @@ const sleep = async (claims: typeof account | null, seconds: number) => {
   return { code, milliseconds: Math.round(performance.now() - begin) }
 }
 
-const [known, anonymous] = await Promise.all([sleep(account, 4), sleep(null, 30)])
+const [user, anonymous] = await Promise.all([sleep(account, 4), sleep(null, 30)])
 const outcomes = {
-  known,
+  user,
   anonymous,
-  afterwards: await sleep(null, 0),
-  // The limit of somebody anonymous must not stay with a connection.
-  next: await sleep(account, 4),
-  longest: await sleep(account, 30),
+  anonymousAgain: await sleep(null, 0),
+  // The time limit of an anonymous caller must not stay with the connection.
+  userAgain: await sleep(account, 4),
+  userTooLong: await sleep(account, 30),
 }
 console.log(JSON.stringify(outcomes))
 Deno.exit(0)

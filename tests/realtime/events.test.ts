@@ -1,29 +1,29 @@
 import { expect, inject, test } from 'vitest'
-import { asAdmin, call, converse, type Person, say, signUp } from '../tools/people.ts'
+import { asAdmin, call, openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
 import { connect, listen } from '../tools/realtime.ts'
 import { aWhile, eventually, pause } from '../tools/wait.ts'
 
 const stack = inject('stack')
 
-/** Two people who listen to their own topics, and the second to a conversation's if there is one. */
-const listening = async () => {
+/** Two users, each subscribed to their own topic. */
+const subscribePair = async () => {
   const [ana, ben] = await Promise.all([signUp('Ana'), signUp('Ben')])
   const clients = await Promise.all([connect(ana.token), connect(ben.token)])
   const [anas, bens] = await Promise.all([listen(clients[0], `user:${ana.id}`), listen(clients[1], `user:${ben.id}`)])
   return { ana, ben, anas, bens, clients }
 }
 
-type Ears = Awaited<ReturnType<typeof listen>>
-const eventsOf = ({ heard }: Ears) => heard.map(({ event, payload }) => ({ event, payload }))
+type Subscription = Awaited<ReturnType<typeof listen>>
+const eventsOf = ({ heard }: Subscription) => heard.map(({ event, payload }) => ({ event, payload }))
 
-test("both people hear of everything that happens between them, on their own topics and their conversation's", async () => {
-  const { ana, ben, anas, bens, clients } = await listening()
-  const conversation_id = await converse(ana, ben)
+test('both participants receive all events of a conversation, on user: and conversation: topics', async () => {
+  const { ana, ben, anas, bens, clients } = await subscribePair()
+  const conversation_id = await openConversation(ana, ben)
   await aWhile()
   const shared = await Promise.all(clients.map((client) => listen(client, `conversation:${conversation_id}`)))
 
-  const first = await say(ana, conversation_id, 'Hello')
-  const second = await say(ben, conversation_id, 'Welcome')
+  const first = await sendMessage(ana, conversation_id, 'Hello')
+  const second = await sendMessage(ben, conversation_id, 'Welcome')
   await ben.call('PATCH', `/conversations/${conversation_id}/messages/${first.id}/read`)
   await ana.call('POST', `/conversations/${conversation_id}/read`, { up_to_message_id: second.id })
   const [reservation] = (await asAdmin('POST', 'reservations', {
@@ -39,29 +39,29 @@ test("both people hear of everything that happens between them, on their own top
     event: name,
     payload: { conversation_id, id, previous_id, user_id },
   })
-  const said = [
+  const expected = [
     event('message.created', first.id, null, ana.id),
     event('message.created', second.id, first.id, ben.id),
     event('message.read', first.id, null, ben.id),
     event('message.read', second.id, first.id, ana.id),
     ...Array(3).fill(event('reservation.changed', reservation.id, null, null)),
   ]
-  await eventually(() => [anas, bens, ...shared].every(({ heard }) => heard.length >= said.length))
+  await eventually(() => [anas, bens, ...shared].every(({ heard }) => heard.length >= expected.length))
   await aWhile()
   const opened = event('conversation.created', conversation_id, null, ana.id)
-  for (const ears of [anas, bens]) expect(eventsOf(ears)).toEqual([opened, ...said])
-  for (const ears of shared) expect(eventsOf(ears)).toEqual(said)
-  // Each broadcast has a name of its own, by which a client tells what it has had already.
+  for (const subscription of [anas, bens]) expect(eventsOf(subscription)).toEqual([opened, ...expected])
+  for (const subscription of shared) expect(eventsOf(subscription)).toEqual(expected)
+  // Clients use the id of a broadcast to skip those that they have received.
   const ids = anas.heard.map(({ meta }) => meta!.id)
-  expect(new Set(ids).size).toBe(said.length + 1)
+  expect(new Set(ids).size).toBe(expected.length + 1)
   ids.forEach((id) => expect(id).toMatch(/^[0-9a-f-]{36}$/))
 })
 
-test('others hear nothing of it, and reading again tells nothing', async () => {
-  const { ana, ben, anas } = await listening()
-  const other = await listening()
-  const conversation = await converse(ana, ben)
-  const { id } = await say(ben, conversation, 'Hello')
+test('other users receive nothing, and marking a message as read twice sends one event', async () => {
+  const { ana, ben, anas } = await subscribePair()
+  const other = await subscribePair()
+  const conversation = await openConversation(ana, ben)
+  const { id } = await sendMessage(ben, conversation, 'Hello')
   for (const _ of [1, 2]) await ana.call('PATCH', `/conversations/${conversation}/messages/${id}/read`)
   await eventually(() => anas.heard.length >= 3)
   await aWhile()
@@ -69,18 +69,18 @@ test('others hear nothing of it, and reading again tells nothing', async () => {
   expect([...other.anas.heard, ...other.bens.heard]).toEqual([])
 })
 
-test('a thousand messages from both sides arrive once each and in order', async () => {
-  const { ana, ben, anas, bens } = await listening()
-  const conversation = await converse(ana, ben)
+test('a thousand concurrent messages arrive once each and in order', async () => {
+  const { ana, ben, anas, bens } = await subscribePair()
+  const conversation = await openConversation(ana, ben)
   const sent: number[] = []
   const send = async (person: Person) => {
-    for (let n = 0; n < 500; n++) sent.push((await say(person, conversation, `${person.name} ${n}`)).id)
+    for (let n = 0; n < 500; n++) sent.push((await sendMessage(person, conversation, `${person.name} ${n}`)).id)
   }
   await Promise.all([send(ana), send(ben)])
   const inOrder = sent.toSorted((one, other) => one - other)
-  for (const ears of [anas, bens]) {
-    await eventually(() => ears.heard.length > inOrder.length)
-    const created = ears.heard.filter(({ event }) => event === 'message.created').map(({ payload }) => payload)
+  for (const { heard } of [anas, bens]) {
+    await eventually(() => heard.length > inOrder.length)
+    const created = heard.filter(({ event }) => event === 'message.created').map(({ payload }) => payload)
     expect(created.map(({ id }) => id)).toEqual(inOrder)
     expect(created.map(({ previous_id }) => previous_id)).toEqual([null, ...inOrder.slice(0, -1)])
   }
@@ -91,8 +91,8 @@ const post = (topic: string, payload: unknown, headers: Record<string, string>, 
     messages: [{ topic, event: 'notice', payload, private: isPrivate }],
   }, { headers })
 
-test('100 kB broadcast over HTTP with the secret key arrive whole, and nobody else may do that', async () => {
-  const { ana, ben, anas, bens } = await listening()
+test('the secret key can broadcast 100 kB over HTTP, and users cannot', async () => {
+  const { ana, ben, anas, bens } = await subscribePair()
   const payload = { text: 'é'.repeat(50_000) }
   const secret = { apikey: stack.secretKey }
   expect((await post(`user:${ana.id}`, payload, secret)).status).toBe(202)
@@ -100,7 +100,7 @@ test('100 kB broadcast over HTTP with the secret key arrive whole, and nobody el
   expect(eventsOf(anas)).toEqual([{ event: 'notice', payload }])
 
   const mine = { apikey: stack.publishableKey, Authorization: `Bearer ${ben.token}` }
-  // As on the platform, nobody is told that it goes nowhere.
+  // As on the platform, a dropped broadcast is answered as a sent one.
   for (const headers of [mine, { apikey: stack.publishableKey }]) {
     expect((await post(`user:${ana.id}`, { id: 1 }, headers)).status).toBe(202)
   }
@@ -112,16 +112,16 @@ test('100 kB broadcast over HTTP with the secret key arrive whole, and nobody el
   expect([anas.heard.length, bens.heard.length]).toEqual([1, 0])
 })
 
-test('participants may type over HTTP too, in JSON or bytes', async () => {
-  const { ana, ben, clients } = await listening()
-  const conversation = await converse(ana, ben)
-  const ears = await listen(clients[1], `typing:${conversation}`)
+test('participants can broadcast typing over HTTP, as JSON or bytes', async () => {
+  const { ana, ben, clients } = await subscribePair()
+  const conversation = await openConversation(ana, ben)
+  const subscription = await listen(clients[1], `typing:${conversation}`)
   const channel = clients[0].channel(`typing:${conversation}`, { config: { private: true } })
   expect(await channel.httpSend('typing', { user_id: ana.id })).toEqual({ success: true })
   expect(await channel.httpSend('typing', new Uint8Array([1, 2, 255]))).toEqual({ success: true })
-  await eventually(() => ears.heard.length === 2)
-  expect(ears.heard[0]).toMatchObject({ event: 'typing', payload: { user_id: ana.id } })
-  expect(new Uint8Array(ears.heard[1]!.payload as unknown as ArrayBuffer)).toEqual(new Uint8Array([1, 2, 255]))
+  await eventually(() => subscription.heard.length === 2)
+  expect(subscription.heard[0]).toMatchObject({ event: 'typing', payload: { user_id: ana.id } })
+  expect(new Uint8Array(subscription.heard[1]!.payload as unknown as ArrayBuffer)).toEqual(new Uint8Array([1, 2, 255]))
   const preflight = await fetch(`${stack.origin}/realtime/v1/api/broadcast`, {
     method: 'OPTIONS',
     headers: { Origin: 'https://app.example', 'Access-Control-Request-Method': 'POST' },
@@ -130,30 +130,30 @@ test('participants may type over HTTP too, in JSON or bytes', async () => {
   expect(preflight.headers.get('Access-Control-Allow-Origin')).toBe('*')
 })
 
-test('who missed messages can have the newest 25 replayed, and nobody those of others', async () => {
-  const { ana, ben, clients } = await listening()
-  const conversation = await converse(ana, ben)
+test('a join can replay the newest 25 broadcasts, and an outsider cannot', async () => {
+  const { ana, ben, clients } = await subscribePair()
+  const conversation = await openConversation(ana, ben)
   const since = Date.now() - 1000
   const ids: number[] = []
-  for (let n = 0; n < 30; n++) ids.push((await say(ana, conversation, `${n}`)).id)
+  for (let n = 0; n < 30; n++) ids.push((await sendMessage(ana, conversation, `${n}`)).id)
   await aWhile()
   const replay = { since, limit: 100 }
-  const ears = await listen(clients[1], `conversation:${conversation}`, { replay })
-  await eventually(() => ears.heard.length >= 25)
+  const subscription = await listen(clients[1], `conversation:${conversation}`, { replay })
+  await eventually(() => subscription.heard.length >= 25)
   await aWhile()
-  expect(ears.heard.map(({ payload }) => payload.id)).toEqual(ids.slice(-25))
-  expect(ears.heard.every(({ meta }) => meta!.replayed)).toBe(true)
+  expect(subscription.heard.map(({ payload }) => payload.id)).toEqual(ids.slice(-25))
+  expect(subscription.heard.every(({ meta }) => meta!.replayed)).toBe(true)
   const outsider = await listen(await connect((await signUp('Mallory')).token), `conversation:${conversation}`, {
     replay,
   })
   expect(outsider).toMatchObject({ status: 'CHANNEL_ERROR', heard: [] })
 })
 
-test('the older protocol is spoken too', async () => {
+test('protocol 1.0.0 works too', async () => {
   const [ana, ben] = await Promise.all([signUp('Ana'), signUp('Ben')])
-  const ears = await listen(await connect(ben.token, { vsn: '1.0.0' }), `user:${ben.id}`)
-  expect(ears.status).toBe('SUBSCRIBED')
-  const conversation = await converse(ana, ben)
-  await eventually(() => ears.heard.length > 0)
-  expect(ears.heard).toMatchObject([{ event: 'conversation.created', payload: { id: conversation }, meta: {} }])
+  const subscription = await listen(await connect(ben.token, { vsn: '1.0.0' }), `user:${ben.id}`)
+  expect(subscription.status).toBe('SUBSCRIBED')
+  const conversation = await openConversation(ana, ben)
+  await eventually(() => subscription.heard.length > 0)
+  expect(subscription.heard).toMatchObject([{ event: 'conversation.created', payload: { id: conversation }, meta: {} }])
 })

@@ -1,7 +1,7 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
 import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { converse, signUp } from '../tools/people.ts'
+import { openConversation, signUp } from '../tools/people.ts'
 import { makeDatabase } from '../tools/postgres.ts'
 import { connect, join, listen } from '../tools/realtime.ts'
 import { startStack, stopStack } from '../tools/stack.ts'
@@ -9,7 +9,7 @@ import { aWhile, eventually } from '../tools/wait.ts'
 
 const url = process.env.TEST_DATABASE_URL
 
-/** A session of its own beside those of the stack; PGlite has one alone. */
+/** A session beside those of the stack, which PGlite does not allow. */
 const openSession = (address = url!) => {
   const sql = postgres(address, { max: 2, onnotice: () => {} })
   onTestFinished(() => sql.end({ timeout: 1 }))
@@ -17,7 +17,7 @@ const openSession = (address = url!) => {
 }
 
 describe.skipIf(!url)('on a Postgres server', () => {
-  describe('that others do not share', () => {
+  describe('with a database of its own', () => {
     let address: string
     let stack: Awaited<ReturnType<typeof startStack>>
     beforeAll(async () => {
@@ -28,63 +28,63 @@ describe.skipIf(!url)('on a Postgres server', () => {
 
     const pair = async () => {
       const [ana, ben] = [await signUp('Ana', {}, stack.base), await signUp('Ben', {}, stack.base)]
-      const conversation = await converse(ana, ben)
+      const conversation = await openConversation(ana, ben)
       await aWhile()
-      const say = (content: string) => ana.call('POST', `/conversations/${conversation}/messages`, { content })
+      const sendMessage = (content: string) => ana.call('POST', `/conversations/${conversation}/messages`, { content })
       const clientOf = ({ base }: { base: string }) => connect(ben.token, { origin: new URL(base).origin })
       return {
         topic: `user:${ben.id}`,
         room: `conversation:${conversation}`,
-        say,
+        sendMessage,
         clientOf,
         client: await clientOf(stack),
       }
     }
 
-    test('a message is sent at once while Realtime changes its tables, and the next is heard again', async () => {
-      const { topic, say, client } = await pair()
+    test('a send does not wait for a lock on realtime.messages, and the next message arrives', async () => {
+      const { topic, sendMessage, client } = await pair()
       const { heard } = await listen(client, topic)
       const sql = openSession(address)
       let first = 0
       await sql.begin(async (locked) => {
         await locked`lock table realtime.messages in access exclusive mode`
         const before = Date.now()
-        const { status, body } = await say('Behind a lock')
+        const { status, body } = await sendMessage('Behind a lock')
         expect(status).toBe(201)
         expect(Date.now() - before).toBeLessThan(4000)
         first = body.id
       })
-      const { id } = (await say('After it')).body
+      const { id } = (await sendMessage('After it')).body
       await eventually(() => heard.length > 0)
-      // Whoever missed the first learns of it from the second.
+      // The second event names the first message, whose event was lost.
       expect(heard.map(({ payload }) => [payload.previous_id, payload.id])).toEqual([[first, id]])
     })
 
-    test('when the database was cut off, clients connect anew and hear what comes', async () => {
-      const { topic, say, client } = await pair()
+    test('after the database connection is lost, clients reconnect and receive new events', async () => {
+      const { topic, sendMessage, client } = await pair()
       const statuses: string[] = []
       const heard: unknown[] = []
       client.channel(topic, { config: { private: true } })
         .on('broadcast', { event: '*' }, ({ payload }) => heard.push(payload.id))
         .subscribe((status) => statuses.push(status))
       await eventually(() => statuses.includes('SUBSCRIBED'))
-      const cut = await openSession(address)`
+      const terminated = await openSession(address)`
         select pg_terminate_backend(pid)
         from pg_stat_activity
         where datname = current_database() and query ilike 'listen%' and pid <> pg_backend_pid()`
-      expect(cut).toHaveLength(1)
+      expect(terminated).toHaveLength(1)
       await eventually(() => statuses.length >= 3, 20)
       expect(statuses.at(0)).toBe('SUBSCRIBED')
       expect(statuses.at(-1)).toBe('SUBSCRIBED')
-      const { body } = await say('Again')
+      const { body } = await sendMessage('Again')
       await eventually(() => heard.length > 0)
       expect(heard).toEqual([body.id])
     })
 
-    // A start once emptied local_realtime.followed, which left those deaf who had joined the first.
-    test('a second stack on the same database leaves the first its hearing, and hears itself', async () => {
-      const { topic, room, say, clientOf, client } = await pair()
-      const listenOn = async (client: SupabaseClient) => {
+    // Once a start emptied local_realtime.subscribed_tables, and subscribers of the first stack received nothing.
+    test('two stacks on one database both deliver events, and one also after the other stops', async () => {
+      const { topic, room, sendMessage, clientOf, client } = await pair()
+      const subscribe = async (client: SupabaseClient) => {
         const { heard } = await listen(client, topic)
         const rows: unknown[] = []
         const channel = client.channel(room, { config: { private: true } })
@@ -93,45 +93,58 @@ describe.skipIf(!url)('on a Postgres server', () => {
             { event: 'INSERT', schema: 'public', table: 'messages' },
             (row) => rows.push(row.new.id),
           )
-        const following = new Promise((resolve) => channel.on('system', {}, ({ status }) => resolve(status)))
+        const subscribed = new Promise((resolve) => channel.on('system', {}, ({ status }) => resolve(status)))
         expect((await join(channel)).status).toBe('SUBSCRIBED')
-        expect(await following).toBe('ok')
+        expect(await subscribed).toBe('ok')
         return { ids: () => heard.map(({ payload }) => payload.id), rows }
       }
-      const first = await listenOn(client)
+      const first = await subscribe(client)
       const second = await startStack({ DATABASE_URL: address })
       onTestFinished(() => stopStack(second.process))
-      const { body: before } = await say('Before anybody joined the second')
+      const { body: before } = await sendMessage('Before the second has subscribers')
       await eventually(() => first.ids().length > 0 && first.rows.length > 0)
       expect([first.ids(), first.rows]).toEqual([[before.id], [before.id]])
 
-      const other = await listenOn(await clientOf(second))
-      const { body: after } = await say('After')
+      const other = await subscribe(await clientOf(second))
+      const { body: after } = await sendMessage('After')
       await eventually(() => [first.ids(), first.rows, other.ids(), other.rows].every((ids) => ids.includes(after.id)))
       expect([first.ids(), first.rows]).toEqual([[before.id, after.id], [before.id, after.id]])
       expect([other.ids(), other.rows]).toEqual([[after.id], [after.id]])
 
-      // Nor does the second's end end it.
       await stopStack(second.process)
-      const { body: last } = await say('Alone again')
+      const { body: last } = await sendMessage('Alone again')
       await eventually(() => first.ids().length > 2 && first.rows.length > 2)
       expect([first.ids().at(-1), first.rows.at(-1)]).toEqual([last.id, last.id])
     })
   })
 
-  test('what anybody sends from SQL arrives, 100 kB too, and what is rolled back does not', async () => {
+  test('broadcasts from SQL arrive, also of 100 kB, unless they are rolled back', async () => {
     const ana = await signUp('Ana')
     const { heard } = await listen(await connect(ana.token), `user:${ana.id}`)
     const sql = openSession()
     const topic = `user:${ana.id}`
-    await sql.begin(async (undone) => {
-      await undone`select realtime.send('{"n": 0}', 'said', ${topic}, true)`
-      throw new Error('undone')
+    await sql.begin(async (transaction) => {
+      await transaction`
+        select realtime.send(payload => '{"n": 0}', event => 'said', topic => ${topic}, private => true)`
+      throw new Error('roll back')
     }).catch(() => {})
-    await sql`select realtime.send(jsonb_build_object('text', repeat('é', 50000)), 'said', ${topic}, true)`
-    await sql`select realtime.send_binary('\\x0001ff', 'bytes', ${topic}, true)`
-    await sql`select realtime.send('{}', 'said', ${topic}, false)`
-    await sql`select realtime.broadcast_changes(${topic}, 'changed', 'INSERT', 'users', 'public', row(1), null::record)`
+    await sql`
+      select realtime.send(
+        payload => jsonb_build_object('text', repeat('é', 50000)), event => 'said', topic => ${topic}, private => true
+      )`
+    await sql`
+      select realtime.send_binary(payload => '\\x0001ff', event => 'bytes', topic => ${topic}, private => true)`
+    await sql`select realtime.send(payload => '{}', event => 'said', topic => ${topic}, private => false)`
+    await sql`
+      select realtime.broadcast_changes(
+        topic_name => ${topic},
+        event_name => 'changed',
+        operation => 'INSERT',
+        table_name => 'users',
+        table_schema => 'public',
+        new => row(1),
+        old => null::record
+      )`
     await eventually(() => heard.length >= 3)
     expect(heard.map(({ event }) => event)).toEqual(['said', 'bytes', 'changed'])
     expect(heard[0]!.payload).toEqual({ id: heard[0]!.meta!.id, text: 'é'.repeat(50_000) })

@@ -1,5 +1,5 @@
 import { expect, inject, test } from 'vitest'
-import { asAdmin, converse, type Person, say, signUp } from '../tools/people.ts'
+import { asAdmin, openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
 import { connect, join, listen } from '../tools/realtime.ts'
 import { aWhile, eventually } from '../tools/wait.ts'
 
@@ -7,17 +7,17 @@ const stack = inject('stack')
 
 const pair = async (): Promise<{ ana: Person; ben: Person; conversation: number }> => {
   const [ana, ben] = await Promise.all([signUp('Ana'), signUp('Ben')])
-  const conversation = await converse(ana, ben)
+  const conversation = await openConversation(ana, ben)
   await aWhile()
   return { ana, ben, conversation }
 }
 
-const refusal = (topic: string) => ({
+const unauthorized = (topic: string) => ({
   status: 'CHANNEL_ERROR',
   reason: `Unauthorized: You do not have permissions to read from this Channel topic: ${topic}`,
 })
 
-test('people join their own topic and those of their conversations', async () => {
+test('users can join their own topic and those of their conversations', async () => {
   const { ana, ben, conversation } = await pair()
   for (const person of [ana, ben]) {
     const client = await connect(person.token)
@@ -27,14 +27,14 @@ test('people join their own topic and those of their conversations', async () =>
   }
 })
 
-test('nobody joins what is not theirs, what is nothing, or what is not private', async () => {
+test('users cannot join topics of others, unknown topics, or public channels', async () => {
   const { ana, conversation } = await pair()
   const mallory = await connect((await signUp('Mallory')).token)
-  const nobody = await connect()
+  const anonymous = await connect()
   const topics = [`user:${ana.id}`, `conversation:${conversation}`, `typing:${conversation}`]
   for (const topic of [...topics, 'room', 'typing:abc', 'conversation:99999999999999999999']) {
-    expect(await listen(mallory, topic)).toMatchObject(refusal(topic))
-    expect(await listen(nobody, topic)).toMatchObject(refusal(topic))
+    expect(await listen(mallory, topic)).toMatchObject(unauthorized(topic))
+    expect(await listen(anonymous, topic)).toMatchObject(unauthorized(topic))
   }
   expect(await join((await connect(ana.token)).channel(`conversation:${conversation}`))).toEqual({
     status: 'CHANNEL_ERROR',
@@ -45,59 +45,59 @@ test('nobody joins what is not theirs, what is nothing, or what is not private',
 test.each([
   ['deactivated', ({ id }: Person) => asAdmin('PATCH', `users?id=eq.${id}`, { is_active: false })],
   ['erased', (person: Person) => person.call('DELETE', '/users/me')],
-])('who was %s joins nothing and hears nothing more where they had joined', async (_, remove) => {
+])('a user who was %s cannot join, and receives nothing on channels that they had joined', async (_, remove) => {
   const { ana, ben, conversation } = await pair()
   const client = await connect(ana.token)
   const before = [await listen(client, `user:${ana.id}`), await listen(client, `conversation:${conversation}`)]
   const partner = await listen(await connect(ben.token), `user:${ben.id}`)
   expect((await remove(ana)).status).toBeLessThan(300)
   const topic = `conversation:${conversation}`
-  expect(await listen(await connect(ana.token), topic)).toMatchObject(refusal(topic))
-  // Of all that can happen in a conversation, this can also with somebody who is gone.
+  expect(await listen(await connect(ana.token), topic)).toMatchObject(unauthorized(topic))
+  // The only event that can still happen in a conversation with a deleted user.
   await asAdmin('POST', 'reservations', {
     conversation_id: conversation,
     title: 'Harbour walk',
     price: 9,
     date: '2027-01-01',
   })
-  // That the conversation was opened may reach those, too, who join a moment later.
-  const since = ({ heard }: typeof partner) => heard.filter(({ event }) => event !== 'conversation.created')
-  await eventually(() => since(partner).length > 0)
+  // A join shortly after the conversation was created may receive that event too.
+  const newEvents = ({ heard }: typeof partner) => heard.filter(({ event }) => event !== 'conversation.created')
+  await eventually(() => newEvents(partner).length > 0)
   await aWhile()
-  expect(since(partner)).toHaveLength(1)
-  for (const ears of before) {
-    expect({ status: ears.status, heard: since(ears) }).toEqual({ status: 'SUBSCRIBED', heard: [] })
+  expect(newEvents(partner)).toHaveLength(1)
+  for (const subscription of before) {
+    expect({ status: subscription.status, heard: newEvents(subscription) }).toEqual({ status: 'SUBSCRIBED', heard: [] })
   }
 })
 
-test('nobody forges what the database says, not even with a receipt or over HTTP', async () => {
+test('users cannot forge events of the database, neither with ack nor over HTTP', async () => {
   const { ana, ben, conversation } = await pair()
   const forger = await connect(ana.token)
   const bens = await listen(await connect(ben.token), `user:${ben.id}`)
   for (const topic of [`conversation:${conversation}`, `user:${ana.id}`]) {
-    const theirs = topic.startsWith('user') ? ana : ben
-    const hearer = await listen(await connect(theirs.token), topic)
+    const reader = topic.startsWith('user') ? ana : ben
+    const receiver = await listen(await connect(reader.token), topic)
     const self = await listen(forger, topic, { ack: true, self: true })
     const forged = { type: 'broadcast' as const, event: 'message.created', payload: { id: 1 } }
     expect(await self.channel.send(forged, { timeout: 500 })).toBe('timed out')
     await expect(self.channel.httpSend('message.created', { id: 1 }))
       .rejects.toThrow('Unauthorized')
     expect(await forger.channel(`user:${ben.id}`, { config: { private: true } }).send(forged)).toBe('ok')
-    // What the database says comes after all that, and alone.
-    const { id } = await say(ben, conversation, 'True')
-    await eventually(() => hearer.heard.length > 0 && self.heard.length > 0)
-    for (const { heard } of [hearer, self]) expect(heard.map(({ payload }) => payload.id)).toEqual([id])
+    // The database's event arrives after the forged ones, and alone.
+    const { id } = await sendMessage(ben, conversation, 'True')
+    await eventually(() => receiver.heard.length > 0 && self.heard.length > 0)
+    for (const { heard } of [receiver, self]) expect(heard.map(({ payload }) => payload.id)).toEqual([id])
   }
   expect(bens.heard.map(({ payload }) => payload)).not.toContainEqual({ id: 1 })
 })
 
-test('participants see each other type and be there, and outsiders neither', async () => {
+test('participants see typing and presence of each other, and outsiders see neither', async () => {
   const { ana, ben, conversation } = await pair()
   const topic = `typing:${conversation}`
   const config = { private: true, broadcast: { ack: true } }
-  const sent: unknown[] = []
+  const received: unknown[] = []
   const bens = (await connect(ben.token)).channel(topic, { config: { ...config, presence: { key: 'ben' } } })
-  bens.on('broadcast', { event: 'typing' }, ({ payload }) => sent.push(payload))
+  bens.on('broadcast', { event: 'typing' }, ({ payload }) => received.push(payload))
   bens.on('presence', { event: 'sync' }, () => {})
   expect(await join(bens)).toMatchObject({ status: 'SUBSCRIBED' })
   const anas = (await connect(ana.token)).channel(topic, { config: { ...config, presence: { key: 'ana' } } })
@@ -107,8 +107,8 @@ test('participants see each other type and be there, and outsiders neither', asy
   expect(await anas.send({ type: 'broadcast', event: 'typing', payload: { user_id: ana.id, who: 'Inês é 😀' } })).toBe(
     'ok',
   )
-  await eventually(() => sent.length > 0)
-  expect(sent).toEqual([{ user_id: ana.id, who: 'Inês é 😀' }])
+  await eventually(() => received.length > 0)
+  expect(received).toEqual([{ user_id: ana.id, who: 'Inês é 😀' }])
 
   expect(await anas.track({ mood: 'calm' })).toBe('ok')
   expect(await bens.track({ mood: 'busy' })).toBe('ok')
@@ -126,16 +126,16 @@ test('participants see each other type and be there, and outsiders neither', asy
 
   const outsider = await connect((await signUp('Mallory')).token)
   const theirs = outsider.channel(topic, { config })
-  expect(await join(theirs)).toMatchObject(refusal(topic))
+  expect(await join(theirs)).toMatchObject(unauthorized(topic))
   expect(await outsider.channel(topic, { config }).send({ type: 'broadcast', event: 'typing', payload: {} })).toBe('ok')
 
   await anas.unsubscribe()
   await eventually(() => bens.presenceState().ana === undefined)
   expect(bens.presenceState()).toEqual({})
-  expect(sent).toHaveLength(1)
+  expect(received).toHaveLength(1)
 })
 
-test('who asks for it hears themselves, and others do not', async () => {
+test('a sender receives its own broadcasts with self, and not without', async () => {
   const { ana, ben, conversation } = await pair()
   const topic = `typing:${conversation}`
   const [anas, bens] = await Promise.all([connect(ana.token), connect(ben.token)])
@@ -155,7 +155,7 @@ test('who asks for it hears themselves, and others do not', async () => {
   expect(partner.heard.map(({ payload }) => payload.by)).toEqual(['ana'])
 })
 
-test('who loses their connection is seen to leave', async () => {
+test('a lost connection ends presence', async () => {
   const { ana, ben, conversation } = await pair()
   const config = { private: true }
   const bens = (await connect(ben.token)).channel(`typing:${conversation}`, { config })
@@ -172,7 +172,7 @@ test('who loses their connection is seen to leave', async () => {
   expect(bens.presenceState()).toEqual({})
 })
 
-test('a bad key opens nothing', async () => {
+test('an invalid key is rejected', async () => {
   const { status } = await listen(await connect(undefined, { key: 'sb_publishable_wrong' }), 'user:1')
   expect(status).toBe('CHANNEL_ERROR')
   const answer = await fetch(`${stack.origin}/realtime/v1/api/broadcast`, {

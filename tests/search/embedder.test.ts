@@ -12,12 +12,10 @@ const dot = (a: Float32Array, b: Float32Array) => a.reduce((sum, x, i) => sum + 
 const similarity = (a: string, b: string) => dot(embed(a), embed(b))
 const norm = (text: string) => Math.sqrt(dot(embed(text), embed(text)))
 
-/** Less than this could be an accident of the factorisation. */
+/** A smaller difference could be an accident of the factorisation. */
 const margin = 0.1
 
-/**
- * First and second belong together, third does not. None of these words is in glosses.txt, which a test holds them to.
- */
+/** The first two belong together, the third does not. None of these words is in glosses.txt, as a test checks. */
 const knownToWordNet: [string, string, string][] = [
   ['guitar', 'violin', 'carpenter'],
   ['car', 'automobile', 'banana'],
@@ -37,7 +35,9 @@ const knownToWordNet: [string, string, string][] = [
   ['We swim in the ocean', 'seaside and waves', 'lectures about grammar'],
 ]
 
-/** Likewise; WordNet alone lacks the first of these, or takes a party for politics and cycling for periodicity. */
+/**
+ * Likewise. WordNet lacks the first of these, or has them in another sense: party as politics, cycling as periodicity.
+ */
 const knownToGlosses: [string, string, string][] = [
   ['hiking', 'trekking', 'cooking'],
   ['wifi', 'computer network', 'vineyard'],
@@ -57,7 +57,7 @@ const knownToGlosses: [string, string, string][] = [
 ]
 
 describe('a vector', () => {
-  test('has 384 numbers and length 1, whatever the text', () => {
+  test('has 384 numbers and length 1 for any text', () => {
     for (const text of ['hiking', 'I love the mountains.', 'Zsófia Żółć', '東京に行きたい', 'Люблю горы', '🏔️ 42']) {
       expect(embed(text)).toHaveLength(dimensions)
       expect(norm(text), text).toBeCloseTo(1, 5)
@@ -65,7 +65,7 @@ describe('a vector', () => {
     expect(dimensions).toBe(384)
   })
 
-  test('is zero where the text has no usable word', () => {
+  test('is zero if the text has no usable word', () => {
     for (const text of ['', '???', ' \n\t', '🙂', 'and so it was']) {
       expect(embed(text).every((x) => x === 0), text).toBe(true)
     }
@@ -77,37 +77,38 @@ describe('a vector', () => {
     expect(loadEmbedder(file)(text)).toEqual(embed(text))
   })
 
-  test('belongs to the caller, who may change it', () => {
+  test('can be changed by the caller', () => {
     embed('harbour').fill(7)
     expect(norm('harbour')).toBeCloseTo(1, 5)
   })
 
-  test('does not mind case, accents, widths or punctuation', () => {
+  test('ignores case, accents, widths and punctuation', () => {
     for (const text of ['CAFÉ', 'cafe\u0301', 'ｃａｆｅ', '«café»!']) {
       expect(similarity(text, 'cafe'), text).toBeCloseTo(1, 5)
     }
     expect(similarity('guest house', 'guest-house')).toBeCloseTo(1, 5)
   })
 
-  test('comes from a text of 5,000 characters, and from one long word', () => {
+  test('exists for a text of 5,000 characters, and for one long word', () => {
     expect(norm('Hiking über Berge, 山歩き! '.repeat(250).slice(0, 5000))).toBeCloseTo(1, 5)
     expect(norm('x'.repeat(5000))).toBeCloseTo(1, 5)
   })
 })
 
 describe('meaning', () => {
-  test.each(knownToWordNet)('WordNet brings "%s" nearer to "%s" than to "%s"', (text, near, far) => {
+  test.each(knownToWordNet)('with WordNet, "%s" is nearer to "%s" than to "%s"', (text, near, far) => {
     expect(similarity(text, near)).toBeGreaterThan(similarity(text, far) + margin)
   })
 
-  test('the examples above owe nothing to our glosses', () => {
-    const glosses = read('./build/glosses.txt').toString().split('\n').filter((line) => !line.startsWith('#'))
+  test('the examples above are not in our glosses', () => {
+    const lines = readFileSync('scripts/embedder/glosses.txt', 'utf8').split('\n')
+    const glosses = lines.filter((line) => !line.startsWith('#'))
     const ours = new Set(glosses.flatMap((line) => line.split('|')[0]!.split(',').map((word) => word.trim())))
     const examples = knownToWordNet.flat().flatMap((text) => text.toLowerCase().split(' '))
     expect(examples.filter((word) => ours.has(word))).toEqual([])
   })
 
-  test.each(knownToGlosses)('our glosses bring "%s" nearer to "%s" than to "%s"', (text, near, far) => {
+  test.each(knownToGlosses)('with our glosses, "%s" is nearer to "%s" than to "%s"', (text, near, far) => {
     expect(similarity(text, near)).toBeGreaterThan(similarity(text, far) + margin)
   })
 
@@ -116,7 +117,7 @@ describe('meaning', () => {
     expect(similarity('she swam', 'he swims')).toBeGreaterThan(0.9)
   })
 
-  test('does not come from stop words', () => {
+  test('ignores stop words', () => {
     expect(similarity('I would like to have a violin', 'I would like to have a hammer')).toBeLessThan(0.4)
     expect(similarity('the violin', 'violin')).toBeCloseTo(1, 5)
   })
@@ -130,23 +131,23 @@ describe('an unknown word', () => {
     )
   })
 
-  test('does not drown the known words around it', () => {
+  test('hardly changes the meaning of the known words around it', () => {
     expect(similarity('playing guitar with Xanthorik', 'guitar player')).toBeGreaterThan(0.5)
   })
 })
 
 describe('the data file', () => {
-  test('is the one whose checksum is recorded', () => {
+  test('has the recorded checksum', () => {
     const recorded = read('./wordnet.bin.sha256').toString()
     expect(recorded).toBe(`${createHash('sha256').update(file).digest('hex')}  wordnet.bin\n`)
   })
 
-  test('stays below 4 MB and carries its licence', () => {
+  test('is below 4 MB and contains its licence', () => {
     expect(file.length).toBeLessThan(4_000_000)
     expect(new TextDecoder().decode(file.subarray(0, 2000))).toContain(read('./LICENSE-WORDNET.txt').toString())
   })
 
-  test('names its model', () => {
+  test('contains the name of its model', () => {
     expect(model).toBe('offline-wordnet-v1')
     expect(new TextDecoder().decode(file.subarray(0, model.length))).toBe(model)
   })
@@ -176,7 +177,7 @@ describe('the data file', () => {
     ['a changed licence', changed(100), /checksum does not match/],
     ['a changed word', changed(5000), /checksum does not match/],
     ['a changed last byte', changed(file.length - 1), /checksum does not match/],
-  ])('cannot be %s', (_, bytes, reason) => {
+  ])('is rejected if it is %s', (_, bytes, reason) => {
     expect(() => loadEmbedder(bytes)).toThrow(reason)
     expect(() => loadEmbedder(bytes)).toThrow(/^Not a data file of offline-wordnet-v1: /)
   })

@@ -1,3 +1,8 @@
-/** What only somebody who sees the inside could know: words of the database, of a stack, of a file. */
-export const inside =
-  /sqlstate|postgres|relation "|violates|syntax error|pg_|plpgsql|select |insert into|at (file|https?):|\.ts:\d|node_modules|\bzod|stack/i
+/** Words of the database, of stack traces and of file names, which must not be in an error for clients. */
+export const inside = new RegExp(
+  [
+    String.raw`sqlstate|postgres|relation "|violates|syntax error|pg_|plpgsql|select |insert into`,
+    String.raw`at (file|https?):|\.ts:\d|node_modules|\bzod|stack`,
+  ].join('|'),
+  'i',
+)

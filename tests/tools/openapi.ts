@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** The part of JSON Schema that docs/openapi.json uses; `faults` refuses to guess at more. */
+/** The JSON Schema keywords in docs/openapi.json. `faults` throws for others. */
 export interface Schema {
   $ref?: string
   type?: string | string[]
@@ -31,35 +31,37 @@ interface Parameter {
 }
 
 export interface Operation {
-  /** As tests call it: 'GET /users/{id}'. */
+  /** For example 'GET /users/{id}'. */
   name: string
   method: string
   path: string
   parameters: Parameter[]
   body?: Schema
-  /** What may be answered, by status; undefined where there is no body. */
+  /** The response schema of each status; undefined without a body. */
   answers: Record<string, Schema | undefined>
-  /** In which type it is answered, by status. */
+  /** The media type of each status. */
   types: Record<string, string | undefined>
   token: 'needed' | 'optional' | 'ignored'
 }
 
 type Content = { content?: Record<string, { schema: Schema }> }
-type Written = {
+type DocumentedOperation = {
   security?: object[]
   parameters: Parameter[]
   requestBody?: Content
   responses: Record<string, Content>
 }
-const document: { paths: Record<string, Record<string, Written>>; components: { schemas: Record<string, Schema> } } =
-  JSON.parse(readFileSync('docs/openapi.json', 'utf8'))
+const document: {
+  paths: Record<string, Record<string, DocumentedOperation>>
+  components: { schemas: Record<string, Schema> }
+} = JSON.parse(readFileSync('docs/openapi.json', 'utf8'))
 
 const tokenOf = (security: object[] = []): Operation['token'] => {
   if (security.length === 0) return 'ignored'
   return security.some((choice) => Object.keys(choice).length === 0) ? 'optional' : 'needed'
 }
 
-/** Every route that the document names. */
+/** Every documented route. */
 export const operations: Operation[] = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, { security, parameters, requestBody, responses }]) => ({
     name: `${method.toUpperCase()} ${path}`,
@@ -77,7 +79,7 @@ export const operations: Operation[] = Object.entries(document.paths).flatMap(([
   }))
 )
 
-/** A schema with its reference followed. */
+/** Resolves a $ref. */
 export const resolved = (schema: Schema): Schema =>
   schema.$ref ? document.components.schemas[schema.$ref.split('/').at(-1)!]! : schema
 
@@ -103,12 +105,12 @@ const formats: Record<string, RegExp> = {
 }
 
 /**
- * What a value has that its schema does not allow; empty where it conforms. Sixty lines rather than a validator from npm: our generator
- * writes a dozen keywords, lengths are code points, and a keyword that is new fails here instead of being passed over.
+ * The violations of a schema; empty if the value conforms. Sixty lines instead of a validator from npm: our document
+ * has a dozen keywords, lengths count code points, and an unknown keyword throws instead of being ignored.
  */
 export const faults = (given: Schema, value: unknown, at = 'body'): string[] => {
   const schema = resolved(given)
-  // Whatever it is, it is allowed.
+  // Any value is allowed.
   if (Object.keys(schema).length === 0) return []
   for (const key of Object.keys(schema)) if (!known.has(key)) throw new Error(`No check for ${key} of JSON Schema`)
   if (schema.anyOf) {
@@ -133,7 +135,7 @@ export const faults = (given: Schema, value: unknown, at = 'body'): string[] => 
     const length = [...value].length
     expect(length >= (schema.minLength ?? 0), `is shorter than ${schema.minLength}`)
     expect(length <= (schema.maxLength ?? Infinity), `is longer than ${schema.maxLength}`)
-    expect(value.isWellFormed() && !value.includes('\0'), 'holds NUL or half of a character')
+    expect(value.isWellFormed() && !value.includes('\0'), 'contains NUL or a lone surrogate')
     if (schema.pattern) expect(new RegExp(schema.pattern, 'u').test(value), `does not match ${schema.pattern}`)
     const format = formats[schema.format ?? '']
     if (format) expect(format.test(value), `is no ${schema.format}`)
@@ -141,7 +143,7 @@ export const faults = (given: Schema, value: unknown, at = 'body'): string[] => 
   if (Array.isArray(value)) {
     expect(value.length >= (schema.minItems ?? 0), `has fewer than ${schema.minItems} items`)
     expect(value.length <= (schema.maxItems ?? Infinity), `has more than ${schema.maxItems} items`)
-    if (schema.items) value.forEach((item, place) => found.push(...faults(schema.items!, item, `${at}[${place}]`)))
+    if (schema.items) value.forEach((item, index) => found.push(...faults(schema.items!, item, `${at}[${index}]`)))
   } else if (type === 'object') {
     for (const name of schema.required ?? []) expect(Object.hasOwn(value as object, name), `lacks ${name}`)
     for (const [name, field] of Object.entries(value as object)) {

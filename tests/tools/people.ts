@@ -5,7 +5,7 @@ const stack = inject('stack')
 export interface Answer {
   status: number
   headers: Headers
-  // The body is whatever the service sent; tests say what it must be.
+  // Tests assert the shape.
   // deno-lint-ignore no-explicit-any
   body: any
   text: string
@@ -13,7 +13,7 @@ export interface Answer {
 
 type Options = { token?: string; headers?: Record<string, string>; raw?: string }
 
-/** One request to the service. A body is sent as JSON; `raw` sends a text as it is. */
+/** Sends a request to the service, with a JSON body or with `raw` text. */
 export const call = async (method: string, path: string, body?: unknown, options: Options = {}): Promise<Answer> => {
   const content = options.raw ?? (body === undefined ? undefined : JSON.stringify(body))
   const response = await fetch(path.startsWith('http') ? path : `${stack.base}${path}`, {
@@ -30,7 +30,7 @@ export const call = async (method: string, path: string, body?: unknown, options
   return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : undefined, text }
 }
 
-/** Somebody with an account, and their way of calling the service. */
+/** A user and a function that calls the service with their token. */
 export interface Person {
   id: number
   profileId: number
@@ -42,16 +42,16 @@ export interface Person {
 }
 
 let count = 0
-/** An address nobody used before. */
-export const freshEmail = (): string => `p${process.pid}.${Date.now()}.${count++}@example.com`
+/** An unused e-mail address. */
+export const uniqueEmail = (): string => `p${process.pid}.${Date.now()}.${count++}@example.com`
 
-/** Signs somebody up. Fields are any of PATCH /users/profile; `base` is another stack than that of the run. */
+/** Signs up a user with these fields of PATCH /users/profile; `base` selects another stack. */
 export const signUp = async (
   name: string,
   fields: Record<string, unknown> = {},
   base = stack.base,
 ): Promise<Person> => {
-  const email = freshEmail()
+  const email = uniqueEmail()
   const password = 'correct horse'
   const { status, body, text } = await call('POST', `${base}/auth/signup`, { email, password, name, ...fields })
   if (status !== 201) throw new Error(`sign-up answered ${status} ${text}`)
@@ -69,13 +69,13 @@ export const signUp = async (
   }
 }
 
-/** The interests of the seed; other tests add some of their own, and drop them again. */
+/** The seeded interests. Other tests add more and remove them again. */
 export const seededInterests = async (): Promise<{ id: number; name: string }[]> => {
   const interests: { id: number; name: string }[] = (await call('GET', '/users/interests')).body
   return interests.sort((one, other) => one.id - other.id).slice(0, 63)
 }
 
-/** What an admin does in the dashboard: the Data API with the secret key. */
+/** The Data API with the secret key, as admins use it in the dashboard. */
 export const asAdmin = async (method: string, path: string, body?: unknown): Promise<Answer> => {
   const answer = await call(method, `${stack.origin}/rest/v1/${path}`, body, {
     headers: { apikey: stack.secretKey, Prefer: 'return=representation' },
@@ -84,22 +84,22 @@ export const asAdmin = async (method: string, path: string, body?: unknown): Pro
   return answer
 }
 
-/** The Data API as somebody with a token, or as nobody with the publishable key alone. */
+/** The Data API with the publishable key, as a user or anonymous. */
 export const dataApi = (token: string | undefined, method: string, path: string, body?: unknown): Promise<Answer> =>
   call(method, `${stack.origin}/rest/v1/${path}`, body, {
     ...(token && { token }),
     headers: { apikey: stack.publishableKey, Prefer: 'return=representation' },
   })
 
-/** Opens a conversation; the first is the voyager. */
-export const converse = async (voyager: Person, local: Person): Promise<number> => {
+/** Opens a conversation; the first user is the voyager. Returns its id. */
+export const openConversation = async (voyager: Person, local: Person): Promise<number> => {
   const { status, body, text } = await voyager.call('POST', '/conversations', { other_user_id: local.id })
   if (status !== 201) throw new Error(`opening a conversation answered ${status} ${text}`)
   return body.id
 }
 
-/** Sends a message and answers with it. */
-export const say = async (sender: Person, conversation: number, content: string): Promise<Answer['body']> => {
+/** Sends a message and returns it. */
+export const sendMessage = async (sender: Person, conversation: number, content: string): Promise<Answer['body']> => {
   const { status, body, text } = await sender.call('POST', `/conversations/${conversation}/messages`, { content })
   if (status !== 201) throw new Error(`sending answered ${status} ${text}`)
   return body

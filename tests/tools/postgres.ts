@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import postgres from 'postgres'
 
-/** The Postgres that the run has to itself; its tests make databases there. */
+/** The Postgres server of the run. */
 const server = new URL(process.env.TEST_DATABASE_URL ?? 'postgresql://none')
 
-/** Works on a connection of its own. */
+/** Opens a connection for this work and closes it. */
 export const connected = async <Result>(url: string, work: (sql: postgres.Sql) => Promise<Result>): Promise<Result> => {
   const sql = postgres(url, { max: 1, onnotice: () => {} })
   try {
@@ -14,7 +14,7 @@ export const connected = async <Result>(url: string, work: (sql: postgres.Sql) =
   }
 }
 
-/** An empty database; its address. */
+/** Creates an empty database and returns its URL. */
 export const makeDatabase = async (name: string): Promise<string> => {
   const database = `${name}_${randomUUID().slice(0, 8)}`
   await connected(server.href, (sql) => sql.unsafe(`create database ${database}`))

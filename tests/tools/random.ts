@@ -1,5 +1,5 @@
-/** Numbers from 0 to 1 that are the same for the same seed (mulberry32). */
-export const numbersFrom = (seed: number) => (): number => {
+/** A seeded generator of numbers from 0 to 1 (mulberry32). */
+export const seededRandom = (seed: number) => (): number => {
   seed = (seed + 0x6d2b79f5) | 0
   let mixed = Math.imul(seed ^ (seed >>> 15), seed | 1)
   mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)

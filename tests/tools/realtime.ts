@@ -1,21 +1,21 @@
-import { createHmac } from 'node:crypto'
 import { createClient, type RealtimeChannel, type SupabaseClient } from '@supabase/supabase-js'
 import { inject, onTestFinished } from 'vitest'
 import ws from 'ws'
+import { claimsOf, signToken } from './jwt.ts'
 
 const stack = inject('stack')
 
-/** Somebody's supabase-js, as it comes; without a token it is nobody's. It is closed when the test ends. */
+/** A supabase-js client, with this token or anonymous. It is closed when the test ends. */
 export const connect = async (
   token?: string | (() => string),
   options: { key?: string; vsn?: string; origin?: string } = {},
 ): Promise<SupabaseClient> => {
   const client = createClient(options.origin ?? stack.origin, options.key ?? stack.publishableKey, {
-    // Node 20 has no WebSocket of its own.
+    // Node 20 has no WebSocket.
     realtime: { transport: ws as unknown as typeof WebSocket, ...(options.vsn && { vsn: options.vsn }) },
     ...(token && { accessToken: () => Promise.resolve(typeof token === 'string' ? token : token()) }),
   })
-  // Else the first join would go out without the token.
+  // Otherwise the first join is sent without the token.
   await client.realtime.setAuth()
   onTestFinished(async () => void await client.realtime.disconnect())
   return client
@@ -26,7 +26,7 @@ export interface Joined {
   reason: string
 }
 
-/** Joins, and tells how that went. */
+/** Joins a channel and resolves with the outcome. */
 export const join = (channel: RealtimeChannel): Promise<Joined> =>
   new Promise((resolve) => {
     channel.subscribe((status, error) => resolve({ status, reason: error?.message ?? '' }))
@@ -38,7 +38,7 @@ interface Heard {
   meta?: { id: string; replayed?: boolean }
 }
 
-/** Joins a private topic and keeps what is broadcast there. */
+/** Joins a private topic and collects its broadcasts. */
 export const listen = async (
   client: SupabaseClient,
   topic: string,
@@ -50,10 +50,6 @@ export const listen = async (
   return { ...await join(channel), heard, channel }
 }
 
-/** A token of the same person with other claims, signed as Auth signs. */
-export const resign = (token: string, claims: Record<string, unknown>): string => {
-  const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
-  const original = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())
-  const unsigned = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode({ ...original, ...claims })}`
-  return `${unsigned}.${createHmac('sha256', stack.jwtSecret).update(unsigned).digest('base64url')}`
-}
+/** The token with changed claims and a valid signature. */
+export const resign = (token: string, claims: Record<string, unknown>): string =>
+  signToken({ alg: 'HS256', typ: 'JWT' }, { ...claimsOf(token), ...claims }, stack.jwtSecret)

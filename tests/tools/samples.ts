@@ -3,7 +3,7 @@ const hex = (value: string): Uint8Array => Uint8Array.from(Buffer.from(value.rep
 const base64 = (value: string): Uint8Array => Uint8Array.from(Buffer.from(value, 'base64'))
 export const joined = (...parts: Uint8Array[]): Uint8Array => Uint8Array.from(Buffer.concat(parts))
 
-/** An ISO media file: its `ftyp` with these brands, and a box of data. */
+/** An ISO media file: `ftyp` with these brands, then `mdat`. */
 export const media = (...brands: string[]): Uint8Array => {
   const size = 16 + 4 * (brands.length - 1)
   return joined(
@@ -15,7 +15,7 @@ export const media = (...brands: string[]): Uint8Array => {
   )
 }
 
-/** A file of each type that may be attached, whole or its beginning, as programs write them; some in several ways. */
+/** Files of each allowed type, complete or only the beginning, as common programs write them. */
 export const samples: Record<string, Record<string, Uint8Array>> = {
   'image/jpeg': {
     JFIF: hex('ffd8ffe0 00104a46 49460001 01000001 00010000 ffdb0043 00080606 07060508'),
@@ -28,7 +28,7 @@ export const samples: Record<string, Record<string, Uint8Array>> = {
   },
   'image/gif': {
     'one pixel': base64('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7'),
-    'of 1987': text('GIF87a\x01\x00\x01\x00'),
+    'GIF87a': text('GIF87a\x01\x00\x01\x00'),
   },
   'image/webp': {
     lossy: base64('UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AA/uuuAAA='),
@@ -38,10 +38,10 @@ export const samples: Record<string, Record<string, Uint8Array>> = {
   'text/plain': {
     words: text('See you at the ferry, 8 am.\r\n\tBring a coat.\n'),
     'words with accents': text('Até amanhã, às oito — 明日の朝'),
-    'words of an older machine': hex('436166e9 20e0206c 61206d61 69736f6e'),
+    'words in Latin-1': hex('436166e9 20e0206c 61206d61 69736f6e'),
     'words in UTF-16': hex('fffe 4800 6900 2100'),
-    'a page, as its source': text('<!doctype html><title>Hi</title>'),
-    'less than a page of it': new Uint8Array(),
+    'the source of a page': text('<!doctype html><title>Hi</title>'),
+    'an empty file': new Uint8Array(),
   },
   'audio/mpeg': {
     'with a tag': hex('49443304 00000000 00235453 53450000'),
@@ -52,10 +52,10 @@ export const samples: Record<string, Record<string, Uint8Array>> = {
   'video/mp4': { camera: media('mp42', 'isom', 'mp42'), encoder: media('isom', 'isom', 'iso2', 'avc1', 'mp41') },
 }
 
-/** What nobody may send, whatever they call it. */
+/** Files of types that are not allowed. */
 export const strangers: Record<string, Uint8Array> = {
-  'a program for Linux': hex('7f454c46 02010100 00000000 00000000'),
-  'a program for Windows': hex('4d5a9000 03000000 04000000 ffff0000'),
+  'an ELF executable': hex('7f454c46 02010100 00000000 00000000'),
+  'a Windows executable': hex('4d5a9000 03000000 04000000 ffff0000'),
   'a ZIP': hex('504b0304 14000000 08000000'),
   'a gzip': hex('1f8b0800 00000000 0003'),
   'an ICO': hex('00000100 01001010'),

@@ -1,6 +1,6 @@
 /**
- * Looks for words in every column of every table of every schema, Auth's too. Prints where each was found: [{table, column, word}].
- *   deno run -A tests/tools/scan.ts WORD…        (DATA_DIR of a stack that is stopped, or DATABASE_URL)
+ * Searches every column of every table, including those of Auth, for words. Prints [{table, column, word}].
+ *   deno run -A tests/tools/scan.ts WORD…        (DATA_DIR of a stopped stack, or DATABASE_URL)
  */
 import { openPglite, openPostgres } from '../../supabase/local/database.ts'
 
@@ -10,7 +10,10 @@ const columns = await database.query(
   `select
     format('%I.%I', nspname, relname) as table,
     attname as column,
-    case atttypid when 'bytea'::regtype then format('encode(%I, ''escape'')', attname) else format('%I::text', attname) end as text
+    case atttypid
+      when 'bytea'::regtype then format('encode(%I, ''escape'')', attname)
+      else format('%I::text', attname)
+    end as text
   from pg_catalog.pg_attribute
   join pg_catalog.pg_class on pg_class.oid = attrelid
   join pg_catalog.pg_namespace on pg_namespace.oid = relnamespace
@@ -23,9 +26,9 @@ const columns = await database.query(
 const found = []
 for (const { table, column, text } of columns) {
   const rows = await database.query(
-    // No table has a column of that name, which would be meant instead.
-    `select sought_word as word from jsonb_array_elements_text(($1::text)::jsonb) as sought_word
-    where exists (select from ${table} where ${text} ilike '%' || sought_word || '%')`,
+    // No table has a column of this name, which would take precedence.
+    `select searched_word as word from jsonb_array_elements_text(($1::text)::jsonb) as searched_word
+    where exists (select from ${table} where ${text} ilike '%' || searched_word || '%')`,
     [JSON.stringify(Deno.args)],
   )
   for (const { word } of rows) found.push({ table, column, word })

@@ -3,14 +3,14 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { TestProject } from 'vitest/node'
 
-/** Where the stack of this test run listens, and the keys it was given. */
+/** The stack of this test run and its keys. */
 export interface Stack {
   origin: string
   base: string
   jwtSecret: string
   publishableKey: string
   secretKey: string
-  /** The link that opens the dashboard. */
+  /** The link to the dashboard, with its token. */
   dashboard: string
 }
 
@@ -26,13 +26,13 @@ export const testKeys = {
   secretKey: 'sb_secret_test',
 }
 
-/** The cookie that the dashboard's link sets, as a browser sends it. */
+/** The dashboard's cookie, which its link sets. */
 export const dashboardCookie = async (link: string): Promise<string> => {
   const { headers } = await fetch(link, { redirect: 'manual' })
   return headers.getSetCookie()[0]!.split(';')[0]!
 }
 
-/** Starts `supabase/local/main.ts` of a checkout with these settings; answers when it has printed its ready line. */
+/** Starts `supabase/local/main.ts` in this folder; resolves when it has printed its ready line. */
 export const startStack = async (
   env: Record<string, string> = {},
   folder = process.cwd(),
@@ -70,7 +70,7 @@ export const stopStack = async (process_: ChildProcess): Promise<void> => {
   await exited
 }
 
-/** One stack for the whole run: on PGlite in memory, or on the Postgres of TEST_DATABASE_URL. */
+/** The stack of the whole run: PGlite in memory, or the Postgres of TEST_DATABASE_URL. */
 export default async (project: TestProject) => {
   const databaseUrl = process.env.TEST_DATABASE_URL
   const { base, process: process_, dashboard } = await startStack(databaseUrl ? { DATABASE_URL: databaseUrl } : {})

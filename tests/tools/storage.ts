@@ -1,31 +1,30 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listen } from './ports.ts'
 
-/** What the stand-in was asked. */
-export interface Asked {
+/** A request that the stand-in received. */
+interface ReceivedRequest {
   method: string
   path: string
   headers: Record<string, string | string[] | undefined>
   body: string
 }
 
-/** How it may answer, other than well. */
-export type Mood = 'well' | 'silent' | 'down' | 'busy' | 'elsewhere' | 'deaf to ranges' | 'endless'
+export type Behaviour = 'normal' | 'silent' | 'down' | 'busy' | 'redirecting' | 'ignores ranges' | 'endless'
 
-/** A stand-in for Storage's HTTP API: it reads files from a map and hands removals to whoever made it. */
+/** A stand-in for Storage's HTTP API: it serves files from a map and calls `remove` for removals. */
 export const openStorage = async (remove: (bucket: string, names: string[], token: string) => Promise<string[]>) => {
   const files = new Map<string, Uint8Array>()
-  const asked: Asked[] = []
-  const storage = { url: '', files, asked, mood: 'well' as Mood, sent: 0, close: () => {} }
+  const requests: ReceivedRequest[] = []
+  const storage = { url: '', files, requests, behaviour: 'normal' as Behaviour, sent: 0, close: () => {} }
   const server = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray()).toString()
     const { pathname } = new URL(request.url!, storage.url)
-    asked.push({ method: request.method!, path: request.url!, headers: request.headers, body })
-    const refuse = (status: number) => response.writeHead(status, { 'Content-Type': 'application/json' }).end('{}')
-    if (storage.mood === 'silent') return
-    if (storage.mood === 'down') return void request.socket.destroy()
-    if (storage.mood === 'busy') return void refuse(544)
-    if (storage.mood === 'elsewhere') {
+    requests.push({ method: request.method!, path: request.url!, headers: request.headers, body })
+    const respond = (status: number) => response.writeHead(status, { 'Content-Type': 'application/json' }).end('{}')
+    if (storage.behaviour === 'silent') return
+    if (storage.behaviour === 'down') return void request.socket.destroy()
+    if (storage.behaviour === 'busy') return void respond(544)
+    if (storage.behaviour === 'redirecting') {
       return void response.writeHead(302, { Location: `${storage.url}/elsewhere` }).end()
     }
     const token = String(request.headers.authorization).replace('Bearer ', '')
@@ -36,9 +35,9 @@ export const openStorage = async (remove: (bucket: string, names: string[], toke
         .end(JSON.stringify(removed.map((name) => ({ name }))))
     }
     const file = files.get(decodeURIComponent(pathname.replace('/storage/v1/object/authenticated/', '')))
-    // As Storage says that there is no such file, or none that this caller may read.
-    if (request.method !== 'GET' || !file) return void refuse(400)
-    if (storage.mood === 'endless') {
+    // Storage answers 400 for a file that does not exist or that the caller may not read.
+    if (request.method !== 'GET' || !file) return void respond(400)
+    if (storage.behaviour === 'endless') {
       response.writeHead(200)
       const more = () => {
         while (!response.destroyed && response.write(file)) storage.sent += file.length
@@ -47,11 +46,10 @@ export const openStorage = async (remove: (bucket: string, names: string[], toke
       return more()
     }
     const [, to] = /^bytes=0-(\d+)$/.exec(String(request.headers.range)) ?? []
-    const isRange = to && storage.mood !== 'deaf to ranges'
+    const isRange = to && storage.behaviour !== 'ignores ranges'
     response.writeHead(isRange ? 206 : 200).end(isRange ? file.subarray(0, Number(to) + 1) : file)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  storage.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  storage.url = `http://127.0.0.1:${await listen(server)}`
   storage.close = () => {
     server.closeAllConnections()
     server.close()

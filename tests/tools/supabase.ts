@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 
-/** The address of a database with the platform's stub, for the role that migrations run as. */
+/** The URL of a database with the platform stub, for the role that runs migrations. */
 export const platform = (database: string, role = 'postgres'): string => {
   const url = new URL(`/${database}`, process.env.PLATFORM_URL)
   url.username = role
@@ -13,7 +13,7 @@ export interface Outcome {
   stderr: string
 }
 
-/** Runs a program of the repository to its end. */
+/** Runs a program of node_modules. */
 export const run = (command: string, args: string[], env: Record<string, string> = {}): Promise<Outcome> =>
   new Promise((resolve) => {
     const options = { env: { ...process.env, ...env }, maxBuffer: 1e8 }
@@ -22,7 +22,7 @@ export const run = (command: string, args: string[], env: Record<string, string>
     })
   })
 
-/** The Supabase CLI, which else tells its makers of every run, and speaks differently to agents than to people. */
+/** Runs the Supabase CLI without telemetry and without its output mode for agents. */
 export const supabase = (args: string[], env: Record<string, string> = {}): Promise<Outcome> =>
   run('supabase', [...args, '--agent', 'no'], {
     DO_NOT_TRACK: '1',

@@ -1,11 +1,11 @@
 export const pause = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, milliseconds))
 
-/** Waits until something holds, and gives up quietly: what is expected is said by the test. */
+/** Waits until the condition holds or the time is up. The test asserts the result. */
 export const eventually = async (holds: () => boolean, seconds = 10): Promise<void> => {
   const end = Date.now() + seconds * 1000
   while (!holds() && Date.now() < end) await pause(10)
 }
 
-/** Long enough for what must not come to have come, and for what came before to reach nobody who joins after. */
+/** Long enough for an unwanted event to arrive, and for earlier events to be over. */
 export const aWhile = (): Promise<void> => pause(300)

@@ -1,63 +1,66 @@
-import { type Ask, type Case, drawn, saying, upTo } from './case.ts'
+import { type Case, type CaseRequest, json, randomUpTo, repeat } from './case.ts'
+import type { Fixture } from '../fixture.ts'
 import { password, refreshTokenOf } from '../keys.ts'
-import type { World } from '../world.ts'
 
-const email = (user: number): string => `person${user}@example.com`
+const emailOf = (user: number): string => `person${user}@example.com`
 
-/** Most of what these do is Auth's, so what stands beside a door is that Auth by itself. Last, who leaves. */
-export const accountCases = ({ users }: World): Case[] => {
-  const anyone = (ask: (user: number) => Omit<Ask, 'user'>): Ask[] =>
-    drawn(5000, () => upTo(users)).map((user) => ({ user, ...ask(user) }))
-  const inTurn = (path: string): Ask[] => Array.from({ length: users }, (_, turn) => ({ user: 1 + turn, path }))
-  const newcomer = { name: 'Newcomer', email: 'NEWKEY@example.com', password }
-  const posted = { method: 'POST', withAuth: true } as const
+/** Auth does most of the work here, so most cases are compared with Auth alone. The case that deletes users is last. */
+export const accountCases = ({ users }: Fixture): Case[] => {
+  const ofRandomUsers = (path: string, bodyOf: (user: number) => unknown): CaseRequest[] =>
+    repeat(5000, () => {
+      const user = randomUpTo(users)
+      return { user, path, ...json(bodyOf(user)) }
+    })
+  const ofEachUser = (path: string): CaseRequest[] => repeat(users, (index) => ({ user: 1 + index, path }))
+  const newUser = () => ({ name: 'Newcomer', email: 'NEW_UUID@example.com', password })
+  const viaAuth = { method: 'POST', usesAuth: true } as const
   return [
     {
-      ...posted,
+      ...viaAuth,
       name: 'POST /auth/signup',
-      asks: anyone(() => ({ path: '/auth/signup', ...saying(newcomer) })),
-      peer: () => '/auth/v1/signup',
+      requests: ofRandomUsers('/auth/signup', newUser),
+      litePath: () => '/auth/v1/signup',
     },
     {
-      ...posted,
+      ...viaAuth,
       name: 'POST /users',
-      asks: anyone(() => ({ path: '/users', ...saying(newcomer) })),
-      peer: () => '/auth/v1/signup',
+      requests: ofRandomUsers('/users', newUser),
+      litePath: () => '/auth/v1/signup',
     },
     {
-      ...posted,
+      ...viaAuth,
       name: 'POST /auth/login',
-      asks: anyone((user) => ({ path: '/auth/login', ...saying({ email: email(user), password }) })),
-      peer: () => '/auth/v1/token?grant_type=password',
+      requests: ofRandomUsers('/auth/login', (user) => ({ email: emailOf(user), password })),
+      litePath: () => '/auth/v1/token?grant_type=password',
     },
     {
-      ...posted,
+      ...viaAuth,
       name: 'POST /auth/refresh',
-      asks: anyone((user) => ({ path: '/auth/refresh', ...saying({ refresh_token: refreshTokenOf(user) }) })),
-      before: 'call bench.begin_sessions()',
-      peer: () => '/auth/v1/token?grant_type=refresh_token',
+      requests: ofRandomUsers('/auth/refresh', (user) => ({ refresh_token: refreshTokenOf(user) })),
+      setup: 'call bench.reset_sessions()',
+      litePath: () => '/auth/v1/token?grant_type=refresh_token',
     },
     {
-      ...posted,
+      ...viaAuth,
       name: 'POST /auth/logout',
-      asks: inTurn('/auth/logout'),
-      before: 'call bench.begin_sessions()',
+      requests: ofEachUser('/auth/logout'),
+      setup: 'call bench.reset_sessions()',
       once: true,
-      peer: () => '/auth/v1/logout?scope=local',
+      litePath: () => '/auth/v1/logout?scope=local',
     },
     {
-      ...posted,
+      ...viaAuth,
       name: 'POST /auth/recover',
-      asks: anyone((user) => ({ path: '/auth/recover', ...saying({ email: email(user) }) })),
-      peer: () => '/auth/v1/recover',
+      requests: ofRandomUsers('/auth/recover', (user) => ({ email: emailOf(user) })),
+      litePath: () => '/auth/v1/recover',
     },
     {
       name: 'DELETE /users/me',
       method: 'DELETE',
-      asks: inTurn('/users/me'),
+      requests: ofEachUser('/users/me'),
       once: true,
-      verb: 'erase_me()',
-      draw: '\\set user 1 + :turn',
+      rpc: 'erase_me()',
+      variables: '\\set user 1 + :index',
     },
   ]
 }

@@ -1,49 +1,60 @@
-import type { World } from '../world.ts'
+import type { Fixture } from '../fixture.ts'
 
-export interface Ask {
+export interface CaseRequest {
   user: number
   path: string
   body?: string
-  /** In place of the user's own. */
+  /** Sent instead of the user's own token. */
   token?: string
 }
 
 export interface Case {
   name: string
   method: string
-  /** Some thousand requests to draw from. */
-  asks: Ask[]
-  /** SQL before each run, so that there is as much left to do as there was. */
-  before?: string
-  /** Each of the requests can be made once, so they are made in order; pgbench's is number `:turn`, from 0. */
+  /** Some thousand requests to choose from. */
+  requests: CaseRequest[]
+  /** SQL to run before each run, which restores the initial state. */
+  setup?: string
+  /** Each request can be made only once, so they run in order. pgbench's number of the request is `:index`, from 0. */
   once?: true
-  /** The verb as the door calls it, in pgbench's words: who calls is `:user`, the conversation `:conversation`. */
-  verb?: string
-  /** Who calls, if not `:user`. */
-  who?: string
-  /** Doors to which a token is no matter, or which go on without one. */
-  caller?: 'nobody' | 'maybe'
-  /** In place of a verb: the helper that the door calls as itself. */
-  helper?: string
-  /** What pgbench draws. */
-  draw?: string
-  bare?: string
-  /** The same of the Data API, or of the Auth, of @supabase/lite. */
-  peer?: (ask: Ask) => string
-  /** Most of it is done by Auth, which is there once, on the data with policies. */
-  withAuth?: true
+  /**
+   * The API function as the Edge Function calls it, in pgbench's syntax: `:user` is the caller, `:conversation` theirs.
+   */
+  rpc?: string
+  /** The SQL expression for the caller's id, if not `:user`. */
+  callerId?: string
+  /** Endpoints that ignore the token, or that work without one too. */
+  auth?: 'none' | 'optional'
+  /** Instead of `rpc`: the private function that the Edge Function calls as itself. */
+  serviceFunction?: string
+  /** pgbench's `\set` commands. */
+  variables?: string
+  bareSql?: string
+  /** The path of the same request to the Data API or the Auth of @supabase/lite. */
+  litePath?: (request: CaseRequest) => string
+  /** Auth does most of the work. There is one Auth, on the database with policies. */
+  usesAuth?: true
 }
 
-export const drawn = <Value>(count: number, draw: () => Value): Value[] => Array.from({ length: count }, draw)
-export const upTo = (count: number): number => 1 + Math.floor(Math.random() * count)
-export const saying = (body: unknown): Pick<Ask, 'body'> => ({ body: JSON.stringify(body) })
+export const repeat = <Value>(count: number, make: (index: number) => Value): Value[] =>
+  Array.from({ length: count }, (_, index) => make(index))
+export const randomUpTo = (count: number): number => 1 + Math.floor(Math.random() * count)
+export const json = (body: unknown): Pick<CaseRequest, 'body'> => ({ body: JSON.stringify(body) })
 
-/** Five thousand times somebody who asks for one thing. */
-export const asPerson = ({ users }: World, path: string): Ask[] => drawn(5000, () => ({ user: upTo(users), path }))
-/** The same of pgbench. */
-export const anybody = ({ users }: World): string => `\\set user random(1, ${users})`
+interface RandomUserOptions {
+  body?: () => unknown
+  /** pgbench's variables in addition to `:user`. */
+  variables?: string
+}
 
-/** Whom nobody knows yet: world.sql leaves the next ten of each person strangers. In TypeScript, and in what pgbench and Postgres reckon. */
-export const strangerOf = ({ users }: World, user: number, next = 0): number => 1 + (user + 2000 + next) % users
-export const sqlStrangerOf = ({ users }: World, user: string, next = '0'): string =>
-  `1 + (${user} + 2000 + ${next}) % ${users}`
+export const casesFor = ({ users }: Fixture) => ({
+  /** The same request of 5,000 random users, for wrk and pgbench. */
+  byRandomUsers: (method: string, path: string, { body, variables = '' }: RandomUserOptions = {}) => ({
+    method,
+    requests: repeat(5000, () => ({ user: randomUpTo(users), path, ...(body && json(body())) })),
+    variables: `\\set user random(1, ${users})\n${variables}`,
+  }),
+  /** A user without a conversation with this one: fixture.sql leaves ten for each. In TypeScript and in SQL. */
+  newPartnerOf: (user: number, next = 0): number => 1 + (user + 2000 + next) % users,
+  sqlNewPartnerOf: (user: string, next = '0'): string => `1 + (${user} + 2000 + ${next}) % ${users}`,
+})

@@ -1,158 +1,149 @@
-import { bare } from '../bare.ts'
-import { anybody, type Ask, asPerson, type Case, drawn, saying, sqlStrangerOf, strangerOf, upTo } from './case.ts'
-import type { World } from '../world.ts'
+import { bareSql } from '../bare.ts'
+import { type Case, type CaseRequest, casesFor, json, randomUpTo, repeat } from './case.ts'
+import type { Fixture } from '../fixture.ts'
 
-const peerList =
+const liteList =
   '/rest/v1/conversations?select=id,voyager_id,local_id,created_at,messages(id,content,user_id,read,created_at)' +
   '&messages.order=id.desc&messages.limit=1'
-const peerPage = ({ path }: Ask): string =>
+const litePage = ({ path }: CaseRequest): string =>
   '/rest/v1/messages?select=id,user_id,conversation_id,content,attachment,read,created_at&order=id.desc&limit=50' +
   `&conversation_id=eq.${/\d+/.exec(path)![0]}`
 
-// Of the messages that wait to be read, in bench.unread.
-const ofUnread = (column: string): string => `(select ${column} from bench.unread where number = :turn + 1)`
+// The unread messages are in bench.unread.
+const ofUnread = (column: string): string => `(select ${column} from bench.unread where number = :index + 1)`
+const markUnread = (andBefore: boolean) => {
+  const [conversation, message] = [ofUnread('conversation'), ofUnread('id')]
+  return {
+    once: true,
+    setup: 'update public.messages set read = false where read and id in (select id from bench.unread)',
+    rpc: `mark_read(conversation => ${conversation}, message => ${message}, and_before => ${andBefore})`,
+    callerId: ofUnread('reader'),
+  } as const
+}
 
-export const conversationCases = async (world: World): Promise<Case[]> => {
-  const { sql, users, conversations } = world
-  // Who opened a conversation follows from its id (world.sql).
+export const conversationCases = async (fixture: Fixture): Promise<Case[]> => {
+  const { sql, users, conversations } = fixture
+  const { byRandomUsers, newPartnerOf, sqlNewPartnerOf } = casesFor(fixture)
+  // The opener follows from the conversation's id (fixture.sql).
   const openerOf = (conversation: number) => 2 + (conversation - 1) % (users - 1)
-  const anyConversation = `\\set conversation random(1, ${conversations})\n\\set user 2 + (:conversation - 1) % ${
-    users - 1
-  }`
-  const inConversation = (rest: string, body?: string): Ask[] =>
-    drawn(5000, () => {
-      const conversation = upTo(conversations)
-      return { user: openerOf(conversation), path: `/conversations/${conversation}${rest}`, body }
-    })
+  const opener = `2 + (:conversation - 1) % ${users - 1}`
+  const inRandomConversations = (method: string, subpath: string, body?: string) => ({
+    method,
+    requests: repeat(5000, () => {
+      const conversation = randomUpTo(conversations)
+      return { user: openerOf(conversation), path: `/conversations/${conversation}${subpath}`, body }
+    }),
+    variables: `\\set conversation random(1, ${conversations})\n\\set user ${opener}`,
+  })
 
   const [longest] = await sql`
     select conversation_id::integer as id, (array_agg(id order by id desc))[4000]::integer as deep
     from public.messages group by conversation_id order by count(*) desc limit 1`
-  const few = await sql`
+  const smallInboxes = await sql`
     select person::integer as id
     from public.conversations cross join lateral (values (voyager_id), (local_id)) as people (person)
     group by person having count(*) = 4 limit 500`
-  const inLongest = (query: string): Ask[] => [
-    { user: openerOf(longest!.id), path: `/conversations/${longest!.id}/messages?limit=50${query}` },
-  ]
-  const constant = `\\set conversation ${longest!.id}\n\\set user ${openerOf(longest!.id)}`
-  const { body: message } = saying({ content: 'Hello there, it is me.', client_id: 'NEWKEY' })
+  const inLongest = (query: string) => ({
+    method: 'GET',
+    requests: [{ user: openerOf(longest!.id), path: `/conversations/${longest!.id}/messages?limit=50${query}` }],
+    variables: `\\set conversation ${longest!.id}\n\\set user ${openerOf(longest!.id)}`,
+  })
+  const { body: message } = json({ content: 'Hello there, it is me.', client_id: 'NEW_UUID' })
   const unread = await sql`select id::integer, conversation::integer, reader::integer from bench.unread order by number`
-  const unreadAgain = 'update public.messages set read = false where read and id in (select id from bench.unread)'
 
   return [
     {
       name: 'GET /conversations',
-      method: 'GET',
-      asks: asPerson(world, '/conversations'),
-      verb: 'list_conversations(null, 0)',
-      draw: anybody(world),
-      bare: bare.list_conversations,
-      peer: () => peerList,
+      ...byRandomUsers('GET', '/conversations'),
+      rpc: 'list_conversations(null, 0)',
+      bareSql: bareSql.list_conversations,
+      litePath: () => liteList,
     },
     {
       name: '… an inbox of 4, limit=50',
       method: 'GET',
-      asks: few.map(({ id }) => ({ user: id, path: '/conversations?limit=50' })),
+      requests: smallInboxes.map(({ id }) => ({ user: id, path: '/conversations?limit=50' })),
     },
     {
       name: '… an inbox of 600, limit=50',
       method: 'GET',
-      asks: [{ user: 1, path: '/conversations?limit=50' }],
-      verb: 'list_conversations(50, 0)',
-      draw: '\\set user 1',
-      peer: () => `${peerList}&order=id.desc&limit=50`,
+      requests: [{ user: 1, path: '/conversations?limit=50' }],
+      rpc: 'list_conversations(50, 0)',
+      variables: '\\set user 1',
+      litePath: () => `${liteList}&order=id.desc&limit=50`,
     },
     {
       name: 'GET /conversations/:id',
-      method: 'GET',
-      asks: inConversation(''),
-      verb: 'get_conversation(:conversation)',
-      draw: anyConversation,
-      peer: ({ path }) =>
+      ...inRandomConversations('GET', ''),
+      rpc: 'get_conversation(:conversation)',
+      litePath: ({ path }) =>
         '/rest/v1/conversations?select=id,voyager_id,local_id,reservations(id,title,price,date,status)' +
         `&id=eq.${/\d+/.exec(path)![0]}`,
     },
     {
       name: 'GET /conversations/unread',
-      method: 'GET',
-      asks: asPerson(world, '/conversations/unread'),
-      verb: 'count_unread()',
-      draw: anybody(world),
-      peer: ({ user }) => `/rest/v1/messages?select=conversation_id&read=is.false&user_id=neq.${user}`,
+      ...byRandomUsers('GET', '/conversations/unread'),
+      rpc: 'count_unread()',
+      litePath: ({ user }) => `/rest/v1/messages?select=conversation_id&read=is.false&user_id=neq.${user}`,
     },
     {
       name: 'GET /conversations/:id/messages',
-      method: 'GET',
-      asks: inConversation('/messages'),
-      verb: `list_messages(:conversation, '{"limit": 50}')`,
-      draw: anyConversation,
-      bare: bare.list_messages,
-      peer: peerPage,
+      ...inRandomConversations('GET', '/messages'),
+      rpc: `list_messages(:conversation, '{"limit": 50}')`,
+      bareSql: bareSql.list_messages,
+      litePath: litePage,
     },
     {
       name: '… of the longest',
-      method: 'GET',
-      asks: inLongest(''),
-      verb: `list_messages(:conversation, '{"limit": 50}')`,
-      draw: constant,
-      peer: peerPage,
+      ...inLongest(''),
+      rpc: `list_messages(:conversation, '{"limit": 50}')`,
+      litePath: litePage,
     },
     ...longest!.deep
       ? [{
         name: '… 4,000 down, before_id',
-        method: 'GET',
-        asks: inLongest(`&before_id=${longest!.deep}`),
-        verb: `list_messages(:conversation, '{"limit": 50, "before_id": ${longest!.deep}}')`,
-        draw: constant,
-        peer: (ask: Ask) => `${peerPage(ask)}&id=lt.${longest!.deep}`,
+        ...inLongest(`&before_id=${longest!.deep}`),
+        rpc: `list_messages(:conversation, '{"limit": 50, "before_id": ${longest!.deep}}')`,
+        litePath: (request: CaseRequest) => `${litePage(request)}&id=lt.${longest!.deep}`,
       }]
       : [],
     {
       name: 'POST /conversations/:id/messages',
-      method: 'POST',
-      asks: inConversation('/messages', message),
-      verb:
-        `send_message(:conversation, jsonb_build_object('content', 'Hello there, it is me.', 'client_id', gen_random_uuid(), 'type_is_true', null))`,
-      draw: anyConversation,
-      bare: bare.send_message,
+      ...inRandomConversations('POST', '/messages', message),
+      rpc: `send_message(:conversation, jsonb_build_object('content', 'Hello there, it is me.',
+        'client_id', gen_random_uuid(), 'matches_mime_type', null))`,
+      bareSql: bareSql.send_message,
     },
     {
       name: 'PATCH …/messages/:id/read',
       method: 'PATCH',
-      asks: unread.map(({ id, conversation, reader }) => ({
+      requests: unread.map(({ id, conversation, reader }) => ({
         user: reader,
         path: `/conversations/${conversation}/messages/${id}/read`,
       })),
-      before: unreadAgain,
-      verb: `mark_read(${ofUnread('conversation')}, ${ofUnread('id')}, false)`,
-      who: ofUnread('reader'),
-      once: true,
+      ...markUnread(false),
     },
     {
       name: 'POST /conversations/:id/read',
       method: 'POST',
-      asks: unread.map(({ id, conversation, reader }) => ({
+      requests: unread.map(({ id, conversation, reader }) => ({
         user: reader,
         path: `/conversations/${conversation}/read`,
-        ...saying({ up_to_message_id: id }),
+        ...json({ up_to_message_id: id }),
       })),
-      before: unreadAgain,
-      verb: `mark_read(${ofUnread('conversation')}, ${ofUnread('id')}, true)`,
-      who: ofUnread('reader'),
-      once: true,
+      ...markUnread(true),
     },
     {
       name: 'POST /conversations',
       method: 'POST',
-      asks: Array.from({ length: 4 * users }, (_, turn) => {
-        const user = 1 + turn % users
-        const other_user_id = strangerOf(world, user, Math.floor(turn / users))
-        return { user, path: '/conversations', ...saying({ other_user_id }) }
+      requests: repeat(4 * users, (index) => {
+        const user = 1 + index % users
+        const other_user_id = newPartnerOf(user, Math.floor(index / users))
+        return { user, path: '/conversations', ...json({ other_user_id }) }
       }),
       once: true,
-      verb: `open_conversation(${sqlStrangerOf(world, ':user', `:turn / ${users}`)})`,
-      draw: `\\set user 1 + :turn % ${users}`,
+      rpc: `open_conversation(${sqlNewPartnerOf(':user', `:index / ${users}`)})`,
+      variables: `\\set user 1 + :index % ${users}`,
     },
   ]
 }

@@ -6,6 +6,6 @@ import type { Provider } from './provider.ts'
 
 let chosen: Provider | undefined
 
-/** The provider of this process: OpenAI where there is a key, else what the platform has built in, else the offline one. */
+/** The provider of this process: OpenAI if there is a key, else the platform's built-in model, else the offline one. */
 export const provider = (): Provider =>
   chosen ??= settings.openaiKey ? openai(settings.openaiKey) : gteSmall() ?? offline()

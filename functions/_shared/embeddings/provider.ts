@@ -1,18 +1,18 @@
-/** Length of every vector, whoever makes it. */
+/** The length of every provider's vectors. */
 export const dimensions = 384
 
-/** Somebody who makes vectors of texts. */
+/** Makes embeddings of texts. */
 export interface Provider {
   /** openai, gte-small or offline. */
   name: string
-  /** Kept beside each vector; vectors of different models are never compared. */
+  /** Stored with each vector. Vectors of different models are never compared. */
   model: string
-  /** A vector for each text, in their order. Rejects where it cannot, or where the signal says to stop. */
+  /** Returns a vector for each text, in order. Rejects on failure and when the signal aborts. */
   embed: (texts: string[], signal: AbortSignal) => Promise<number[][]>
 }
 
-/** Refuses vectors that would poison the index: too few, of another length, or with anything but numbers. */
-const checked = (vectors: number[][], count: number): number[][] => {
+/** Rejects vectors that would corrupt the index: too few, of another length, or with values that are not finite. */
+const validate = (vectors: number[][], count: number): number[][] => {
   if (vectors.length !== count) throw new Error(`${count} texts came back as ${vectors.length} vectors`)
   for (const vector of vectors) {
     if (vector?.length !== dimensions) {
@@ -23,18 +23,11 @@ const checked = (vectors: number[][], count: number): number[][] => {
   return vectors
 }
 
-/**
- * The vector of each text, or an error within so many milliseconds: a provider that does not listen to its signal is left behind all the
- * same.
- */
-export const embedInTime = async (
-  { embed }: Provider,
-  texts: string[],
-  milliseconds: number,
-): Promise<number[][]> => {
+/** Embeds the texts, or rejects after the timeout, even if the provider ignores its signal. */
+export const embedInTime = async ({ embed }: Provider, texts: string[], milliseconds: number): Promise<number[][]> => {
   const signal = AbortSignal.timeout(milliseconds)
-  // First, for it may throw at once, and then nobody would hear of the limit.
-  const made = embed(texts, signal)
-  const late = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
-  return checked(await Promise.race([made, late]), texts.length)
+  // Called before the listener is added: if it throws at once, nothing would handle the timeout's rejection.
+  const vectors = embed(texts, signal)
+  const timeout = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  return validate(await Promise.race([vectors, timeout]), texts.length)
 }

@@ -2,7 +2,7 @@ import { log } from '../log.ts'
 import { provider } from './chosen.ts'
 import { embedInTime } from './provider.ts'
 
-/** A search waits no longer than this for its vector, and goes on by words. */
+/** A search waits this long for its vector; then it goes on with words alone. */
 const budgetMilliseconds = 400
 const cacheSize = 1000
 const failuresUntilOpen = 5
@@ -10,39 +10,40 @@ const openMilliseconds = 10_000
 
 const cache = new Map<string, number[]>()
 let failures = 0
-let closedAgainAt = 0
+let openUntil = 0
 
 const remember = (text: string, vector: number[]): void => {
   if (cache.size >= cacheSize) cache.delete(cache.keys().next().value!)
   cache.set(text, vector)
 }
 
-// An exclusion says what is not meant, and quotes how it is to be found.
-const meaningOf = (query: string): string =>
+// Excluded words are not what the user means. Quotes only matter to the keyword search.
+export const textToEmbed = (query: string): string =>
   query.replace(/(^|\s)-("[^"]*"?|\S+)/g, ' ').replaceAll('"', ' ').trim().split(/\s+/).slice(0, 10).join(' ')
 
 /**
- * The vector of a query's first 10 words; null where the provider is down, slow or wrong, or there is nothing to embed. After five failures
- * in a row it is left alone for ten seconds, so that an outage costs searches nothing.
+ * The vector of a query's first 10 words; null if there is nothing to embed, or the provider fails or is too slow.
+ * After five failures in a row a circuit breaker skips the provider for ten seconds, so that an outage does not slow
+ * searches.
  */
 export const queryVector = async (query: string): Promise<number[] | null> => {
-  const text = meaningOf(query)
+  const text = textToEmbed(query)
   if (text === '') return null
   const known = cache.get(text)
   if (known) return known
-  if (failures >= failuresUntilOpen && Date.now() < closedAgainAt) return null
+  if (failures >= failuresUntilOpen && Date.now() < openUntil) return null
   try {
     const [vector = []] = await embedInTime(provider(), [text], budgetMilliseconds)
     failures = 0
-    // Nothing in it that the model knows: no direction to look in.
+    // The model knows none of the words.
     if (!vector.some((value) => value !== 0)) return null
     remember(text, vector)
     return vector
   } catch (error) {
     failures++
-    closedAgainAt = Date.now() + openMilliseconds
+    openUntil = Date.now() + openMilliseconds
     const { name } = error as Error
-    log('warn', 'A search went on without its vector', { provider: provider().name, name })
+    log('warn', 'A search continued without a query vector', { provider: provider().name, name })
     return null
   }
 }

@@ -3,21 +3,19 @@ import type { Columns } from '../columns.ts'
 import { id, isBlank, jsonId, limit, offset, text, timestamp, webAddress } from '../validate.ts'
 
 const person = z.strictObject({ id: z.int(), name: z.string() } satisfies Columns<'users'>)
-const contact = z.strictObject(
-  { id: z.int(), name: z.string(), email: z.string() } satisfies Columns<'users'>,
-)
+const contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string() } satisfies Columns<'users'>)
 
-// What Supabase Storage takes as a name, but for the colon, which would make a path look like an address.
+// The names that Supabase Storage accepts, without the colon, which would make a path look like a URL.
 const fileName = /^[\w!.*'()&$@=;+,? -]+$/
 
-/** A path in the private bucket `attachments`, or an https address. */
+/** A path in the private bucket `attachments`, or an https URL. */
 const attachmentUrl = text(1, 2048).refine((url) => {
   if (/^https:/i.test(url)) return webAddress.test(url.replace(/^https:/i, 'https:'))
   return url.split('/').every((name) => fileName.test(name) && name.trim() === name && name !== '.' && name !== '..')
 }, 'must be an https URL or a path in the bucket attachments')
-  // As everybody else writes it, Postgres too.
+  // The scheme is stored in lower case.
   .transform((url) => url.replace(/^https:/i, 'https:'))
-  .meta({ standsFor: { type: 'string', minLength: 1, maxLength: 2048 } })
+  .meta({ jsonSchema: { type: 'string', minLength: 1, maxLength: 2048 } })
 
 export const attachment = z.strictObject({
   url: attachmentUrl,
@@ -107,10 +105,10 @@ export const messagePage = z.object({
   )
 
 const clientId = z.uuid('must be a UUID').transform((uuid) => uuid.toLowerCase())
-  .meta({ standsFor: { type: 'string', format: 'uuid' } })
+  .meta({ jsonSchema: { type: 'string', format: 'uuid' } })
 
 export const newConversation = z.object({ other_user_id: jsonId })
-export const idempotencyKey = z.object({ 'idempotency-key': clientId.optional() })
+export const idempotencyHeader = z.object({ 'idempotency-key': clientId.optional() })
 export const newMessage = z.object({
   content: text(0, 5000).default(''),
   attachment: attachment.nullish(),

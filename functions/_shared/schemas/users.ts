@@ -65,12 +65,14 @@ export const profileInterests = z.strictObject({ id: z.int(), user_id: z.int(), 
 export const searchable = z.strictObject({ is_searchable: z.boolean() })
 
 const name = text(1, 100).refine((value) => !isBlank(value), 'must not be blank')
-  .meta({ standsFor: { type: 'string', minLength: 1, maxLength: 100 } })
+  .meta({ jsonSchema: { type: 'string', minLength: 1, maxLength: 100 } })
 const imageUrl = text(1, 2048)
   .refine((url) => webAddress.test(url), 'must be an https URL without quotes, angle brackets, backslashes or spaces')
-  .meta({ standsFor: { type: 'string', format: 'uri', pattern: '^https://', maxLength: 2048 } })
+  .meta({
+    jsonSchema: { type: 'string', format: 'uri', pattern: '^https://', maxLength: 2048 },
+  })
 
-/** What the owner may change. Absent is unchanged; null clears what may be null; other keys are ignored. */
+/** The fields that the owner may change. Absent means unchanged, null clears, and other keys are ignored. */
 export const profileChanges = z.object({
   name: name.optional(),
   bio: text(0, 500).nullish(),
@@ -96,7 +98,7 @@ const searchHit = z.strictObject({
   interests: z.array(z.string()),
   image_url: z.string().nullable(),
   _rankingScore: z.number().min(0).max(1),
-  /** Only with explain=true: what the score was made of. */
+  /** The parts of the score, with explain=true only. */
   _rankingScoreDetails: z.looseObject({}).optional(),
 }).meta({ id: 'SearchHit' })
 
@@ -108,15 +110,15 @@ export const searchResult = z.strictObject({
   offset: z.int(),
 }).meta({ id: 'SearchResult' })
 
-/** Names separated by commas; given more than once, all of them together. */
+/** Names separated by commas; a repeated parameter is a union. */
 const names = z.union([z.string(), z.array(z.string())])
-  .transform((given) => [given].flat().flatMap((list) => list.split(',')).map((name) => name.trim()).filter(Boolean))
+  .transform((values) => [values].flat().flatMap((list) => list.split(',')).map((name) => name.trim()).filter(Boolean))
   .refine((list) => list.length <= 50, 'must name at most 50 values')
   .refine(
     (list) => list.every((name) => name.isWellFormed() && !name.includes('\0')),
     'must not hold NUL or lone surrogates',
   )
-  .meta({ standsFor: { type: 'string' } })
+  .meta({ jsonSchema: { type: 'string' } })
 
 export const searchQuery = z.object({
   q: text(0, 512).optional(),

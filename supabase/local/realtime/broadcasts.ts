@@ -1,24 +1,24 @@
 import type { Database } from '../database.ts'
 import type { Hub } from './hub.ts'
-import type { Announcement } from './protocol.ts'
+import { waitForOpenTransactions } from './open_transactions.ts'
+import type { Broadcast } from './protocol.ts'
 import { expectAll, openQueue } from './queue.ts'
-import { settled } from './settled.ts'
 
-/** What the database broadcasts, on its way to whoever is on the topic. */
+/** Delivers broadcasts that the database sends (rows of realtime.messages) to the subscribers of their topics. */
 export interface Broadcasts {
-  /** Sees to it that the database says what it broadcasts, from now on; for whoever is on the hub already. */
-  attend: () => Promise<void>
-  /** No longer relies on that: the database may have forgotten. */
-  rest: () => void
-  /** Word that the database has committed a broadcast. */
-  notice: (id: string, topic: string) => void
-  /** The newest of what was broadcast on a topic since then, oldest first. */
-  replay: (topic: string, since: number, limit: number) => Promise<Announcement[]>
+  /** Turns on the database's notifications; they reach channels that are already in the hub. */
+  subscribe: () => Promise<void>
+  /** Makes the next `subscribe` register again, because the database may have lost the registration. */
+  reset: () => void
+  /** Takes the notification of a committed broadcast. */
+  notify: (id: string, topic: string) => void
+  /** The newest broadcasts on a topic since then, oldest first. */
+  replay: (topic: string, since: number, limit: number) => Promise<Broadcast[]>
 }
 
-const batch = 200
+const batchSize = 200
 
-const announcementOf = (row: Record<string, unknown>, replayed?: true): Announcement => ({
+const broadcastOf = (row: Record<string, unknown>, replayed?: true): Broadcast => ({
   event: String(row.event),
   payload: row.bytes === null ? String(row.payload ?? '{}') : Uint8Array.fromBase64(String(row.bytes)),
   meta: { id: row.id, ...(replayed && { replayed }) },
@@ -27,20 +27,16 @@ const announcementOf = (row: Record<string, unknown>, replayed?: true): Announce
 const columns =
   `id::text, topic, event, payload::text, translate(encode(binary_payload, 'base64'), E'\\n', '') as bytes`
 
-/** `lost` is told when something cannot be read, and so cannot be delivered. */
-export const openBroadcasts = (database: Database, hub: Hub, lost: () => void): Broadcasts => {
-  let attending: Promise<void> | null = null
+/** `onLoss` is called when a broadcast cannot be read, and so cannot be delivered. */
+export const openBroadcasts = (database: Database, hub: Hub, onLoss: () => void): Broadcasts => {
+  let subscribed: Promise<void> | null = null
 
-  const begin = async (): Promise<void> => {
+  const register = async (): Promise<void> => {
     await database.query(
-      `insert into local_realtime.followed values ('realtime', 'messages') on conflict do nothing`,
+      `insert into local_realtime.subscribed_tables values ('realtime', 'messages') on conflict do nothing`,
       [],
     )
-    await settled(database)
-  }
-
-  const rest = (): void => {
-    attending = null
+    await waitForOpenTransactions(database)
   }
 
   const deliver = async (ids: string[]): Promise<void> => {
@@ -50,26 +46,28 @@ export const openBroadcasts = (database: Database, hub: Hub, lost: () => void): 
     )
     expectAll(ids, rows.length)
     const found = new Map(rows.map((row) => [row.id, row]))
-    // In the order of the notifications, which is that of the commits.
+    // Notifications arrive in commit order; deliver in the same order.
     for (const id of ids) {
       const row = found.get(id)
-      if (row?.private) hub.announce(String(row.topic), announcementOf(row), (channel) => !channel.replayed.has(id))
+      if (row?.private) hub.broadcast(String(row.topic), broadcastOf(row), (channel) => !channel.replayed.has(id))
     }
   }
 
-  const queue = openQueue('Broadcasts', batch, deliver, lost)
+  const queue = openQueue('Broadcasts', batchSize, deliver, onLoss)
 
   return {
-    attend: () =>
-      attending ??= begin().catch((error) => {
-        attending = null
+    subscribe: () =>
+      subscribed ??= register().catch((error) => {
+        subscribed = null
         throw error
       }),
-    rest,
-    notice: (id, topic) => {
+    reset: () => {
+      subscribed = null
+    },
+    notify: (id, topic) => {
       if (hub.isEmpty()) return
-      // A topic of 500 characters may have been cut, so it is read to be sure.
-      if (topic.length < 500 && hub.on(topic).size === 0) return
+      // The trigger truncates topics to 500 characters, so a topic of that length may match after all.
+      if (topic.length < 500 && hub.subscribers(topic).size === 0) return
       queue.add(id)
     },
     replay: async (topic, since, limit) => {
@@ -85,7 +83,7 @@ export const openBroadcasts = (database: Database, hub: Hub, lost: () => void): 
          limit $3`,
         [topic, since, limit],
       )
-      return rows.reverse().map((row) => announcementOf(row, true))
+      return rows.reverse().map((row) => broadcastOf(row, true))
     },
   }
 }

@@ -1,146 +1,142 @@
-import { log } from '../../../functions/_shared/log.ts'
 import { describeError } from '../../../functions/_shared/errors.ts'
+import { log } from '../../../functions/_shared/log.ts'
 import { createMutex } from '../mutex.ts'
-import type { Following } from './changes.ts'
 import {
+  bindingsOf,
   type Channel,
   type Connection,
   openChannel,
+  pushSystem,
+  relayBroadcast,
   replayOf,
-  requireReading,
+  requireRead,
   type Services,
-  speak,
-  tellSystem,
-  wantedOf,
   wantsReplicationReady,
   watchExpiry,
 } from './channel.ts'
-import { isPersonal, Refusal } from './identity.ts'
-import { type Announcement, type Frame, isRecord } from './protocol.ts'
+import { isUserToken, RealtimeError } from './identity.ts'
+import { type Subscription, yieldToEventLoop } from './postgres_changes.ts'
+import { type Broadcast, type Frame, isRecord } from './protocol.ts'
 
-const mostChannels = 100
-const mostWaiting = 1000
+const maxChannels = 100
+const maxPendingFrames = 1000
 
-/** The channels of one connection: takes its frames, those of one topic in order. */
-export const openChannels = (services: Services, connection: Connection, overrun: () => void) => {
-  const { hub, presence, changes, broadcasts } = services
+/** The channels of one connection. Frames of the same topic are handled in order. */
+export const openChannels = (services: Services, connection: Connection, onOverflow: () => void) => {
+  const { hub, presence, postgresChanges, broadcasts } = services
   const channels = new Map<string, Channel>()
   const queues = new Map<string, Promise<void>>()
-  // One of its joins asks the database at a time: of 9000 at once, on ten connections, everybody else waited for 4 s.
-  const oneByOne = createMutex()
+  // The joins of a connection query the database one at a time: 9000 joins at once, on ten connections, blocked
+  // everybody else for 4 s.
+  const joinMutex = createMutex()
   let joining = 0
-  let waiting = 0
+  let pendingFrames = 0
 
   const reply = ({ joinRef, ref, topic }: Frame, status: 'ok' | 'error', response: Record<string, unknown> = {}) =>
     connection.send({ joinRef, ref, topic, event: 'phx_reply', payload: { status, response } })
 
-  const part = (channel: Channel): void => {
-    clearTimeout(channel.expiry)
-    if (channels.get(channel.name) === channel) channels.delete(channel.name)
+  const leave = (channel: Channel): void => {
+    clearTimeout(channel.expiryTimer)
+    if (channels.get(channel.phxTopic) === channel) channels.delete(channel.phxTopic)
     hub.remove(channel)
     presence.untrack(channel)
-    changes.forget(channel)
+    postgresChanges.unsubscribe(channel)
   }
 
-  const end = (channel: Channel, message: string): void => {
-    tellSystem(channel, 'system', 'error', message)
+  const close = (channel: Channel, message: string): void => {
+    pushSystem(channel, 'system', 'error', message)
     channel.push('phx_close', {}, channel.joinRef)
-    part(channel)
+    leave(channel)
   }
 
-  const refresh = async (channel: Channel): Promise<void> => {
-    const before = channel.rights
-    const rights = await services.rights(channel.topic, channel.identity)
-    // It may have left meanwhile.
-    if (channels.get(channel.name) !== channel) return
-    channel.rights = rights
-    if (before.hears.some((way) => !rights.hears.includes(way))) {
-      end(channel, `You no longer have permission to read from this Channel topic: ${channel.topic}`)
+  const refreshPermissions = async (channel: Channel): Promise<void> => {
+    const before = channel.permissions
+    const permissions = await services.authorize(channel.topic, channel.identity)
+    // The channel may have left meanwhile.
+    if (channels.get(channel.phxTopic) !== channel) return
+    channel.permissions = permissions
+    if (before.canRead.some((extension) => !permissions.canRead.includes(extension))) {
+      close(channel, `You no longer have permission to read from this Channel topic: ${channel.topic}`)
     }
   }
 
-  const admit = async (frame: Frame): Promise<void> => {
-    if (channels.size + joining >= mostChannels) {
-      throw new Refusal('ChannelRateLimitReached: Too many channels')
+  const subscribe = async (frame: Frame): Promise<void> => {
+    if (channels.size + joining >= maxChannels) {
+      throw new RealtimeError('ChannelRateLimitReached: Too many channels')
     }
-    const wanted = wantedOf(frame)
+    const bindings = bindingsOf(frame)
     joining++
-    const { count } = services.changesOfRights
+    const { count } = services.permissionChanges
     let channel: Channel
-    let missed: Announcement[] = []
+    let replayed: Broadcast[] = []
     try {
-      channel = await oneByOne(async () => {
-        // PGlite answers without ever leaving this process; others are to be heard in between.
-        await new Promise((resolve) => setTimeout(resolve))
+      channel = await joinMutex(async () => {
+        await yieldToEventLoop()
         return await openChannel(services, connection, frame)
       })
       const replay = replayOf(frame)
-      if (replay) missed = await broadcasts.replay(channel.topic, replay.since, replay.limit)
+      if (replay) replayed = await broadcasts.replay(channel.topic, replay.since, replay.limit)
     } finally {
       joining--
     }
     if (!connection.isOpen()) return
-    channels.set(channel.name, channel)
-    channel.askAgain = () => void refresh(channel)
+    channels.set(channel.phxTopic, channel)
+    channel.refreshPermissions = () => void refreshPermissions(channel)
     hub.add(channel)
-    let followings: Following[]
+    let subscriptions: Subscription[]
     try {
-      await broadcasts.attend()
-      if (services.changesOfRights.count !== count) {
-        channel.rights = await services.rights(channel.topic, channel.identity)
-        requireReading(channel.topic, channel.rights)
+      await broadcasts.subscribe()
+      if (services.permissionChanges.count !== count) {
+        channel.permissions = await services.authorize(channel.topic, channel.identity)
+        requireRead(channel.topic, channel.permissions)
       }
-      if (channels.get(channel.name) !== channel) return
-      followings = changes.prepare(channel, wanted)
+      if (channels.get(channel.phxTopic) !== channel) return
+      subscriptions = postgresChanges.prepare(channel, bindings)
     } catch (error) {
-      part(channel)
+      leave(channel)
       throw error
     }
-    watchExpiry(channel, (message) => end(channel, message))
-    reply(frame, 'ok', { postgres_changes: followings.map(({ id, wanted }) => ({ ...wanted, id })) })
-    for (const { event, payload, meta } of missed) {
+    watchExpiry(channel, (message) => close(channel, message))
+    reply(frame, 'ok', { postgres_changes: subscriptions.map(({ id, binding }) => ({ ...binding, id })) })
+    for (const { event, payload, meta } of replayed) {
       channel.replayed.add(String(meta?.id))
       if (typeof payload === 'string') {
         channel.push('broadcast', { type: 'broadcast', event, payload: JSON.parse(payload), meta })
       }
     }
-    if (channel.isPresent) channel.push('presence_state', presence.state(channel.topic))
-    if (wantsReplicationReady(frame)) tellSystem(channel, 'system', 'ok', 'Replication connection established')
-    // Whoever does not read what they are sent may have been hung up on by now.
-    if (followings.length === 0 || channels.get(channel.name) !== channel) return
-    const refused = await changes.follow(followings)
-    if (refused === null) tellSystem(channel, 'postgres_changes', 'ok', 'Subscribed to PostgreSQL')
-    else tellSystem(channel, 'postgres_changes', 'error', refused)
+    if (channel.presenceEnabled) channel.push('presence_state', presence.state(channel.topic))
+    if (wantsReplicationReady(frame)) pushSystem(channel, 'system', 'ok', 'Replication connection established')
+    // A client that does not read what it is sent may have been disconnected by now.
+    if (subscriptions.length === 0 || channels.get(channel.phxTopic) !== channel) return
+    const rejected = await postgresChanges.subscribe(subscriptions)
+    if (rejected === null) pushSystem(channel, 'postgres_changes', 'ok', 'Subscribed to PostgreSQL')
+    else pushSystem(channel, 'postgres_changes', 'error', rejected)
   }
 
   const join = async (frame: Frame): Promise<void> => {
     const before = channels.get(frame.topic)
     if (before) {
       before.push('phx_close', {}, before.joinRef)
-      part(before)
+      leave(before)
     }
     try {
-      await admit(frame)
+      await subscribe(frame)
     } catch (error) {
-      if (!(error instanceof Refusal)) {
-        log('error', 'Joining a topic failed', describeError(error))
-      }
-      reply(frame, 'error', { reason: error instanceof Refusal ? error.message : 'Unknown Error on Channel' })
+      const isOurs = error instanceof RealtimeError
+      if (!isOurs) log('error', 'Joining a topic failed', describeError(error))
+      reply(frame, 'error', { reason: isOurs ? error.message : 'Unknown Error on Channel' })
     }
   }
 
-  const renew = async (channel: Channel, token: unknown): Promise<void> => {
-    if (!isPersonal(token) || token === channel.identity.token) return
+  const renewToken = async (channel: Channel, token: unknown): Promise<void> => {
+    if (!isUserToken(token) || token === channel.identity.token) return
     try {
       channel.identity = await services.identify(token)
     } catch (error) {
-      return end(
-        channel,
-        error instanceof Refusal ? error.words : 'The token cannot be verified',
-      )
+      return close(channel, error instanceof RealtimeError ? error.text : 'The token cannot be verified')
     }
-    watchExpiry(channel, (message) => end(channel, message))
-    await refresh(channel)
+    watchExpiry(channel, (message) => close(channel, message))
+    await refreshPermissions(channel)
   }
 
   const handle = async (frame: Frame): Promise<void> => {
@@ -150,21 +146,21 @@ export const openChannels = (services: Services, connection: Connection, overrun
       reply(frame, 'ok')
       if (!channel) return
       channel.push('phx_close', {}, channel.joinRef)
-      return part(channel)
+      return leave(channel)
     }
     if (!channel) return reply(frame, 'error', { reason: 'unmatched topic' })
-    // A frame of an earlier join of the same topic is about nothing any more.
+    // The frame belongs to an earlier join of the topic.
     if (frame.joinRef !== null && frame.joinRef !== channel.joinRef) return
-    const { announcement, access_token, event, payload } = frame.payload
+    const { broadcast, access_token, event, payload } = frame.payload
     switch (frame.event) {
       case 'access_token':
-        return await renew(channel, access_token)
+        return await renewToken(channel, access_token)
       case 'broadcast':
-        // Whoever may not speak gets no answer, as on the platform.
-        if (speak(services, channel, announcement as Announcement) && channel.wantsReceipts) reply(frame, 'ok')
+        // As on the platform, a client that may not write gets no reply.
+        if (relayBroadcast(services, channel, broadcast as Broadcast) && channel.ack) reply(frame, 'ok')
         return
       case 'presence':
-        if (!channel.rights.speaks.includes('presence')) return reply(frame, 'error')
+        if (!channel.permissions.canWrite.includes('presence')) return reply(frame, 'error')
         if (event === 'track') presence.track(channel, isRecord(payload) ? payload : {})
         else if (event === 'untrack') presence.untrack(channel)
         return reply(frame, 'ok')
@@ -174,16 +170,16 @@ export const openChannels = (services: Services, connection: Connection, overrun
   return {
     receive: (frame: Frame): void => {
       if (frame.topic === 'phoenix') return frame.event === 'heartbeat' ? reply(frame, 'ok') : undefined
-      if (++waiting > mostWaiting) return overrun()
-      const turn = (queues.get(frame.topic) ?? Promise.resolve())
+      if (++pendingFrames > maxPendingFrames) return onOverflow()
+      const handled = (queues.get(frame.topic) ?? Promise.resolve())
         .then(() => connection.isOpen() ? handle(frame) : undefined)
-        .catch((error) => log('error', 'A frame failed', describeError(error)))
+        .catch((error) => log('error', 'Handling a frame failed', describeError(error)))
         .finally(() => {
-          waiting--
-          if (queues.get(frame.topic) === turn) queues.delete(frame.topic)
+          pendingFrames--
+          if (queues.get(frame.topic) === handled) queues.delete(frame.topic)
         })
-      queues.set(frame.topic, turn)
+      queues.set(frame.topic, handled)
     },
-    leave: (): void => [...channels.values()].forEach(part),
+    leaveAll: (): void => [...channels.values()].forEach(leave),
   }
 }

@@ -3,32 +3,32 @@ import { openChannels } from './channels.ts'
 import type { Identity } from './identity.ts'
 import { decode, encode, type Version } from './protocol.ts'
 
-/** The platform's limit for a payload, and some room for what is around it. */
-export const largestPayload = 3_000_000
-const largestFrame = largestPayload + 4096
-// What is kept for somebody who does not read what they are sent.
-const largestBacklog = 8_000_000
+/** The platform's limit for a payload. */
+export const maxPayload = 3_000_000
+const maxFrame = maxPayload + 4096
+// Bytes buffered for a client that does not read.
+const maxBuffered = 8_000_000
 
-/** Speaks with one client until either side hangs up. `hangUp` ends it from here. */
+/** Serves one WebSocket until either side closes it; `close` closes it from here. */
 export const openConnection = (
   services: Services,
   socket: WebSocket,
   identity: Identity,
   version: Version,
-  onEnd: () => void,
-): { hangUp: (code: number, reason: string) => void } => {
-  const hangUp = (code: number, reason: string): void => {
-    channels.leave()
+  onClose: () => void,
+): { close: (code: number, reason: string) => void } => {
+  const close = (code: number, reason: string): void => {
+    channels.leaveAll()
     try {
       socket.close(code, reason)
     } catch {
-      // It was never opened, or is closed already.
+      // The socket never opened, or is closed already.
     }
   }
 
   const write = (data: string | Uint8Array<ArrayBuffer>): void => {
     if (socket.readyState !== WebSocket.OPEN) return
-    if (socket.bufferedAmount > largestBacklog) return hangUp(1013, 'Too slow')
+    if (socket.bufferedAmount > maxBuffered) return close(1013, 'Too slow')
     socket.send(data)
   }
 
@@ -39,20 +39,20 @@ export const openConnection = (
     send: (frame) => write(encode(version, frame)),
     isOpen: () => socket.readyState === WebSocket.OPEN,
   }
-  const channels = openChannels(services, connection, () => hangUp(1008, 'Too many frames at once'))
+  const channels = openChannels(services, connection, () => close(1008, 'Too many frames at once'))
 
   socket.binaryType = 'arraybuffer'
   socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
     const size = typeof data === 'string' ? data.length : data.byteLength
-    if (size > largestFrame) return hangUp(1009, 'The frame is over 3 MB')
+    if (size > maxFrame) return close(1009, 'The frame is over 3 MB')
     const frame = decode(data)
     if (frame) channels.receive(frame)
   }
   socket.onclose = () => {
-    channels.leave()
-    onEnd()
+    channels.leaveAll()
+    onClose()
   }
-  // What went wrong is followed by the end of the connection.
+  // A close event follows every error.
   socket.onerror = () => {}
-  return { hangUp }
+  return { close }
 }

@@ -1,7 +1,7 @@
-import { nestsDeeper } from '../depth.ts'
+import { exceedsDepth } from '../nesting.ts'
 
-/** One condition of a filter, as local_realtime.condition takes it. */
-export interface Term {
+/** One condition of a filter, as local_realtime.filter_condition takes it. */
+export interface Condition {
   column: string
   operator: string
   not: boolean
@@ -9,10 +9,10 @@ export interface Term {
 }
 
 const operators = new Set('eq neq lt lte gt gte in like ilike is match imatch isdistinct'.split(' '))
-const most = 100
-const longest = 16_384
+const maxItems = 100
+const maxLength = 16_384
 
-/** Splits at commas that stand outside of quotes and parentheses; null where those are not closed. */
+/** Splits at commas outside quotes and parentheses; null if either is unbalanced. */
 const split = (text: string): string[] | null => {
   const parts = ['']
   let depth = 0
@@ -35,30 +35,30 @@ const split = (text: string): string[] | null => {
 const unquote = (text: string): string =>
   /^".*"$/s.test(text) ? text.slice(1, -1).replace(/\\(.)/gs, '$1') : text.trim()
 
-// What keeps a regular expression from taking for ever, which on PGlite would stop everything: no repetition by numbers, no looking
-// around, no references back.
+// A slow regular expression would block PGlite and this process. So no counted repetition, no lookaround and no back
+// references.
 const isCheap = (pattern: string): boolean => pattern.length <= 100 && !/[{\\]|\(\?/.test(pattern)
 
-const readTerm = (text: string): Term | null => {
+const readCondition = (text: string): Condition | null => {
   const [, column, not, operator = '', rest = ''] = /^\s*([^=]+?)\s*=(not\.)?([a-z]+)\.(.*)$/s.exec(text) ?? []
   if (!column || !operators.has(operator) || rest.includes('\0')) return null
-  const term = { column, operator, not: not !== undefined }
+  const condition = { column, operator, not: not !== undefined }
   if (operator === 'in') {
     const items = /^\s*\((.+)\)\s*$/s.exec(rest)?.[1]
     const values = items === undefined ? null : split(items)
-    return values && values.length <= most ? { ...term, value: values.map(unquote) } : null
+    return values && values.length <= maxItems ? { ...condition, value: values.map(unquote) } : null
   }
-  if (operator === 'is') return /^(null|true|false|unknown)$/.test(rest) ? { ...term, value: rest } : null
+  if (operator === 'is') return /^(null|true|false|unknown)$/.test(rest) ? { ...condition, value: rest } : null
   const value = unquote(rest)
   if (operator.endsWith('match') && !isCheap(value)) return null
-  return { ...term, value: operator === 'isdistinct' && rest === 'null' ? null : value }
+  return { ...condition, value: operator === 'isdistinct' && rest === 'null' ? null : value }
 }
 
-/** Reads `column=operator.value,…`, of which every part must hold; null where it is no filter. */
-export const readFilter = (text: string): Term[] | null => {
+/** Parses `column=operator.value,…`, whose conditions are combined with `and`; null if it is invalid. */
+export const readFilter = (text: string): Condition[] | null => {
   if (text.trim() === '') return []
-  // A value of a column of JSON is parsed, and nobody filters by so long a text.
-  if (text.length > longest || nestsDeeper(text)) return null
-  const terms = split(text)?.map(readTerm) ?? [null]
-  return terms.every((term) => term !== null) ? terms : null
+  // Postgres parses the value of a json column.
+  if (text.length > maxLength || exceedsDepth(text)) return null
+  const conditions = split(text)?.map(readCondition) ?? [null]
+  return conditions.every((condition) => condition !== null) ? conditions : null
 }

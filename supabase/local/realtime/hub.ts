@@ -1,39 +1,39 @@
 import type { Channel } from './channel.ts'
-import { type Announcement, encodeAnnouncement, type Version } from './protocol.ts'
+import { type Broadcast, encodeBroadcast, type Version } from './protocol.ts'
 
-/** Who is on which private topic. */
+/** The channels on each topic. */
 export interface Hub {
   add: (channel: Channel) => void
   remove: (channel: Channel) => void
-  on: (topic: string) => ReadonlySet<Channel>
+  subscribers: (topic: string) => ReadonlySet<Channel>
   isEmpty: () => boolean
-  /** Sends to everybody who may hear; encodes once for each version. */
-  announce: (topic: string, announcement: Announcement, isFor?: (channel: Channel) => boolean) => void
+  /** Sends to every channel that may read and passes the filter; encodes once for each protocol version. */
+  broadcast: (topic: string, broadcast: Broadcast, filter?: (channel: Channel) => boolean) => void
 }
 
-const nobody: ReadonlySet<Channel> = new Set()
+const none: ReadonlySet<Channel> = new Set()
 
 export const openHub = (): Hub => {
   const topics = new Map<string, Set<Channel>>()
-  const on = (topic: string) => topics.get(topic) ?? nobody
+  const subscribers = (topic: string) => topics.get(topic) ?? none
   return {
-    on,
+    subscribers,
     isEmpty: () => topics.size === 0,
     add: (channel) => {
-      const there = topics.get(channel.topic) ?? new Set()
-      topics.set(channel.topic, there.add(channel))
+      const channels = topics.get(channel.topic) ?? new Set()
+      topics.set(channel.topic, channels.add(channel))
     },
     remove: (channel) => {
-      const there = topics.get(channel.topic)
-      there?.delete(channel)
-      if (there?.size === 0) topics.delete(channel.topic)
+      const channels = topics.get(channel.topic)
+      channels?.delete(channel)
+      if (channels?.size === 0) topics.delete(channel.topic)
     },
-    announce: (topic, announcement, isFor = () => true) => {
-      const encoded = new Map<Version, ReturnType<typeof encodeAnnouncement>>()
-      for (const channel of on(topic)) {
-        const { connection: { version }, rights } = channel
-        if (!rights.hears.includes('broadcast') || !isFor(channel)) continue
-        if (!encoded.has(version)) encoded.set(version, encodeAnnouncement(version, channel.name, announcement))
+    broadcast: (topic, broadcast, filter = () => true) => {
+      const encoded = new Map<Version, ReturnType<typeof encodeBroadcast>>()
+      for (const channel of subscribers(topic)) {
+        const { connection: { version }, permissions } = channel
+        if (!permissions.canRead.includes('broadcast') || !filter(channel)) continue
+        if (!encoded.has(version)) encoded.set(version, encodeBroadcast(version, channel.phxTopic, broadcast))
         const frame = encoded.get(version)
         if (frame) channel.connection.write(frame)
       }

@@ -2,40 +2,41 @@ import { errors, jwtVerify } from 'jose'
 import { verifyToken } from '../../../functions/_shared/token.ts'
 import type { Keys } from '../settings.ts'
 
-/** A reason that a client is told, as `Code: message`. */
-export class Refusal extends Error {
-  /** Without the code. */
-  get words(): string {
+/** An error that is sent to the client, as `Code: text`. */
+export class RealtimeError extends Error {
+  /** The message without the code. */
+  get text(): string {
     return this.message.replace(/^\w+: /, '')
   }
 }
 
-/** Who somebody is to the database. */
+/** The identity that the database's policies see. */
 export interface Identity {
   token: string
   claims: Record<string, unknown> & { role: 'anon' | 'authenticated' | 'service_role' }
-  /** In seconds; keys do not expire. */
+  /** In seconds; null for keys, which do not expire. */
   expiresAt: number | null
 }
 
-/** What is told of a token that is out of date, whenever that is found out. */
-export const expired = (expiresAt: number): string =>
+export const expiredMessage = (expiresAt: number): string =>
   `Token has expired ${Math.max(0, Math.floor(Date.now() / 1000 - expiresAt))} seconds ago`
 
-/** A token of the project that is no person's, as the keys were before they began with sb_; else the reason to refuse it. */
-const verifyKey = async (token: string, jwtSecret: string): Promise<Identity> => {
+/** Verifies a legacy API key: a JWT with the role anon or service_role, as keys were before they began with sb_. */
+const verifyLegacyKey = async (token: string, jwtSecret: string): Promise<Identity> => {
   try {
     const secret = new TextEncoder().encode(jwtSecret)
     const { payload } = await jwtVerify(token, secret, { algorithms: ['HS256'] })
     const { role, exp } = payload
-    if (!role || !exp) throw new Refusal('InvalidJWTToken: Fields `role` and `exp` are required in JWT')
+    if (!role || !exp) throw new RealtimeError('InvalidJWTToken: Fields `role` and `exp` are required in JWT')
     if (role === 'anon' || role === 'service_role') return { token, claims: { ...payload, role }, expiresAt: exp }
-    throw new Refusal('JwtSignatureError: Failed to validate JWT signature')
+    throw new RealtimeError('JwtSignatureError: Failed to validate JWT signature')
   } catch (error) {
-    if (error instanceof Refusal) throw error
-    if (error instanceof errors.JWTExpired) throw new Refusal(`InvalidJWTToken: ${expired(error.payload.exp ?? 0)}`)
+    if (error instanceof RealtimeError) throw error
+    if (error instanceof errors.JWTExpired) {
+      throw new RealtimeError(`InvalidJWTToken: ${expiredMessage(error.payload.exp ?? 0)}`)
+    }
     const malformed = error instanceof errors.JWTInvalid || error instanceof errors.JWSInvalid
-    throw new Refusal(
+    throw new RealtimeError(
       malformed
         ? 'MalformedJWT: The token provided is not a valid JWT'
         : 'JwtSignatureError: Failed to validate JWT signature',
@@ -43,15 +44,15 @@ const verifyKey = async (token: string, jwtSecret: string): Promise<Identity> =>
   }
 }
 
-/** Tells who brings a key or a token; throws a Refusal for what is neither. People's tokens are verified as the doors verify them. */
+/** Identifies an API key or a user's token, which it verifies as the Edge Functions do; throws a RealtimeError. */
 export const identifyWith = (keys: Keys) => async (token: string): Promise<Identity> => {
   if (token === keys.publishableKey) return { token, claims: { role: 'anon' }, expiresAt: null }
   if (token === keys.secretKey) return { token, claims: { role: 'service_role' }, expiresAt: null }
   const claims = await verifyToken(token).catch(() => null)
   if (claims) return { token, claims: { ...claims, role: 'authenticated' }, expiresAt: claims.exp }
-  return await verifyKey(token, keys.jwtSecret)
+  return await verifyLegacyKey(token, keys.jwtSecret)
 }
 
-/** The platform takes an sb_ key, and no token at all, for the key that the client connected with. */
-export const isPersonal = (token: unknown): token is string =>
+/** Whether this is a user's token. For an sb_ key or no token the platform uses the key of the connection. */
+export const isUserToken = (token: unknown): token is string =>
   typeof token === 'string' && token !== '' && !token.startsWith('sb_')

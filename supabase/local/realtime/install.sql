@@ -1,57 +1,63 @@
--- What the local Realtime needs of the database besides what the platform has: word of what happens, and answers as somebody else. Run at
--- each start, so that it is always what this release wants. No migration knows of it.
+-- What the local Realtime needs in the database beyond the platform's own schema: notifications of commits, and checks
+-- of policies as another role. Runs at each start, so that it is always that of this release; no migration contains it.
 create schema if not exists local_realtime;
 
--- Tables that somebody has followed. What nobody ever did costs a look at this one, and no notification: Postgres lets one transaction with
--- a notification commit at a time. No server takes anything out of it, because another on this database may serve those who follow.
-create table if not exists local_realtime.followed (
+-- Tables that somebody has subscribed to. The triggers look here first, so that other tables send no notification:
+-- Postgres commits transactions that notify one at a time. Servers only add rows, because another server on this
+-- database may still have subscribers.
+create table if not exists local_realtime.subscribed_tables (
   table_schema text,
   table_name text,
   primary key (table_schema, table_name)
 );
 
--- Word of broadcasts: their key and topic alone, because a notification holds no more than 8 kB. Definer, as whoever may send anything
--- may not look at who listens.
-create or replace function local_realtime.announce()
+-- Notifies of a broadcast by id and topic, because a notification holds at most 8 kB. Definer, because senders have no
+-- access to subscribed_tables.
+create or replace function local_realtime.notify_broadcast()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  if exists (select from local_realtime.followed where table_schema = 'realtime' and table_name = 'messages') then
+  if exists (
+    select from local_realtime.subscribed_tables where table_schema = 'realtime' and table_name = 'messages'
+  ) then
     perform pg_notify('local_realtime', 'broadcast ' || new.id || ' ' || left(new.topic, 500));
   end if;
   return null;
 end
 $$;
 
--- Rows as they change, kept until every server on this database has had time to deliver them.
+-- Changed rows, kept until every server on this database has had time to deliver them.
 create table if not exists local_realtime.changes (
   id bigint generated always as identity primary key,
   table_schema text not null,
   table_name text not null,
-  verb text not null,
+  type text not null,
   record jsonb,
   old_record jsonb,
   changed_at timestamptz not null
 );
 
-create or replace function local_realtime.capture()
+create or replace function local_realtime.capture_change()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  change bigint;
+  change_id bigint;
 begin
-  if exists (select from local_realtime.followed where table_schema = tg_table_schema and table_name = tg_table_name) then
-    insert into local_realtime.changes (table_schema, table_name, verb, record, old_record, changed_at)
+  if exists (
+    select from local_realtime.subscribed_tables
+    where table_schema = tg_table_schema and table_name = tg_table_name
+  ) then
+    insert into local_realtime.changes (table_schema, table_name, type, record, old_record, changed_at)
     values (
       tg_table_schema, tg_table_name, tg_op,
       case when tg_op <> 'DELETE' then to_jsonb(new) end, case when tg_op <> 'INSERT' then to_jsonb(old) end,
-      -- Not now(), which is when the transaction began.
+      -- Not now(), which is the start of the transaction.
       clock_timestamp()
     )
-    returning id into change;
-    perform pg_notify('local_realtime', 'change ' || change);
+    returning id into change_id;
+    perform pg_notify('local_realtime', 'change ' || change_id);
   end if;
   return null;
 end
@@ -68,14 +74,15 @@ begin
   loop
     execute format(
       'create or replace trigger local_realtime_capture after insert or update or delete on %I.%I
-       for each row execute function local_realtime.capture()',
+       for each row execute function local_realtime.capture_change()',
       published.schemaname, published.tablename
     );
   end loop;
 end
 $$;
 
-create or replace function local_realtime.become(claims jsonb, topic text)
+-- Sets the role and the request settings that policies read, until the transaction ends.
+create or replace function local_realtime.act_as(claims jsonb, topic text)
 returns void
 language plpgsql volatile set search_path = ''
 as $$
@@ -85,34 +92,42 @@ begin
   perform set_config('request.jwt.claim.role', coalesce(claims ->> 'role', ''), true);
   perform set_config('request.headers', '{}', true);
   perform set_config('realtime.topic', topic, true);
-  -- The role is a literal, whatever the claims say.
+  -- The role is one of three literals, whatever the claims say.
   perform set_config(
-    'role', case claims ->> 'role' when 'authenticated' then 'authenticated' when 'service_role' then 'service_role' else 'anon' end, true
+    'role',
+    case claims ->> 'role'
+      when 'authenticated' then 'authenticated'
+      when 'service_role' then 'service_role'
+      else 'anon'
+    end,
+    true
   );
 end
 $$;
 
--- Who becomes somebody does so in a block that ends by raising PROBE: everything in it is undone, the role too, and the answer stays.
-create or replace function local_realtime.rights(topic text, claims jsonb)
+-- What the policies on realtime.messages allow: {can_read, can_write}, each a list of extensions. This function and
+-- visible_changes act as the caller in a block that ends by raising PROBE. That undoes the block, the role included,
+-- but variables keep their values.
+create or replace function local_realtime.permissions(topic text, claims jsonb)
 returns jsonb
 language plpgsql volatile set search_path = ''
 as $$
 declare
   broadcast_probe constant uuid := gen_random_uuid();
   presence_probe constant uuid := gen_random_uuid();
-  hears text[];
-  speaks text[] := '{}';
-  way text;
+  can_read text[];
+  can_write text[] := '{}';
+  probed text;
 begin
   begin
     insert into realtime.messages (id, topic, extension)
-    values (broadcast_probe, rights.topic, 'broadcast'), (presence_probe, rights.topic, 'presence');
-    perform local_realtime.become(claims, topic);
-    select array_agg(extension) into hears from realtime.messages where id in (broadcast_probe, presence_probe);
-    foreach way in array array['broadcast', 'presence'] loop
+    values (broadcast_probe, permissions.topic, 'broadcast'), (presence_probe, permissions.topic, 'presence');
+    perform local_realtime.act_as(claims, topic);
+    select array_agg(extension) into can_read from realtime.messages where id in (broadcast_probe, presence_probe);
+    foreach probed in array array['broadcast', 'presence'] loop
       begin
-        insert into realtime.messages (topic, extension) values (rights.topic, way);
-        speaks := speaks || way;
+        insert into realtime.messages (topic, extension) values (permissions.topic, probed);
+        can_write := can_write || probed;
       exception
         when insufficient_privilege then null;
       end;
@@ -121,54 +136,57 @@ begin
   exception
     when sqlstate 'PROBE' then null;
   end;
-  return jsonb_build_object('hears', coalesce(hears, '{}'), 'speaks', speaks);
+  return jsonb_build_object('can_read', coalesce(can_read, '{}'), 'can_write', can_write);
 end
 $$;
 
--- A filter [{column, operator, not, value}] as a condition on "row"; raises on what no row of the table could be asked.
-create or replace function local_realtime.condition(on_table regclass, filter jsonb)
+-- A filter [{column, operator, not, value}] as a condition on "row"; raises if it does not fit the table.
+create or replace function local_realtime.filter_condition(on_table regclass, filter jsonb)
 returns text
 language plpgsql stable set search_path = ''
 as $$
 declare
-  term jsonb;
-  terms text[] := '{}';
+  condition jsonb;
+  conditions text[] := '{}';
   col text;
   kind text;
 begin
-  for term in select value from jsonb_array_elements(filter) loop
+  for condition in select value from jsonb_array_elements(filter) loop
     select format('"row".%I', attname), format_type(atttypid, atttypmod)
     into strict col, kind
     from pg_catalog.pg_attribute
-    where attrelid = on_table and attname = term ->> 'column' and attnum > 0 and not attisdropped;
-    terms := terms || (
-      case when (term -> 'not')::boolean then 'not ' else '' end
+    where attrelid = on_table and attname = condition ->> 'column' and attnum > 0 and not attisdropped;
+    conditions := conditions || (
+      case when (condition -> 'not')::boolean then 'not ' else '' end
       || '('
-      || case term ->> 'operator'
-        when 'eq' then format('%s = %L::%s', col, term ->> 'value', kind)
-        when 'neq' then format('%s <> %L::%s', col, term ->> 'value', kind)
-        when 'lt' then format('%s < %L::%s', col, term ->> 'value', kind)
-        when 'lte' then format('%s <= %L::%s', col, term ->> 'value', kind)
-        when 'gt' then format('%s > %L::%s', col, term ->> 'value', kind)
-        when 'gte' then format('%s >= %L::%s', col, term ->> 'value', kind)
-        when 'isdistinct' then format('%s is distinct from %L::%s', col, term ->> 'value', kind)
+      || case condition ->> 'operator'
+        when 'eq' then format('%s = %L::%s', col, condition ->> 'value', kind)
+        when 'neq' then format('%s <> %L::%s', col, condition ->> 'value', kind)
+        when 'lt' then format('%s < %L::%s', col, condition ->> 'value', kind)
+        when 'lte' then format('%s <= %L::%s', col, condition ->> 'value', kind)
+        when 'gt' then format('%s > %L::%s', col, condition ->> 'value', kind)
+        when 'gte' then format('%s >= %L::%s', col, condition ->> 'value', kind)
+        when 'isdistinct' then format('%s is distinct from %L::%s', col, condition ->> 'value', kind)
         when 'in' then format(
-          '%s = any (array[%s]::%s[])', col,
-          (select string_agg(quote_literal(item), ', ') from jsonb_array_elements_text(term -> 'value') as item), kind
+          '%s = any (array[%s]::%s[])',
+          col,
+          (select string_agg(quote_literal(item), ', ') from jsonb_array_elements_text(condition -> 'value') as item),
+          kind
         )
-        when 'like' then format('%s::text like %L', col, term ->> 'value')
-        when 'ilike' then format('%s::text ilike %L', col, term ->> 'value')
-        when 'match' then format('%s::text ~ %L', col, term ->> 'value')
-        when 'imatch' then format('%s::text ~* %L', col, term ->> 'value')
-        when 'is' then format('%s is %s', col, term ->> 'value')
+        when 'like' then format('%s::text like %L', col, condition ->> 'value')
+        when 'ilike' then format('%s::text ilike %L', col, condition ->> 'value')
+        when 'match' then format('%s::text ~ %L', col, condition ->> 'value')
+        when 'imatch' then format('%s::text ~* %L', col, condition ->> 'value')
+        when 'is' then format('%s is %s', col, condition ->> 'value')
       end
       || ')'
     );
   end loop;
-  return coalesce(nullif(array_to_string(terms, ' and '), ''), 'true');
+  return coalesce(nullif(array_to_string(conditions, ' and '), ''), 'true');
 end
 $$;
 
+-- The columns of a table, each with the roles that may select it.
 create or replace function local_realtime.columns(on_table regclass)
 returns jsonb
 language sql stable set search_path = ''
@@ -177,7 +195,7 @@ as $$
     jsonb_build_object(
       'name', attname,
       'type', typname,
-      'key', coalesce(attnum = any (indkey), false),
+      'is_key', coalesce(attnum = any (indkey), false),
       'readers', (
         select jsonb_agg(role)
         from unnest(array['anon', 'authenticated', 'service_role']) as role
@@ -192,15 +210,15 @@ as $$
   where attrelid = on_table and attnum > 0 and not attisdropped
 $$;
 
--- Begins to follow the tables that {schema, table, filter} is about, of those that are published; null where there is none, or where the
--- filter is none.
-create or replace function local_realtime.follow(binding jsonb)
+-- Subscribes to the published tables that a binding {schema, table, filter} matches, and returns them with their
+-- columns; null if there is none or the filter is invalid.
+create or replace function local_realtime.subscribe(binding jsonb)
 returns jsonb
 language plpgsql volatile set search_path = ''
 as $$
 declare
   published record;
-  answer jsonb := '[]';
+  tables jsonb := '[]';
 begin
   for published in
     select schemaname, tablename, format('%I.%I', schemaname, tablename)::regclass as on_table
@@ -211,20 +229,25 @@ begin
   loop
     execute format(
       'select from jsonb_populate_record(null::%s, ''{}'') as "row" where %s',
-      published.on_table, local_realtime.condition(published.on_table, binding -> 'filter')
+      published.on_table, local_realtime.filter_condition(published.on_table, binding -> 'filter')
     );
-    insert into local_realtime.followed values (published.schemaname, published.tablename) on conflict do nothing;
-    answer := answer || jsonb_build_object('table', published.tablename, 'columns', local_realtime.columns(published.on_table));
+    insert into local_realtime.subscribed_tables values (published.schemaname, published.tablename)
+    on conflict do nothing;
+    tables := tables || jsonb_build_object(
+      'table', published.tablename, 'columns', local_realtime.columns(published.on_table)
+    );
   end loop;
-  return nullif(answer, '[]');
+  return nullif(tables, '[]');
 exception
   when others then
     return null;
 end
 $$;
 
--- Which of these changes of one table each follower {claims, filter} may see: for each a list of ids.
-create or replace function local_realtime.audience(table_schema text, table_name text, changes jsonb, followers jsonb)
+-- For each subscriber {claims, filter} a list: the ids of those changes of one table that it may see.
+create or replace function local_realtime.visible_changes(
+  table_schema text, table_name text, changes jsonb, subscribers jsonb
+)
 returns jsonb
 language plpgsql volatile set search_path = ''
 as $$
@@ -235,78 +258,84 @@ declare
     join pg_catalog.pg_index on indrelid = attrelid and indisprimary and attnum = any (indkey)
     where attrelid = on_table
   );
-  key_equals constant text := (select string_agg(format('found.%1$I = sought.%1$I', key), ' and ') from unnest(keys) as key);
-  follower jsonb;
-  sought jsonb;
-  removed jsonb;
-  seen jsonb;
+  same_key constant text := (
+    select string_agg(format('found.%1$I = wanted.%1$I', key), ' and ') from unnest(keys) as key
+  );
+  subscriber jsonb;
+  written jsonb;
+  deleted jsonb;
+  visible jsonb;
   answer jsonb := '[]';
 begin
-  for follower in select value from jsonb_array_elements(followers) loop
-    seen := null;
-    removed := null;
+  for subscriber in select value from jsonb_array_elements(subscribers) loop
+    visible := null;
+    deleted := null;
     begin
-      -- Of a removed row only its key is known, so a filter on anything else says no.
+      -- Of a deleted row only the key is published, so a filter on another column does not match it.
       execute format(
         'select
-           jsonb_agg(jsonb_build_object(''id'', change.id, ''record'', record)) filter (where verb <> ''DELETE''),
-           jsonb_agg(change.id) filter (where verb = ''DELETE'')
+           jsonb_agg(jsonb_build_object(''id'', change.id, ''record'', change.record))
+             filter (where change.type <> ''DELETE''),
+           jsonb_agg(change.id) filter (where change.type = ''DELETE'')
          from local_realtime.changes as change
-         cross join lateral jsonb_populate_record(null::%1$s, coalesce(record, old_record)) as "row"
-         where change.id in (select value::bigint from jsonb_array_elements_text($1)) and %2$s and (verb <> ''DELETE'' or $2)',
-        on_table, local_realtime.condition(on_table, follower -> 'filter')
+         cross join lateral jsonb_populate_record(null::%1$s, coalesce(change.record, change.old_record)) as "row"
+         where change.id in (select value::bigint from jsonb_array_elements_text($1))
+           and %2$s
+           and (change.type <> ''DELETE'' or $2)',
+        on_table, local_realtime.filter_condition(on_table, subscriber -> 'filter')
       )
-      into sought, removed
+      into written, deleted
       using changes, not exists (
-        select from jsonb_array_elements(follower -> 'filter') as term where term ->> 'column' <> all (keys)
+        select from jsonb_array_elements(subscriber -> 'filter') as condition
+        where condition ->> 'column' <> all (keys)
       );
-      perform local_realtime.become(follower -> 'claims', '');
+      perform local_realtime.act_as(subscriber -> 'claims', '');
       execute format(
         'select jsonb_agg(change -> ''id'')
          from jsonb_array_elements($1) as change
-         cross join lateral jsonb_populate_record(null::%1$s, change -> ''record'') as sought
+         cross join lateral jsonb_populate_record(null::%1$s, change -> ''record'') as wanted
          where exists (select from %1$s as found where %2$s)',
-        on_table, key_equals
+        on_table, same_key
       )
-      into seen
-      using coalesce(sought, '[]');
+      into visible
+      using coalesce(written, '[]');
       raise sqlstate 'PROBE';
     exception
       when sqlstate 'PROBE' then null;
-      -- Who may not read the table at all sees nothing of it, not even that something was removed.
+      -- Without select on the table a subscriber sees no change, not even a delete.
       when others then
-        seen := null;
-        removed := null;
+        visible := null;
+        deleted := null;
     end;
-    answer := answer || jsonb_build_array(coalesce(seen, '[]') || coalesce(removed, '[]'));
+    answer := answer || jsonb_build_array(coalesce(visible, '[]') || coalesce(deleted, '[]'));
   end loop;
   return answer;
 end
 $$;
 
--- Whoever was blocked is on the topic typing: of the two until their rights are asked again, and so is whoever blocked them. The platform asks
--- when somebody joins or brings a new token, and no sooner.
-create or replace function local_realtime.ask_again()
+-- A block takes both users off their typing: topic at once. The platform checks permissions only at a join and when the
+-- token is renewed.
+create or replace function local_realtime.recheck_permissions()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform pg_notify('local_realtime', 'rights typing:' || id)
+  perform pg_notify('local_realtime', 'permissions typing:' || id)
   from public.conversations
   where least(voyager_id, local_id) = least(new.blocker_id, new.blocked_id)
     and greatest(voyager_id, local_id) = greatest(new.blocker_id, new.blocked_id);
   return null;
 end
 $$;
-create or replace trigger local_realtime_ask_again
+create or replace trigger local_realtime_recheck_permissions
   after insert on private.blocks
   for each row
-  execute function local_realtime.ask_again();
+  execute function local_realtime.recheck_permissions();
 
--- Last, after the triggers on published tables: who sends locks a message's table first and this one second. In the other order the two would
--- wait for each other, and a send that has waited goes on without its events.
-create or replace trigger local_realtime_announce
+-- Must stay last, after the triggers on published tables: sending locks a message's table first and this one second. In
+-- the other order the two would deadlock, and a send that has waited goes on without its broadcasts.
+create or replace trigger local_realtime_notify_broadcast
   after insert on realtime.messages
   for each row
   when (new.extension = 'broadcast' and new.event is not null)
-  execute function local_realtime.announce();
+  execute function local_realtime.notify_broadcast();

@@ -1,46 +1,46 @@
-import { log } from '../../../functions/_shared/log.ts'
 import { describeError } from '../../../functions/_shared/errors.ts'
+import { log } from '../../../functions/_shared/log.ts'
 
 export interface Queue {
-  /** Word of something that has been committed, under this id. */
+  /** Adds the id of a committed row. */
   add: (id: string) => void
 }
 
 /**
- * Delivers what the database tells of, in the order that it tells of it, some at a time. What cannot be delivered is `lost`, and so is what
- * waits behind it: `what` is its name in the log.
+ * Delivers rows in the order of their notifications, a batch at a time. If a batch fails, everything queued is dropped
+ * and `onLoss` is called. `label` is the queue's name in the log.
  */
 export const openQueue = (
-  what: string,
-  batch: number,
+  label: string,
+  batchSize: number,
   deliver: (ids: string[]) => Promise<void>,
-  lost: () => void,
+  onLoss: () => void,
 ): Queue => {
-  let waiting: string[] = []
-  let atWork = false
+  let pending: string[] = []
+  let isRunning = false
 
-  const work = async (): Promise<void> => {
-    if (atWork) return
-    atWork = true
+  const run = async (): Promise<void> => {
+    if (isRunning) return
+    isRunning = true
     try {
-      while (waiting.length > 0) await deliver(waiting.splice(0, batch))
+      while (pending.length > 0) await deliver(pending.splice(0, batchSize))
     } catch (error) {
-      log('error', `${what} could not be read`, describeError(error))
-      waiting = []
-      lost()
+      log('error', `${label} could not be read`, describeError(error))
+      pending = []
+      onLoss()
     } finally {
-      atWork = false
+      isRunning = false
     }
   }
   return {
     add: (id) => {
-      waiting.push(id)
-      void work()
+      pending.push(id)
+      void run()
     },
   }
 }
 
-/** What was told of is to be found: somebody removed it before it was delivered, or it took longer to commit than such things are kept. */
+/** Throws if rows are missing: they were deleted before delivery, or their commit took longer than rows are kept. */
 export const expectAll = (ids: string[], found: number): void => {
-  if (found < ids.length) throw new Error(`${ids.length - found} of ${ids.length} are gone`)
+  if (found < ids.length) throw new Error(`${ids.length - found} of ${ids.length} rows are gone`)
 }

@@ -1,83 +1,83 @@
 import { Hono } from 'hono'
-import { log } from '../../../functions/_shared/log.ts'
 import { describeError } from '../../../functions/_shared/errors.ts'
-import { besideOthers, type Database } from '../database.ts'
+import { log } from '../../../functions/_shared/log.ts'
+import { type Database, retryOnConflict } from '../database.ts'
 import type { Keys } from '../settings.ts'
+import { authorizeWith } from './authorization.ts'
+import { openBroadcastApi } from './broadcast_api.ts'
 import { openBroadcasts } from './broadcasts.ts'
-import { openChanges } from './changes.ts'
 import type { Services } from './channel.ts'
 import { openConnection } from './connection.ts'
 import { openHub } from './hub.ts'
-import { identifyWith, Refusal } from './identity.ts'
+import { identifyWith, RealtimeError } from './identity.ts'
+import { openPostgresChanges } from './postgres_changes.ts'
 import { openPresence } from './presence.ts'
-import { restOf } from './rest.ts'
-import { rightsFrom } from './rights.ts'
 
-/** Realtime on one machine: what supabase-js finds under /realtime/v1. */
+/** Supabase Realtime for the local stack, as supabase-js calls it under /realtime/v1. */
 export interface Realtime {
   routes: Hono
-  /** Says goodbye to everybody. */
+  /** Closes all connections. */
   close: () => void
 }
 
 const tenMinutes = 600_000
 
-// Broadcasts are kept as long as the platform keeps them, for those who ask to have them replayed. Rows are kept long enough for every server
-// to have read them; where a transaction takes longer to commit, whoever looks for its rows in vain tells of a loss.
+// Broadcasts are kept for replay, as long as on the platform. Changes are kept until every server has read them; if a
+// transaction takes longer than that to commit, the queue finds its rows gone and reports the loss.
 const prune = `
   delete from realtime.messages where inserted_at < localtimestamp - interval '72 hours';
   delete from local_realtime.changes where changed_at < now() - interval '1 hour';
 `
 
 export const openRealtime = async (database: Database, keys: Keys): Promise<Realtime> => {
-  await besideOthers(() => database.run(Deno.readTextFileSync(new URL('install.sql', import.meta.url))))
-  const connections = new Set<{ hangUp: (code: number, reason: string) => void }>()
-  const hangUp = (code: number, reason: string): void => {
-    for (const connection of connections) connection.hangUp(code, reason)
+  await retryOnConflict(() => database.run(Deno.readTextFileSync(new URL('install.sql', import.meta.url))))
+  const connections = new Set<{ close: (code: number, reason: string) => void }>()
+  const closeAll = (code: number, reason: string): void => {
+    for (const connection of connections) connection.close(code, reason)
     connections.clear()
   }
-  // Clients that connect anew catch up, as after any other interruption; nobody would tell them of a gap.
-  const lost = (): void => {
-    hangUp(1012, 'Events may have been missed')
-    services.broadcasts.rest()
+  // Clients cannot notice a gap by themselves. When they reconnect they catch up, as after any other interruption.
+  const onLoss = (): void => {
+    closeAll(1012, 'Events may have been missed')
+    services.broadcasts.reset()
   }
 
   const hub = openHub()
   const services: Services = {
     hub,
     presence: openPresence(hub),
-    broadcasts: openBroadcasts(database, hub, lost),
-    changes: openChanges(database, lost),
-    rights: rightsFrom(database),
-    changesOfRights: { count: 0 },
+    broadcasts: openBroadcasts(database, hub, onLoss),
+    postgresChanges: openPostgresChanges(database, onLoss),
+    authorize: authorizeWith(database),
+    permissionChanges: { count: 0 },
     identify: identifyWith(keys),
   }
   await database.listen(
     'local_realtime',
-    (word) => {
-      const [, kind, id, topic] = /^(\w+) (\S+) ?(.*)$/s.exec(word) ?? []
-      if (kind === 'broadcast') services.broadcasts.notice(id!, topic!)
-      if (kind === 'change') services.changes.notice(id!)
-      if (kind === 'rights') {
-        services.changesOfRights.count++
-        for (const channel of hub.on(id!)) channel.askAgain?.()
+    (payload) => {
+      const [, kind, id, topic] = /^(\w+) (\S+) ?(.*)$/s.exec(payload) ?? []
+      if (kind === 'broadcast') services.broadcasts.notify(id!, topic!)
+      if (kind === 'change') services.postgresChanges.notify(id!)
+      if (kind === 'permissions') {
+        services.permissionChanges.count++
+        for (const channel of hub.subscribers(id!)) channel.refreshPermissions?.()
       }
     },
-    lost,
+    onLoss,
   )
 
-  const tidy = async (): Promise<void> => {
+  const removeExpired = async (): Promise<void> => {
     try {
       await database.run(prune)
-      // PGlite has nobody who does it by themselves, and every check of rights leaves rows behind that were undone.
+      // PGlite has no autovacuum, and every permission check leaves dead rows behind.
       await database.run('vacuum realtime.messages')
       await database.run('vacuum local_realtime.changes')
     } catch (error) {
-      log('error', 'What is out of date could not be removed', describeError(error))
+      log('error', 'Expired broadcasts and changes could not be removed', describeError(error))
     }
   }
-  const schedule = setInterval(tidy, tenMinutes)
-  void tidy()
+  const schedule = setInterval(removeExpired, tenMinutes)
+  void removeExpired()
 
   const routes = new Hono()
   routes.get('/websocket', async (c) => {
@@ -93,16 +93,16 @@ export const openRealtime = async (database: Database, keys: Keys): Promise<Real
       connections.add(connection)
       return response
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error
-      return c.json({ error: error.words }, 401)
+      if (!(error instanceof RealtimeError)) throw error
+      return c.json({ error: error.text }, 401)
     }
   })
-  routes.route('/api', restOf(services))
+  routes.route('/api', openBroadcastApi(services))
   return {
     routes,
     close: () => {
       clearInterval(schedule)
-      hangUp(1001, 'The server is stopping')
+      closeAll(1001, 'The server is stopping')
     },
   }
 }

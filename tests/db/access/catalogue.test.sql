@@ -1,13 +1,19 @@
--- What holds for whatever table, key, policy and function the schema has, asked of the catalogue: what is added later is asked too.
+-- Rules for every table, key, policy and function, read from the catalogue, so that they hold for later additions too.
 select plan(30);
 
--- Whatever we made in our schemas; extensions look after their own.
+-- The objects of our schemas without those of extensions.
 create temp view tables as
-select oid, relnamespace::regnamespace::text as schema, format('%s.%s', relnamespace::regnamespace, relname) as name, relrowsecurity
+select
+  oid,
+  relnamespace::regnamespace::text as schema,
+  format('%s.%s', relnamespace::regnamespace, relname) as name,
+  relrowsecurity
 from pg_class
 where relnamespace in ('public'::regnamespace, 'private'::regnamespace)
   and relkind in ('r', 'p')
-  and not exists (select from pg_depend where classid = 'pg_class'::regclass and objid = pg_class.oid and deptype = 'e');
+  and not exists (
+    select from pg_depend where classid = 'pg_class'::regclass and objid = pg_class.oid and deptype = 'e'
+  );
 
 create temp view functions as
 select
@@ -41,17 +47,17 @@ where classid = 'pg_policy'::regclass and refclassid = 'pg_class'::regclass and 
 select set_eq(
   'select name from tables',
   array[
-    'private.blocks', 'private.embedding_queue', 'private.rate_settings', 'private.idempotent_replies', 'private.search_audit', 'private.search_contexts',
-    'private.search_entries', 'private.search_lexicon', 'private.search_models', 'private.search_postings', 'private.sign_ups', 'private.turn_salts',
-    'private.rate_limits', 'public.conversations', 'public.interests', 'public.messages', 'public.profile_interests',
+    'private.blocks', 'private.embedding_queue', 'private.idempotent_replies', 'private.rate_limit_salts',
+    'private.rate_limits', 'private.rate_settings', 'private.search_audit', 'private.search_contexts',
+    'private.search_entries', 'private.search_lexicon', 'private.search_models', 'private.search_postings',
+    'private.sign_ups', 'public.conversations', 'public.interests', 'public.messages', 'public.profile_interests',
     'public.profiles', 'public.reservations', 'public.users'
   ],
-  'these are the tables, so the matrix of access and, for the search, search/rights.test.sql miss none'
+  'these are the tables, so access/matrix.test.sql and, for the search, search/rights.test.sql cover them all'
 );
 select is_empty('select name from tables where not relrowsecurity', 'every table has row level security');
 select is_empty(
-  $$ select name from tables where coalesce(obj_description(oid, 'pg_class'), '') = '' $$,
-  'every table says what it is'
+  $$ select name from tables where coalesce(obj_description(oid, 'pg_class'), '') = '' $$, 'every table has a comment'
 );
 select is_empty(
   $$
@@ -60,7 +66,7 @@ select is_empty(
     where relnamespace in ('public'::regnamespace, 'private'::regnamespace)
       and (relkind in ('m', 'f') or relkind = 'v' and not coalesce(reloptions @> array['security_invoker=true'], false))
   $$,
-  'no view passes row level security by'
+  'no view bypasses row level security'
 );
 
 -- Foreign keys
@@ -92,7 +98,7 @@ select set_eq(
       ('public.reservations (conversation_id)', 'cascade'),
       ('public.users (auth_id)', 'set null')
   $$,
-  'every foreign key says what deleting does to it'
+  'every foreign key says what a delete does to it'
 );
 select is_empty(
   $$
@@ -115,9 +121,10 @@ select set_eq(
   'select name from policy_columns',
   array[
     'public.conversations.local_id', 'public.conversations.voyager_id', 'public.messages.conversation_id',
-    'public.profile_interests.profile_id', 'public.profiles.user_id', 'public.reservations.conversation_id', 'public.users.id'
+    'public.profile_interests.profile_id', 'public.profiles.user_id', 'public.reservations.conversation_id',
+    'public.users.id'
   ],
-  'these are the columns that policies look at'
+  'these are the columns that policies name'
 );
 select is_empty(
   $$
@@ -127,15 +134,19 @@ select is_empty(
       select from pg_index where indrelid = table_id and indisvalid and indpred is null and indkey[0] = attnum
     )
   $$,
-  'every column that a policy looks at has an index that begins with it'
+  'every column that a policy names has an index that begins with it'
 );
 select is_empty(
   $$ select tablename, policyname from pg_policies where schemaname in ('public', 'private') and cmd = 'ALL' $$,
-  'every policy is about one verb'
+  'every policy is for one command'
 );
 select is_empty(
-  $$ select tablename, policyname from pg_policies where schemaname in ('public', 'private') and permissive <> 'PERMISSIVE' $$,
-  'every policy permits, so that reading one tells what it lets through'
+  $$
+    select tablename, policyname
+    from pg_policies
+    where schemaname in ('public', 'private') and permissive <> 'PERMISSIVE'
+  $$,
+  'every policy is permissive, so that each can be read by itself'
 );
 select set_eq(
   $$
@@ -144,17 +155,14 @@ select set_eq(
     where schemaname in ('public', 'private') and roles <> '{authenticated}'
   $$,
   $$ values ('interests', 'everybody reads interests') $$,
-  'every policy but that of interests is for people alone'
+  'every policy except that of interests applies to authenticated alone'
 );
 
 -- Functions
-select is_empty(
-  $$ select name from functions where coalesce(comment, '') = '' $$,
-  'every function says what it promises'
-);
+select is_empty($$ select name from functions where coalesce(comment, '') = '' $$, 'every function has a comment');
 select is_empty(
   $$ select name from functions where prosecdef and comment not like '%Definer%' $$,
-  'every function with its owner''s rights says why'
+  'every definer function says why it is one'
 );
 select is_empty(
   $$
@@ -165,21 +173,28 @@ select is_empty(
       and not exists (select from aclexplode(proacl) where grantee <> proowner)
       and name not in ('private.erase_person', 'private.refresh_search_entry')
   $$,
-  'but for these, a function that nobody is granted needs no rights of its owner, who alone calls it'
+  'except for these, a function that only its owner can call is not a definer function'
 );
-select isnt_empty('select from functions where prosecdef', 'there are functions with their owner''s rights');
+select isnt_empty('select from functions where prosecdef', 'there are definer functions');
 select set_eq(
   $$ select name from functions where not coalesce(array_to_string(proconfig, ' ') like '%search_path=%', false) $$,
   array[
     'private.hit_body', 'private.hybrid_score', 'private.matches_filter', 'private.iso', 'private.keyword_score',
-    'private.my_id', 'private.position_cost', 'private.postings_of', 'private.typo_budget', 'private.view_of'
+    'private.my_id', 'private.position_cost', 'private.postings_of', 'private.typo_budget', 'private.to_message_view',
+    'private.word_position', 'private.attribute_of', 'private.element_of', 'private.place_of',
+    'private.match_cost', 'private.match_typos', 'private.match_attribute', 'private.match_position'
   ],
-  'every function but the ten that are to be inlined looks names up nowhere but where they say'
+  'every function except the 18 that must be inlined sets search_path'
 );
 select set_eq(
   $$ select name from functions where proconfig is not null and not proconfig @> array['search_path=""'] $$,
-  $$ select name from functions where proconfig @> array['search_path=extensions'] and name in ('api.search_profiles', 'private.find_profiles', 'private.nearest_profiles') $$,
-  'that is nowhere at all but for the three that need the operators of vectors'
+  $$
+    select name
+    from functions
+    where proconfig @> array['search_path=extensions']
+      and name in ('api.search_profiles', 'private.find_profiles', 'private.nearest_profiles')
+  $$,
+  'search_path is empty, except for the three functions that use pgvector''s operators'
 );
 select is_empty(
   $$
@@ -187,7 +202,7 @@ select is_empty(
     from unnest(array['anon', 'authenticated', 'service_role', 'edge_functions']) as role
     where has_schema_privilege(role, 'extensions', 'create')
   $$,
-  'and nobody makes anything where those two look'
+  'no role can create objects in the schema of the extensions'
 );
 select is_empty(
   $$
@@ -196,7 +211,7 @@ select is_empty(
     cross join aclexplode(coalesce(proacl, acldefault('f', proowner))) as granted
     where grantee = 0
   $$,
-  'no function is everybody''s to call'
+  'no function is granted to public'
 );
 select is_empty(
   $$
@@ -205,11 +220,15 @@ select is_empty(
     cross join unnest(array['anon', 'authenticated', 'service_role']) as role
     where schema = 'api' and has_function_privilege(role, oid, 'execute')
   $$,
-  'no caller calls a verb by themselves'
+  'callers cannot call API functions directly'
 );
 select is_empty(
-  $$ select name from functions where schema = 'api' and not has_function_privilege('edge_functions', oid, 'execute') $$,
-  'the doors call every verb'
+  $$
+    select name
+    from functions
+    where schema = 'api' and not has_function_privilege('edge_functions', oid, 'execute')
+  $$,
+  'the Edge Functions can call every API function'
 );
 select is_empty(
   $$
@@ -218,23 +237,29 @@ select is_empty(
     cross join aclexplode(coalesce(proacl, acldefault('f', proowner))) as granted
     where schema = 'api' and grantee not in (proowner, 'edge_functions'::regrole)
   $$,
-  'nobody but the doors calls a verb'
+  'only the Edge Functions can call API functions'
 );
 select set_eq(
-  $$ select name from functions where schema = 'private' and has_function_privilege('edge_functions', oid, 'execute') $$,
+  $$
+    select name
+    from functions
+    where schema = 'private' and has_function_privilege('edge_functions', oid, 'execute')
+  $$,
   array[
-    'private.act_as', 'private.adopt_model', 'private.claim_embeddings', 'private.count_pending_embeddings', 'private.describe_search',
-    'private.fail_embeddings', 'private.find_me', 'private.begin_sign_up', 'private.check_sign_up',
-    'private.report_search', 'private.save_embeddings', 'private.account_status', 'private.consume_rate_limit', 'private.consume_send_limit'
+    'private.account_status', 'private.act_as', 'private.adopt_model', 'private.begin_sign_up', 'private.check_sign_up',
+    'private.claim_embeddings', 'private.consume_rate_limit', 'private.consume_send_limit',
+    'private.count_pending_embeddings', 'private.describe_search', 'private.fail_embeddings', 'private.find_me',
+    'private.report_search', 'private.save_embeddings'
   ],
-  'of the helpers the doors call what makes them their caller, what signs people up, what brings vectors and what counts turns, and no other'
+  'the Edge Functions can call only these helpers: act_as, sign-up, embeddings and rate limits'
 );
 select set_eq(
   $$ select name from functions where schema = 'private' and has_function_privilege('anon', oid, 'execute') $$,
   array[
-    'private.as_ids', 'private.check_interests', 'private.find_me', 'private.iso', 'private.my_id', 'private.set_response_metadata'
+    'private.check_interests', 'private.find_me', 'private.iso', 'private.my_id', 'private.parse_ids',
+    'private.set_response_metadata'
   ],
-  'anonymous callers run these helpers and no other'
+  'anonymous callers can call only these helpers'
 );
 select is_empty(
   $$
@@ -243,7 +268,7 @@ select is_empty(
     cross join unnest(array['anon', 'authenticated', 'edge_functions']) as role
     where prorettype = 'trigger'::regtype and has_function_privilege(role, oid, 'execute')
   $$,
-  'what triggers do nobody does by hand'
+  'nobody can call a trigger function'
 );
 
 -- Schemas and grants
@@ -256,7 +281,7 @@ select set_eq(
     where grantee = 'anon'::regrole
   $$,
   $$ values ('public.interests', 'select') $$,
-  'anonymous callers are granted to read interests, and nothing else on any table'
+  'anonymous callers have select on interests and no other table privilege'
 );
 select is_empty(
   $$
@@ -266,7 +291,7 @@ select is_empty(
     cross join aclexplode(relacl) as granted
     where grantee in (0, 'edge_functions'::regrole)
   $$,
-  'nothing on any table is granted to everybody, or to the doors themselves'
+  'no table privilege is granted to public or to edge_functions'
 );
 select is_empty(
   $$
@@ -276,7 +301,7 @@ select is_empty(
     cross join aclexplode(attacl) as granted
     where grantee in (0, 'anon'::regrole, 'edge_functions'::regrole)
   $$,
-  'nor is anything on a column granted to them'
+  'no column privilege is granted to public, anon or edge_functions'
 );
 select is_empty(
   $$
@@ -285,7 +310,7 @@ select is_empty(
     cross join unnest(array['public', 'private', 'api']) as schema
     where has_schema_privilege(role, schema, 'create')
   $$,
-  'no role makes anything in our schemas'
+  'no role can create objects in our schemas'
 );
 select set_eq(
   $$
@@ -294,5 +319,5 @@ select set_eq(
     where has_schema_privilege(role, 'api', 'usage')
   $$,
   array['edge_functions'],
-  'the doors alone enter schema api'
+  'only the Edge Functions can use schema api'
 );

@@ -1,4 +1,4 @@
--- Everybody has a name, whatever the Auth account says of it.
+-- Every user has a name, even if the metadata of the Auth account has none.
 select plan(8);
 
 create function pg_temp.name_of_newcomer(metadata jsonb)
@@ -14,9 +14,8 @@ as $$
 $$;
 
 select is(
-  pg_temp.name_of_newcomer(metadata),
-  name,
-  format('who signs up with %s is called %s', coalesce(metadata::text, 'nothing'), name)
+  pg_temp.name_of_newcomer(metadata), name,
+  format('a sign-up with the metadata %s gets the name %s', coalesce(metadata::text, 'null'), name)
 )
 from (
   values

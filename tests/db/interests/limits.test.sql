@@ -1,21 +1,18 @@
--- What an interest may be called.
+-- Limits of an interest's name.
 select plan(6);
 
 select lives_ok($$ insert into public.interests (name) values ('x') $$, 'an interest can have a name of one character');
 select lives_ok(
-  $$ insert into public.interests (name) values (repeat('x', 60)) $$,
-  'an interest can have a name of 60 characters'
+  $$ insert into public.interests (name) values (repeat('x', 60)) $$, 'an interest can have a name of 60 characters'
 );
 select throws_ok(
-  format('insert into public.interests (name) values (%s)', name),
-  '23514',
+  format('insert into public.interests (name) values (%s)', name), '23514',
   'new row for relation "interests" violates check constraint "interest name has 1 to 60 characters"',
   format('an interest cannot be called %s', name)
 )
 from (values ($$''$$), ($$'  '$$), ($$repeat('x', 61)$$)) as names (name);
 select throws_ok(
-  $$ insert into public.interests (name) values ('X') $$,
-  '23505',
+  $$ insert into public.interests (name) values ('X') $$, '23505',
   'duplicate key value violates unique constraint "interests_name_key"',
-  'two interests cannot differ by case alone'
+  'the names of two interests cannot differ only in case'
 );

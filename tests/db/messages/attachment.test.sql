@@ -1,7 +1,6 @@
 -- An attachment is {url, name, mime_type, size} and nothing else.
 select plan(33);
-select tests.make_person('ana');
-select tests.make_person('ben');
+select tests.make_person(name) from unnest(array['ana', 'ben']) as name;
 select tests.make_history('ana', 'ben');
 
 create function pg_temp.attach(attachment jsonb)
@@ -17,10 +16,9 @@ returns jsonb
 language sql
 as $$ select '{"url": "ana/map.png", "name": "map.png", "mime_type": "image/png", "size": 2048}'::jsonb || change $$;
 
-select lives_ok($$ select pg_temp.attach(null) $$, 'a message can be without one');
+select lives_ok($$ select pg_temp.attach(null) $$, 'a message can have no attachment');
 select lives_ok(
-  format('select pg_temp.attach(pg_temp.with_change(%L))', change),
-  format('an attachment can have %s', change)
+  format('select pg_temp.attach(pg_temp.with_change(%L))', change), format('an attachment can have %s', change)
 )
 from (
   values
@@ -30,21 +28,20 @@ from (
 ) as changes (change);
 
 select lives_ok(
-  format('select pg_temp.attach(pg_temp.with_change(%L))', jsonb_build_object(field, repeat('x', most))),
-  format('the %s of an attachment can have %s characters', field, most)
+  format('select pg_temp.attach(pg_temp.with_change(%L))', jsonb_build_object(field, repeat('x', max_length))),
+  format('the %s of an attachment can have %s characters', field, max_length)
 )
-from (values ('url', 2048), ('name', 255), ('mime_type', 255)) as limits (field, most);
+from (values ('url', 2048), ('name', 255), ('mime_type', 255)) as limits (field, max_length);
 select throws_ok(
-  format('select pg_temp.attach(pg_temp.with_change(%L))', jsonb_build_object(field, repeat('x', most + 1))),
+  format('select pg_temp.attach(pg_temp.with_change(%L))', jsonb_build_object(field, repeat('x', max_length + 1))),
   '23514',
   'new row for relation "messages" violates check constraint "attachment is {url, name, mime_type, size}"',
-  format('the %s of an attachment cannot have %s characters', field, most + 1)
+  format('the %s of an attachment cannot have %s characters', field, max_length + 1)
 )
-from (values ('url', 2048), ('name', 255), ('mime_type', 255)) as limits (field, most);
+from (values ('url', 2048), ('name', 255), ('mime_type', 255)) as limits (field, max_length);
 
 select throws_ok(
-  format('select pg_temp.attach(%L)', attachment),
-  '23514',
+  format('select pg_temp.attach(%L)', attachment), '23514',
   'new row for relation "messages" violates check constraint "attachment is {url, name, mime_type, size}"',
   format('an attachment cannot be %s', attachment)
 )
@@ -53,8 +50,7 @@ from (
 ) as attachments (attachment);
 
 select throws_ok(
-  format('select pg_temp.attach(pg_temp.with_change(%L))', change),
-  '23514',
+  format('select pg_temp.attach(pg_temp.with_change(%L))', change), '23514',
   'new row for relation "messages" violates check constraint "attachment is {url, name, mime_type, size}"',
   format('an attachment cannot have %s', change)
 )
@@ -75,8 +71,7 @@ from (
 ) as changes (change);
 
 select throws_ok(
-  format('select pg_temp.attach(pg_temp.with_change(%L::jsonb) - %L)', '{}', field),
-  '23514',
+  format('select pg_temp.attach(pg_temp.with_change(%L::jsonb) - %L)', '{}', field), '23514',
   'new row for relation "messages" violates check constraint "attachment is {url, name, mime_type, size}"',
   format('an attachment cannot be without its %s', field)
 )

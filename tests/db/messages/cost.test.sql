@@ -1,4 +1,4 @@
--- A page costs what it shows: of a long conversation among many short ones no more is read.
+-- A page reads only the rows that it shows, also of a long conversation among many short ones.
 select plan(6);
 select tests.make_person('person' || number) from generate_series(1, 25) as number;
 insert into public.conversations (voyager_id, local_id)
@@ -13,7 +13,7 @@ insert into public.messages (conversation_id, user_id, content)
 select tests.conversation_of('person1'), tests.id_of('person1'), number::text
 from generate_series(2, 1200) as number;
 analyze public.messages, public.conversations;
--- What a connection settles for after some calls.
+-- The plans that a connection uses after some calls.
 set local plan_cache_mode = force_generic_plan;
 
 create function pg_temp.fetched()
@@ -22,14 +22,14 @@ language sql volatile security definer
 as $$ select seq_tup_read + idx_tup_fetch from pg_stat_xact_user_tables where relid = 'public.messages'::regclass $$;
 grant execute on function pg_temp.fetched to public;
 
-create function pg_temp.messages_read(verb text)
+create function pg_temp.messages_read(call text)
 returns bigint
 language plpgsql volatile
 as $$
 declare
   before bigint := pg_temp.fetched();
 begin
-  perform tests.ask('person1', verb);
+  perform tests.ask('person1', call);
   return pg_temp.fetched() - before;
 end
 $$;
@@ -44,7 +44,7 @@ declare
   conversation bigint := tests.conversation_of('person1');
 begin
   perform tests.become('person1');
-  perform private.messages_after(conversation, 0, 501);
+  perform private.messages_after(conversation => conversation, after_id => 0, max_rows => 501);
   return pg_temp.fetched() - before;
 end
 $$;
@@ -63,9 +63,22 @@ as $$
 $$;
 grant execute on function pg_temp.page to public;
 
-select is(pg_temp.messages_read(pg_temp.page('{"limit": 50}')), 51::bigint, 'the latest page reads its 50 messages, and one to see that there are more');
-select is(pg_temp.messages_read(pg_temp.page('{"limit": 50, "before_id": $}', 600)), 51::bigint, 'so does one in the middle, backwards');
-select is(pg_temp.messages_read(pg_temp.page('{"limit": 50, "after_id": $}', 600)), 51::bigint, 'and forwards');
-select is(pg_temp.messages_read(pg_temp.page('{"limit": 50, "order": "asc"}')), 51::bigint, 'and the oldest');
-select is(pg_temp.messages_read('list_conversations(null, 0)'), 24::bigint, 'the list reads the latest message of each of 24 conversations');
-select is(pg_temp.exported(), 501::bigint, 'and a piece of an export what it holds');
+select is(
+  pg_temp.messages_read(pg_temp.page('{"limit": 50}')), 51::bigint,
+  'the latest page reads its 50 messages and one more to see whether others follow'
+);
+select is(
+  pg_temp.messages_read(pg_temp.page('{"limit": 50, "before_id": $}', 600)), 51::bigint,
+  'a page with before_id from the middle reads 51 messages'
+);
+select is(
+  pg_temp.messages_read(pg_temp.page('{"limit": 50, "after_id": $}', 600)), 51::bigint,
+  'a page with after_id from the middle reads 51 messages'
+);
+select is(
+  pg_temp.messages_read(pg_temp.page('{"limit": 50, "order": "asc"}')), 51::bigint, 'the oldest page reads 51 messages'
+);
+select is(
+  pg_temp.messages_read('list_conversations(null, 0)'), 24::bigint, 'the list of 24 conversations reads 24 messages'
+);
+select is(pg_temp.exported(), 501::bigint, 'a piece of an export reads only its messages');

@@ -1,8 +1,6 @@
--- The recipient marks a message as read, or all up to one; it never becomes unread, and the sender cannot.
+-- Only the recipient marks messages as read, one or all up to one; read never becomes false again.
 select plan(10);
-select tests.make_person('ana');
-select tests.make_person('ben');
-select tests.make_person('mallory');
+select tests.make_person(name) from unnest(array['ana', 'ben', 'mallory']) as name;
 select tests.make_history('ana', 'ben');
 select tests.make_history('mallory', 'ben');
 insert into public.messages (conversation_id, user_id, content)
@@ -21,7 +19,7 @@ begin
   return tests.ask(
     person,
     format(
-      'mark_read(%s, %s, %L)',
+      'mark_read(conversation => %s, message => %s, and_before => %L)',
       tests.conversation_of(voyager),
       (select id from public.messages where content = message and conversation_id = tests.conversation_of('ana')),
       and_before
@@ -37,32 +35,27 @@ language sql security definer
 as $$ select coalesce(string_agg(content, ' ' order by id), 'none') from public.messages where read $$;
 grant execute on function pg_temp.read_messages to public;
 
-select is(pg_temp.mark('ana', 'second'), '{"success": true}', 'ana is not refused to mark a message of her own');
-select is(pg_temp.read_messages(), 'none', 'it changes nothing: she cannot read in ben''s stead');
-select is(pg_temp.mark('ben', 'second'), '{"success": true}', 'ben can mark a message that he received');
-select is(pg_temp.read_messages(), 'second', 'that one is read, and no other');
+select is(pg_temp.mark('ana', 'second'), '{"success": true}', 'marking her own message succeeds for ana');
+select is(pg_temp.read_messages(), 'none', 'marking her own message changes nothing');
+select is(pg_temp.mark('ben', 'second'), '{"success": true}', 'ben can mark a received message');
+select is(pg_temp.read_messages(), 'second', 'only that message is read');
 select throws_ok(
-  $$ select pg_temp.mark('mallory', 'fourth') $$,
-  'PT404',
-  'Conversation not found',
+  $$ select pg_temp.mark('mallory', 'fourth') $$, 'PT404', 'Conversation not found',
   'mallory cannot mark the messages of ana and ben'
 );
 select throws_ok(
-  $$ select pg_temp.mark('mallory', 'fourth', false, 'mallory') $$,
-  'PT404',
-  'Message not found',
-  'mallory cannot mark them by way of a conversation of her own'
+  $$ select pg_temp.mark(person => 'mallory', message => 'fourth', voyager => 'mallory') $$, 'PT404',
+  'Message not found', 'mallory cannot mark them through a conversation of her own'
 );
 select throws_ok(
-  $$ select pg_temp.mark(null, 'fourth') $$,
-  'PT404',
-  'Conversation not found',
-  'an anonymous caller cannot mark them'
+  $$ select pg_temp.mark(null, 'fourth') $$, 'PT404', 'Conversation not found', 'an anonymous caller cannot mark them'
 );
-select is(pg_temp.mark('ben', 'fourth', true), '{"success": true}', 'ben can mark all up to one');
 select is(
-  pg_temp.read_messages(),
-  'Hello second fourth',
-  'what he received before it is read: not his own, not what came after, not another conversation''s'
+  pg_temp.mark(person => 'ben', message => 'fourth', and_before => true), '{"success": true}',
+  'ben can mark all messages up to one'
 );
-select lives_ok($$ select pg_temp.mark('ben', 'second') $$, 'ben can mark one twice');
+select is(
+  pg_temp.read_messages(), 'Hello second fourth',
+  'the received messages up to it are read, but not his own, later ones or those of other conversations'
+);
+select lives_ok($$ select pg_temp.mark('ben', 'second') $$, 'ben can mark a message twice');

@@ -1,7 +1,6 @@
--- An export comes in pieces that are small whatever people wrote: a client that stops reading holds some of them in memory.
+-- The pieces of an export are small, because the server holds some of them in memory for a client that stops reading.
 select plan(2);
-select tests.make_person('ana');
-select tests.make_person('ben');
+select tests.make_person(name) from unnest(array['ana', 'ben']) as name;
 with opened as (
   insert into public.conversations (voyager_id, local_id)
   values (tests.id_of('ana'), tests.id_of('ben'))
@@ -12,7 +11,7 @@ select opened.id, tests.id_of('ana'), repeat('😀', 5000)
 from opened
 cross join generate_series(1, 600);
 
--- How many bytes a piece has, the first or the one after the one before.
+-- The size in bytes of the piece at a place.
 create function pg_temp.piece(place jsonb)
 returns integer
 language plpgsql
@@ -29,5 +28,8 @@ end
 $$;
 grant execute on all functions in schema pg_temp to public;
 
-select cmp_ok(pg_temp.piece(null), '<', 2200000, 'a piece of the longest messages has 2 MB');
-select cmp_ok(pg_temp.piece(current_setting('api.response_metadata')::jsonb -> 'place'), '<', 2200000, 'and so has the next');
+select cmp_ok(pg_temp.piece(null), '<', 2200000, 'the first piece of the longest messages is about 2 MB');
+select cmp_ok(
+  pg_temp.piece(current_setting('api.response_metadata')::jsonb -> 'place'), '<', 2200000,
+  'the next piece is about 2 MB'
+);

@@ -1,5 +1,5 @@
--- How long, old and where a profile's fields may be, and one past it.
-select plan(35);
+-- Limits of a profile's fields.
+select plan(27);
 select tests.make_person('ana');
 
 select lives_ok(
@@ -27,8 +27,7 @@ from (
 ) as fields (field, value);
 
 select throws_ok(
-  format('update public.profiles set %I = %s where user_id = tests.id_of(''ana'')', field, value),
-  '23514',
+  format('update public.profiles set %I = %s where user_id = tests.id_of(''ana'')', field, value), '23514',
   format('new row for relation "profiles" violates check constraint "%s"', rule),
   format('ana''s %s cannot be %s', field, value)
 )
@@ -41,37 +40,15 @@ from (
     ('age', '-20', 'age is 18 to 120'),
     ('biography', $$repeat('a', 5001)$$, 'biography has at most 5,000 characters'),
     ('country', $$repeat('a', 121)$$, 'country has at most 120 characters'),
-    ('city', $$repeat('a', 121)$$, 'city has at most 120 characters')
+    ('city', $$repeat('a', 121)$$, 'city has at most 120 characters'),
+    ('image_url', $$'https://' || repeat('a', 2041)$$, 'image_url is an https address of at most 2,048 characters')
 ) as fields (field, value, rule);
 
 select throws_ok(
-  format('update public.profiles set image_url = %s where user_id = tests.id_of(''ana'')', value),
-  '23514',
-  'new row for relation "profiles" violates check constraint "image_url is an https address of at most 2,048 characters"',
-  format('ana''s image_url cannot be %s', value)
-)
-from (
-  values
-    ($$''$$),
-    ($$'https://'$$),
-    ($$'http://images.example/ana.jpg'$$),
-    ($$'javascript:alert(1)'$$),
-    ($$'//images.example/ana.jpg'$$),
-    ($$'see https://images.example/ana.jpg'$$),
-    ($$'https://images.example/a na.jpg'$$),
-    ($$E'https://images.example/ana.jpg\njavascript:alert(1)'$$),
-    ($$'https://' || repeat('a', 2041)$$)
-) as addresses (value);
-
-select throws_ok(
-  'insert into public.profiles (user_id) values (tests.id_of(''ana''))',
-  '23505',
-  'duplicate key value violates unique constraint "profiles_user_id_key"',
-  'ana cannot have two profiles'
+  'insert into public.profiles (user_id) values (tests.id_of(''ana''))', '23505',
+  'duplicate key value violates unique constraint "profiles_user_id_key"', 'ana cannot have two profiles'
 );
 select throws_ok(
-  'update public.profiles set is_searchable = null where user_id = tests.id_of(''ana'')',
-  '23502',
-  null,
-  'ana''s profile cannot be neither searchable nor not'
+  'update public.profiles set is_searchable = null where user_id = tests.id_of(''ana'')', '23502', null,
+  'is_searchable cannot be null'
 );

@@ -1,10 +1,9 @@
--- What a reservation may say.
+-- Limits of a reservation's fields.
 select plan(19);
-select tests.make_person('ana');
-select tests.make_person('ben');
+select tests.make_person(name) from unnest(array['ana', 'ben']) as name;
 select tests.make_history('ana', 'ben');
 
-select is((select status from public.reservations), 'pending', 'a reservation begins as pending');
+select is((select status from public.reservations), 'pending', 'a new reservation is pending');
 
 select lives_ok(
   format('update public.reservations set %I = %s', field, value),
@@ -24,8 +23,7 @@ from (
 ) as fields (field, value);
 
 select throws_ok(
-  format('update public.reservations set %I = %s', field, value),
-  '23514',
+  format('update public.reservations set %I = %s', field, value), '23514',
   format('new row for relation "reservations" violates check constraint "%s"', rule),
   format('the %s of a reservation cannot be %s', field, value)
 )
@@ -40,5 +38,9 @@ from (
     ('status', $$'rejected'$$, 'status is pending, accepted, declined, cancelled or completed')
 ) as fields (field, value, rule);
 
-select throws_ok('update public.reservations set price = 10000000000', '22003', null, 'the price has at most ten digits');
-select throws_ok('update public.reservations set status = null', '23502', null, 'a reservation cannot be without a status');
+select throws_ok(
+  'update public.reservations set price = 10000000000', '22003', null, 'the price has at most ten digits'
+);
+select throws_ok(
+  'update public.reservations set status = null', '23502', null, 'the status of a reservation cannot be null'
+);

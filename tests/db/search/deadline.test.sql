@@ -1,4 +1,5 @@
--- A search ends when its time is up, wherever it spends it. A file is one statement to PGlite, so limits count from where it begins.
+-- A search is cancelled at its time limit, in whichever step. PGlite runs this file as one statement, so the limits
+-- count from its start.
 select plan(6);
 
 insert into public.users (name, email)
@@ -11,39 +12,52 @@ returns text
 language plpgsql
 as $$
 begin
-  return api.search_profiles(jsonb_build_object('q', 'quorbin ', 'limit', 1, 'offset', 0, 'timeout', timeout)) ->> 'estimatedTotalHits';
+  return api.search_profiles(
+    jsonb_build_object('q', 'quorbin ', 'limit', 1, 'offset', 0, 'timeout', timeout)
+  ) ->> 'estimatedTotalHits';
 exception
   when query_canceled then
     return sqlerrm;
 end
 $$;
-create temp table ended as select 'The search took longer than its time limit' as message;
+create temp table expected as select 'The search took longer than its time limit' as error;
 
-select is(pg_temp.search(600000), '1', 'in its time a search is done');
-select is(pg_temp.search(null), '1', 'and it takes what it needs where nobody limits it');
-select is(pg_temp.search(0), message, 'without any it is ended as Postgres ends a statement') from ended;
-select is(pg_temp.search(null), '1', 'the limit of one search is not the next one''s');
+select is(pg_temp.search(600000), '1', 'a search within its time limit succeeds');
+select is(pg_temp.search(null), '1', 'a search without a time limit succeeds');
+select is(pg_temp.search(0), error, 'a search with a limit of 0 is cancelled as Postgres cancels a statement')
+from expected;
+select is(pg_temp.search(null), '1', 'the time limit of one search does not apply to the next');
 
--- What lasts
+-- Slow steps
 create function pg_temp.search_within(spare interval)
 returns text
 language sql
 as $$
   select pg_temp.search((extract(epoch from clock_timestamp() - statement_timestamp() + spare) * 1000)::integer)
 $$;
-alter function private.keyword_scores(bigint[], private.search_term[], integer, integer[], integer[]) rename to quick_scores;
+alter function private.keyword_scores(bigint[], private.search_term[], integer, integer[], integer[])
+  rename to quick_scores;
 create function private.keyword_scores(
-  ids bigint[], terms private.search_term[], asked integer, allowed integer[], weights integer[] default '{0, 1, 2, 3, 4, 5}'
+  ids bigint[],
+  terms private.search_term[],
+  words_asked integer,
+  typo_budgets integer[],
+  attribute_weights integer[] default '{0, 1, 2, 3, 4, 5}'
 )
-returns table (profile_id bigint, score double precision, named boolean, ranks integer[])
+returns table (profile_id bigint, score double precision, in_name boolean, ranks private.keyword_ranks)
 language plpgsql
 as $$
 begin
   perform pg_sleep(2);
-  return query select * from private.quick_scores(ids, terms, asked, allowed, weights);
+  return query
+    select *
+    from private.quick_scores(
+      ids => ids, terms => terms, words_asked => words_asked, typo_budgets => typo_budgets,
+      attribute_weights => attribute_weights
+    );
 end
 $$;
-select is(pg_temp.search_within('1 s'), message, 'it is ended where it takes too long before its scores') from ended;
+select is(pg_temp.search_within('1 s'), error, 'a search is cancelled if scoring takes too long') from expected;
 
 create or replace function private.selective_terms(terms private.search_term[])
 returns private.search_term[]
@@ -54,4 +68,5 @@ begin
   return terms;
 end
 $$;
-select is(pg_temp.search_within('1 s'), message, 'and where it takes too long over what its words stand for') from ended;
+select is(pg_temp.search_within('1 s'), error, 'a search is cancelled if selecting its terms takes too long')
+from expected;

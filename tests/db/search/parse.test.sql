@@ -1,16 +1,18 @@
--- A query and a text become words.
+-- How queries and texts are split into words, and which words of the index a typed word may stand for.
 select plan(68);
 
--- Each word as unit.place word, then what is so of it: q quoted, x excluded, u unfinished.
+-- Each word as `unit.place word`, then its flags: q quoted, x excluded, u unfinished.
 create function pg_temp.parsed(query text)
 returns text
 language sql
 as $$
   select coalesce(string_agg(
-    format('%s.%s %s%s', unit, place, word, nullif(
-      ' ' || case when quoted then 'q' else '' end || case when excluded then 'x' else '' end || case when unfinished then 'u' else '' end,
-      ' '
-    )),
+    format('%s.%s %s', unit, place, word) || coalesce(
+      ' ' || nullif(
+        concat(case when quoted then 'q' end, case when excluded then 'x' end, case when unfinished then 'u' end), ''
+      ),
+      ''
+    ),
     ', ' order by excluded, position
   ), '')
   from private.parse_query(query)
@@ -44,7 +46,7 @@ from (
       '"a b" c d e f g h i j k l',
       '1.1 a q, 1.2 b q, 2.3 c, 3.4 d, 4.5 e, 5.6 f, 6.7 g, 7.8 h, 8.9 i, 9.10 j'
     ),
-    -- Words in quotes count among the ten, and what is left of a phrase is a phrase.
+    -- Quoted words count among the ten, and the rest of a phrase stays a phrase.
     (
       '"a b c d e f g h i j k l" m',
       '1.1 a q, 1.2 b q, 1.3 c q, 1.4 d q, 1.5 e q, 1.6 f q, 1.7 g q, 1.8 h q, 1.9 i q, 1.10 j q'
@@ -53,23 +55,29 @@ from (
       'a b c d e f g h i "j k"',
       '1.1 a, 2.2 b, 3.3 c, 4.4 d, 5.5 e, 6.6 f, 7.7 g, 8.8 h, 9.9 i, 10.10 j q'
     ),
-    -- So do the words that are excluded, by themselves.
+    -- Excluded words are counted separately.
     (
       '-"a b c d e f" -g -h -i -j -k',
       '1.1 a qx, 1.2 b qx, 1.3 c qx, 1.4 d qx, 1.5 e qx, 1.6 f qx, 2.7 g x, 3.8 h x, 4.9 i x, 5.10 j x'
     ),
-    -- Three letters of a run are a word.
-    ('a b c d e f g h i 寿司東京', '1.1 a, 2.2 b, 3.3 c, 4.4 d, 5.5 e, 6.6 f, 7.7 g, 8.8 h, 9.9 i, 10.10 寿, 10.11 司, 10.12 東'),
+    -- Three letters of a run count as a word.
+    (
+      'a b c d e f g h i 寿司東京',
+      '1.1 a, 2.2 b, 3.3 c, 4.4 d, 5.5 e, 6.6 f, 7.7 g, 8.8 h, 9.9 i, 10.10 寿, 10.11 司, 10.12 東'
+    ),
     ('寿司x東京都民 y', '1.1 寿, 1.2 司, 2.3 x, 3.4 東, 3.5 京, 3.6 都, 3.7 民, 4.8 y u'),
-    ('一二三四五六七八九十百千 y', '1.1 一, 1.2 二, 1.3 三, 1.4 四, 1.5 五, 1.6 六, 1.7 七, 1.8 八, 1.9 九, 1.10 十, 1. 百, 1. 千, 2.11 y u'),
-    -- A word has two places at most, and a phrase keeps all its words.
+    (
+      '一二三四五六七八九十百千 y',
+      '1.1 一, 1.2 二, 1.3 三, 1.4 四, 1.5 五, 1.6 六, 1.7 七, 1.8 八, 1.9 九, 1.10 十, 1. 百, 1. 千, 2.11 y u'
+    ),
+    -- A repeated word has two places at most, but a phrase keeps all its words.
     ('a b a a A c ', '1.1 a, 2.2 b, 3.3 a, 4. a, 5. a, 6.4 c'),
     ('"a a a b" a', '1.1 a q, 1.2 a q, 1. a q, 1.3 b q, 2. a u'),
     ('-a -a -a a', '4.1 a u, 1.1 a x, 2.2 a x, 3.3 a x')
 ) as cases (query, expected)
 where query not in ('-"street food" tea', '-yoga tea', 'tea -yoga');
 
--- Units of what is excluded are counted apart from the others or with them; that they differ is what matters.
+-- How the units of excluded words are numbered does not matter.
 select results_eq(
   format('select word, quoted, excluded from private.parse_query(%L) order by excluded, position', query),
   expected,
@@ -83,7 +91,8 @@ from (
 ) as cases (query, expected);
 
 select cmp_ok(
-  (select count(*) from private.parse_query(query)), '<=', most::bigint, format('of %s characters %s words are left', char_length(query), most)
+  (select count(*) from private.parse_query(query)), '<=', max_words::bigint,
+  format('%s characters have at most %s words', char_length(query), max_words)
 )
 from (
   values
@@ -92,9 +101,9 @@ from (
     (repeat('"a" ', 128), 10),
     (repeat('-a ', 170), 10),
     (repeat(U&'\FDFA', 512), 10)
-) as cases (query, most);
+) as cases (query, max_words);
 
-select is(private.words_of(text), expected::text[], format('"%s" is these words', left(text, 20)))
+select is(private.words_of(text), expected::text[], format('"%s" is split into words', left(text, 20)))
 from (
   values
     (null, '{}'),
@@ -114,12 +123,12 @@ from (
     (repeat('x', 70), format('{%s}', repeat('x', 60)))
 ) as cases (text, expected);
 
-select is(private.typo_budget(word), expected, format('%s letters may hold %s errors', char_length(word), expected))
+select is(private.typo_budget(word), expected, format('%s letters tolerate %s errors', char_length(word), expected))
 from (values ('abcd', 0), ('abcde', 1), ('abcdefgh', 1), ('abcdefghi', 2), ('éééé', 0)) as cases (word, expected);
 
 select is_empty(
   $$
-    select typed, meant, budget, private.typos(typed, meant, budget), expected
+    select typed, meant, budget, errors, expected
     from (
       values
         ('brelk', 'brelk', 1, 0),
@@ -138,13 +147,19 @@ select is_empty(
         ('zanuqilxx', 'zanquilop', 2, null),
         ('brelt', 'brelk', 0, null)
     ) as cases (typed, meant, budget, expected)
-    where private.typos(typed, meant, budget) is distinct from expected
-      or private.typos(meant, typed, budget) is distinct from expected
+    cross join lateral (
+      values
+        (private.typos(typed => typed, meant => meant, budget => budget)),
+        (private.typos(typed => meant, meant => typed, budget => budget))
+    ) as counted (errors)
+    where errors is distinct from expected
   $$,
-  'errors are counted as Damerau counts them, whichever of the words was typed'
+  'typos are counted as in the Damerau-Levenshtein distance, in either direction'
 );
 
-select is(private.typos('ca', 'abc', 2), 2, 'a letter may be missing between two that are swapped');
+select is(
+  private.typos(typed => 'ca', meant => 'abc', budget => 2), 2, 'a letter may be missing between two swapped ones'
+);
 
 insert into public.users (name, email)
 values ('Brelk Brelkirk Plonthir Zanquilop Zanquilopa Éclair', 'words@tests.example');
@@ -154,7 +169,7 @@ select id, true from public.users where email = 'words@tests.example';
 select results_eq(
   format('select word, typos, exact from private.expand_word(%L, %L) order by word', typed, unfinished),
   expected,
-  format('"%s"%s may stand for these', typed, case when unfinished then '…' else '' end)
+  format('"%s"%s is expanded', typed, case when unfinished then '…' else '' end)
 )
 from (
   values

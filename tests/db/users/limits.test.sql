@@ -1,11 +1,8 @@
--- How long a user's fields may be, and one past it. A character is a code point, however many bytes it takes.
+-- Limits of a user's fields. Lengths count code points, not bytes.
 select plan(17);
 select tests.make_person('ana');
 
-select lives_ok(
-  format('update public.users set %I = %s', field, value),
-  format('ana''s %s can be %s', field, value)
-)
+select lives_ok(format('update public.users set %I = %s', field, value), format('ana''s %s can be %s', field, value))
 from (
   values
     ('name', $$'a'$$),
@@ -20,8 +17,7 @@ from (
 ) as fields (field, value);
 
 select throws_ok(
-  format('update public.users set %I = %s', field, value),
-  '23514',
+  format('update public.users set %I = %s', field, value), '23514',
   format('new row for relation "users" violates check constraint "%s"', rule),
   format('ana''s %s cannot be %s', field, value)
 )
@@ -36,9 +32,4 @@ from (
     ('role', $$'local'$$, 'role is user or admin')
 ) as fields (field, value, rule);
 
-select throws_ok(
-  'update public.users set name = null',
-  '23502',
-  null,
-  'ana cannot be without a name'
-);
+select throws_ok('update public.users set name = null', '23502', null, 'ana''s name cannot be null');

@@ -1,4 +1,5 @@
-// The layout of wordnet.bin: what build/pack.ts writes and the embedder reads. Integers are unsigned, little-endian.
+// The layout of wordnet.bin, which scripts/embedder/pack.ts writes and the embedder reads. Integers are unsigned,
+// little-endian.
 //
 //   0   24  the model's name, ASCII, padded with zero bytes
 //  24    4  checksum: Adler-32 (RFC 1950) of every byte after the header
@@ -10,9 +11,9 @@
 //           before it, the remaining characters, and a line feed
 //   -    n  a byte for each word: its rarity, -12 ln(probability), at most 255
 //   -  n*k  half a byte for each component of each word's vector: signed, -7 to 7, the even component in the low half.
-//           Vectors are to be read as directions, so their lengths are not kept.
+//           Only the directions of vectors matter, so their lengths are not kept.
 
-/** Stored beside each vector; vectors of different models cannot be compared. */
+/** Stored with each vector. Vectors of different models cannot be compared. */
 export const model = 'offline-wordnet-v1'
 
 /** Components of a word's vector. */
@@ -35,7 +36,7 @@ export type WordVectors = {
 }
 
 /**
- * Adler-32, which notices any change within one byte. It takes 3 ms (10 before it is compiled well), where a CRC-32 from a
+ * Adler-32, which detects every change within one byte. It takes 3 ms (10 before it is optimized); a CRC-32 from a
  * table takes 8 (50).
  */
 export const adler32 = (bytes: Uint8Array): number => {
@@ -63,14 +64,14 @@ const readWords = (list: string): Map<string, number> => {
   return rows
 }
 
-/** Reads wordnet.bin or throws an error that says what is wrong with it. The result keeps looking into `bytes`. */
+/** Reads wordnet.bin, or throws an error that says what is wrong with it. The result refers to `bytes`. */
 export const readDataFile = (bytes: Uint8Array): WordVectors => {
-  const httpError = (reason: string): never => {
+  const fail = (reason: string): never => {
     throw new Error(`Not a data file of ${model}: ${reason}`)
   }
-  if (bytes.length < headerBytes) httpError(`${bytes.length} bytes are too few for a header`)
+  if (bytes.length < headerBytes) fail(`${bytes.length} bytes are too few for a header`)
   const name = new TextDecoder().decode(bytes.subarray(0, nameBytes)).replace(/\0+$/, '')
-  if (name !== model) httpError('it does not begin with that name')
+  if (name !== model) fail('it does not begin with that name')
 
   const fields = new DataView(bytes.buffer, bytes.byteOffset + nameBytes, headerBytes - nameBytes)
   const checksum = fields.getUint32(0, true)
@@ -81,10 +82,10 @@ export const readDataFile = (bytes: Uint8Array): WordVectors => {
   const raritiesAt = listAt + listLength
   const vectorsAt = raritiesAt + count
   const end = vectorsAt + count * rowBytes
-  if (bytes.length !== end) httpError(`it has ${bytes.length} bytes where its header promises ${end}`)
-  if (adler32(bytes.subarray(headerBytes)) !== checksum) httpError('its checksum does not match, so it is damaged')
+  if (bytes.length !== end) fail(`it has ${bytes.length} bytes where its header promises ${end}`)
+  if (adler32(bytes.subarray(headerBytes)) !== checksum) fail('its checksum does not match, so it is damaged')
 
   const rows = readWords(new TextDecoder().decode(bytes.subarray(listAt, raritiesAt)))
-  if (rows.size !== count) httpError(`it lists ${rows.size} words where its header promises ${count}`)
+  if (rows.size !== count) fail(`it lists ${rows.size} words where its header promises ${count}`)
   return { rows, rarities: bytes.subarray(raritiesAt, vectorsAt), vectors: bytes.subarray(vectorsAt, end) }
 }

@@ -1,5 +1,5 @@
-// An offline semantic text embedder. Word vectors come from wordnet.bin (see build/), a text is their weighted sum:
-// 256 dimensions of meaning and, since no vocabulary is complete, 128 dimensions of spelling.
+// An offline semantic text embedder. Word vectors come from wordnet.bin (see scripts/embedder), a text is their
+// weighted sum: 256 dimensions of meaning and, since no vocabulary is complete, 128 dimensions of spelling.
 import { rarityScale, readDataFile, rowBytes, wordDimensions, type WordVectors } from './data_file.ts'
 import { formsOf, stopWords, wordsOf } from './english.ts'
 import { addUnknownWord, addWord, spellingDimensions } from './spelling.ts'
@@ -56,8 +56,8 @@ const place = (target: Float32Array, at: number, vector: Float32Array, length: n
  * Makes an embedder of the bytes of wordnet.bin, which it keeps and which must not change; throws if they are damaged.
  *
  * The embedder turns a text into 384 numbers of length 1 (L2), the same ones each time. A text without any usable word
- * (empty, punctuation, stop words alone) gives the zero vector, whose cosine with anything is undefined: do not store
- * or search it.
+ * (empty, punctuation, stop words alone) gives the zero vector, whose cosine is undefined: do not store it or search
+ * with it.
  */
 export const loadEmbedder = (bytes: Uint8Array): (text: string) => Float32Array => {
   const data = readDataFile(bytes)
@@ -85,7 +85,7 @@ export const loadEmbedder = (bytes: Uint8Array): (text: string) => Float32Array 
       const collocation = collocationAt(i)
       const isCovered = collocation !== undefined || before !== undefined
       before = collocation
-      // A collocation counts in full, beside its words: it is rare by nature, and says what they mean here.
+      // A collocation counts in full, in addition to its words: it is rare, and determines what they mean here.
       if (collocation !== undefined) addRow(meaning, data, collocation, 1)
       if (stopWords.has(word)) return
 
@@ -93,7 +93,7 @@ export const loadEmbedder = (bytes: Uint8Array): (text: string) => Float32Array 
       const [first, last] = [forms[0], forms.at(-1)]
       counted++
       if (first === undefined || last === undefined) {
-        // Half of a known collocation (the `wi` of `wi fi`) has had its say.
+        // Half of a known collocation (the `wi` of `wi fi`) is counted already.
         if (!isCovered) unknown++
         return addUnknownWord(spelling, word)
       }
@@ -104,13 +104,13 @@ export const loadEmbedder = (bytes: Uint8Array): (text: string) => Float32Array 
       addWord(spelling, last, weight)
     })
 
-    const { known, unknown: most } = spellingShare
-    const share = known + (most - known) * unknown / Math.max(1, counted)
+    const { known, unknown: all } = spellingShare
+    const share = known + (all - known) * unknown / Math.max(1, counted)
     const both = new Float32Array(dimensions)
     place(both, 0, meaning, Math.sqrt(1 - share))
     place(both, wordDimensions, spelling, Math.sqrt(share))
     const vector = new Float32Array(dimensions)
-    // Either part may be zero; the whole then has length 1 all the same.
+    // Either part may be zero; the whole still has length 1.
     place(vector, 0, both, 1)
     return vector
   }

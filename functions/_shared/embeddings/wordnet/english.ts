@@ -1,7 +1,7 @@
-// Reading English for the embedder. The builder reads WordNet's glosses with this file and the runtime reads profiles
-// with it, so that a word finds at run time the row that was built for it. A change here asks for a new wordnet.bin.
+// Splits English into words for the embedder. The builder (scripts/embedder) reads WordNet's glosses with this file,
+// and the embedder reads profiles with it, so that both find the same rows. After a change, build wordnet.bin again.
 
-/** Words that say nothing about a topic; Arora's weighting alone would leave the rarer ones among them too loud. */
+/** Words that say nothing about a topic. Arora's weighting alone would give the rarer ones too much weight. */
 export const stopWords: ReadonlySet<string> = new Set(
   `a an the and or but nor if then else than so as though although because since until unless while whether
   of at by for with about against between into through during before after above below to from up down in out on off
@@ -16,7 +16,7 @@ export const stopWords: ReadonlySet<string> = new Set(
   s t d m ll ve re don didn doesn isn aren wasn weren won couldn wouldn`.split(/\s+/),
 )
 
-/** Forms that no suffix rule undoes: `base form form …`. A form that is its own base is shielded from the rules. */
+/** Forms that no suffix rule undoes: `base form form …`. A form that is its own base is exempt from the rules. */
 const irregularForms: ReadonlyMap<string, string> = new Map(
   `go went gone; swim swam swum; eat ate eaten; run ran; drive drove driven; ride rode ridden; write wrote written
   speak spoke spoken; teach taught; buy bought; bring brought; think thought; sing sang sung singing; ring rang
@@ -58,15 +58,13 @@ const inflections: readonly (readonly [ending: string, base: string])[] = [
   ['ing', ''],
 ]
 
-/**
- * Derivations, tried on words that are unknown as they stand; on known ones they would find a `corn` in the `corner`.
- */
+/** Derivations, tried on unknown words only: in known ones they would find `corn` in `corner`. */
 const derivations: typeof inflections = [['er', 'e'], ['er', ''], ['est', 'e'], ['est', ''], ['ly', '']]
 
 /**
  * The words of a text, in order: NFKC, lower case, runs of letters and digits. Accents of Latin, Greek and Cyrillic
- * letters fall away (café = cafe), since WordNet is spelled without; vowel signs of other scripts stay, where they are
- * not decoration.
+ * letters are removed (café = cafe), since WordNet has none; vowel signs of other scripts stay, because they are part
+ * of the word.
  */
 export const wordsOf = (text: string): string[] =>
   text.normalize('NFKC').toLowerCase().normalize('NFD').replace(/[\u0300-\u036f]/g, '').normalize('NFC')

@@ -2,7 +2,7 @@
 
 export const spellingDimensions = 128
 
-/** Length of all character trigrams of an unknown word together, where the whole word has 1: an even say each. */
+/** The length of all character trigrams of an unknown word together. The whole word has 1, so both weigh the same. */
 const trigramWeight = 1
 
 /** A 32-bit hash: FNV-1a, then the finaliser of MurmurHash3, without which the low bits of short strings are poor. */
@@ -20,7 +20,7 @@ const addFeature = (spelling: Float32Array, feature: string, weight: number) => 
   spelling[h % spellingDimensions]! += h >>> 31 ? weight : -weight
 }
 
-/** Adds a word as a whole: all that a word with a vector needs. */
+/** Adds a word as a whole, which is enough for a word with a vector. */
 export const addWord = (spelling: Float32Array, word: string, weight: number) =>
   addFeature(spelling, `word ${word}`, weight)
 

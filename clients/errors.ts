@@ -1,0 +1,25 @@
+/** Why a request failed. Status 0 means no answer of the service: no network, a timeout, or the inbox was closed. */
+export class ServiceError extends Error {
+  readonly status: number
+  /** Milliseconds to wait before the next request, if the service asked for a pause. */
+  readonly retryAfter: number
+  /** The response body, which may carry more than the message. */
+  readonly body: unknown
+
+  constructor(message: string, status = 0, retryAfter = 0, body: unknown = null) {
+    super(message)
+    this.name = 'ServiceError'
+    this.status = status
+    this.retryAfter = retryAfter
+    this.body = body
+  }
+
+  /** Whether the same request may succeed later. Any other error is final. */
+  get temporary(): boolean {
+    return this.status === 0 || this.status === 408 || this.status === 429 || this.status >= 500
+  }
+}
+
+/** Wraps whatever was thrown. A bug of this module is reported and retried like a network error. */
+export const toServiceError = (error: unknown): ServiceError =>
+  error instanceof ServiceError ? error : new ServiceError(error instanceof Error ? error.message : `${error}`)

@@ -1,0 +1,78 @@
+import type { Api } from './api.ts'
+import { ServiceError } from './errors.ts'
+import { createRetryLoop, type RetryLoop } from './retry_loop.ts'
+
+/** Sends read markers, one position per conversation. Like the outbox, they continue after a conversation is closed. */
+export interface ReadMarkers {
+  /** Up to which message the service has confirmed this conversation as read, counting markers sent from here. */
+  confirmed(conversation: number): number
+  /** Marks everything up to this message as read; a marker never moves back. */
+  markRead(conversation: number, upTo: number): void
+  /** Calls the listener with the result of each request for this conversation. */
+  subscribe(conversation: number, listener: (error: ServiceError | null) => void): () => void
+  /** Retries pending markers now. */
+  retryNow(): void
+  close(): void
+}
+
+interface Marker {
+  requested: number
+  /** The latest marker with a final answer, including a refusal. */
+  answered: number
+  confirmed: number
+  loop: RetryLoop
+  listeners: Set<(error: ServiceError | null) => void>
+}
+
+/** Calls `onConfirmed` after each marker that the service has accepted. */
+export const createReadMarkers = (api: Api, onConfirmed: () => void): ReadMarkers => {
+  const markers = new Map<number, Marker>()
+
+  const markerOf = (conversation: number): Marker => {
+    const existing = markers.get(conversation)
+    if (existing) return existing
+    const loop = createRetryLoop(async (signal) => {
+      // One request for the newest position covers all before it. A later position takes one more run.
+      const upTo = marker.requested
+      if (upTo <= marker.answered) return
+      try {
+        await api.markRead(conversation, upTo, signal)
+        marker.confirmed = upTo
+      } catch (error) {
+        if (error instanceof ServiceError && !error.temporary) marker.answered = upTo
+        throw error
+      }
+      marker.answered = upTo
+      onConfirmed()
+    }, (error) => {
+      for (const listener of marker.listeners) listener(error)
+    })
+    const marker: Marker = { requested: 0, answered: 0, confirmed: 0, loop, listeners: new Set() }
+    markers.set(conversation, marker)
+    return marker
+  }
+
+  return {
+    confirmed: (conversation) => markers.get(conversation)?.confirmed ?? 0,
+    markRead(conversation, upTo) {
+      const marker = markerOf(conversation)
+      if (upTo <= marker.requested) return
+      marker.requested = upTo
+      marker.loop.run()
+    },
+    subscribe(conversation, listener) {
+      const { listeners } = markerOf(conversation)
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    retryNow() {
+      for (const { requested, answered, loop } of markers.values()) if (requested > answered) loop.runNow()
+    },
+    close() {
+      for (const { loop, listeners } of markers.values()) {
+        listeners.clear()
+        loop.close()
+      }
+    },
+  }
+}

@@ -1,0 +1,76 @@
+import { type ServiceError, toServiceError } from './errors.ts'
+
+/** Runs a task on demand, one run at a time. A call during a run causes one more run after it. */
+export interface RetryLoop {
+  /** Requests a run. It waits for a pending backoff or the minimum interval. */
+  run(): void
+  /** Requests a run now because conditions may have improved, but never earlier than a Retry-After allows. */
+  runNow(): void
+  close(): void
+}
+
+/** Half a second, doubled with each failure up to 30 s, with jitter so that clients do not retry in lockstep. */
+export const backoff = (failures: number, atLeast = 0): number =>
+  Math.max(atLeast, Math.min(30_000, 500 * 2 ** failures)) * (1 + Math.random() / 2)
+
+/** Retries after a temporary error, with backoff. `interval` is the minimum time between runs, in milliseconds. */
+export const createRetryLoop = (
+  task: (signal: AbortSignal) => Promise<void>,
+  onResult: (error: ServiceError | null) => void = () => {},
+  interval = 0,
+): RetryLoop => {
+  const closed = new AbortController()
+  let running = false
+  let requested = false
+  let failures = 0
+  let notBefore = 0
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  const schedule = (milliseconds: number) => {
+    timer = setTimeout(() => {
+      timer = undefined
+      if (requested) start()
+    }, milliseconds)
+  }
+
+  const start = async (): Promise<void> => {
+    clearTimeout(timer)
+    timer = undefined
+    running = true
+    requested = false
+    let error: ServiceError | null = null
+    try {
+      await task(closed.signal)
+      failures = 0
+    } catch (thrown) {
+      error = toServiceError(thrown)
+    } finally {
+      running = false
+    }
+    if (closed.signal.aborted) return
+    onResult(error)
+    if (error?.temporary) {
+      requested = true
+      notBefore = Date.now() + error.retryAfter
+      schedule(backoff(failures++, error.retryAfter))
+    } else if (interval) schedule(interval)
+    else if (requested) start()
+  }
+
+  return {
+    run() {
+      requested = true
+      if (!running && timer === undefined && !closed.signal.aborted) start()
+    },
+    runNow() {
+      requested = true
+      if (Date.now() < notBefore) return
+      failures = 0
+      if (!running && !closed.signal.aborted) start()
+    },
+    close() {
+      closed.abort()
+      clearTimeout(timer)
+    },
+  }
+}

@@ -1,0 +1,80 @@
+import type { SupabaseClient } from '@supabase/supabase-js'
+
+/** The part of SupabaseClient that this module uses, independent of its type parameters. */
+export type Client = Pick<
+  SupabaseClient,
+  'auth' | 'functions' | 'realtime' | 'channel' | 'getChannels' | 'removeChannel'
+>
+
+export interface Person {
+  id: number
+  name: string
+}
+
+export interface Attachment {
+  url: string
+  name: string
+  mime_type: string
+  size: number
+}
+
+export interface Draft {
+  content: string
+  attachment?: Attachment | null
+}
+
+export interface Message {
+  id: number
+  user_id: number
+  conversation_id: number
+  content: string
+  attachment: Attachment | null
+  read: boolean
+  createdAt: string
+  Sender: Person
+}
+
+export interface ListedConversation {
+  id: number
+  voyager_id: number
+  local_id: number
+  Voyager: Person & { email: string }
+  Local: Person & { email: string }
+  /** The latest message, if there is one. */
+  Messages: Pick<Message, 'id' | 'content' | 'user_id' | 'read' | 'createdAt'>[]
+  createdAt: string
+}
+
+export interface Reservation {
+  id: number
+  title: string
+  price: number
+  date: string
+  status: 'pending' | 'accepted' | 'declined' | 'cancelled' | 'completed'
+}
+
+export interface ConversationDetail {
+  id: number
+  Voyager: Person
+  Local: Person
+  Reservations: Reservation[]
+}
+
+export interface Unread {
+  total: number
+  conversations: { conversation_id: number; unread: number }[]
+}
+
+/** live: the view is current. offline: the view may be stale, and only the slow poll updates it. */
+export type Status = 'live' | 'catching up' | 'offline'
+
+export const eventNames = ['message.created', 'message.read', 'conversation.created', 'reservation.changed'] as const
+export type EventName = typeof eventNames[number]
+
+/** An event says which row to read and carries no content. */
+export interface EventPayload {
+  conversation_id: number
+  id: number
+  previous_id: number | null
+  user_id: number | null
+}

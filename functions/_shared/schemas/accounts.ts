@@ -1,0 +1,25 @@
+import { z } from 'zod'
+import { text } from '../validate.ts'
+import { profileChanges } from './users.ts'
+
+export const role = z.enum(['user', 'admin'])
+export const accountShape = z.strictObject({
+  id: z.int(),
+  name: z.string(),
+  email: z.string(),
+  role,
+}).meta({ id: 'Account' })
+export type Account = z.infer<typeof accountShape>
+
+export const email = text(3, 254).pipe(z.email('must be an e-mail address'))
+  .meta({ jsonSchema: { type: 'string', format: 'email', maxLength: 254 } })
+
+// Auth hashes with bcrypt, which reads 72 bytes.
+const password = text(8, 72)
+  .refine((value) => new TextEncoder().encode(value).length <= 72, 'must have at most 72 bytes')
+  .meta({ jsonSchema: { type: 'string', minLength: 8, maxLength: 72, format: 'password' } })
+
+export const newUser = profileChanges.extend({ email, name: profileChanges.shape.name.unwrap() })
+export const newSignUp = newUser.extend({ password })
+export const newAccount = newUser.extend({ password: password.optional(), role: z.unknown().optional() })
+export const secretKeyHeader = z.object({ apikey: z.string().optional() })

@@ -1,0 +1,116 @@
+import type { AuthError, Session } from '@supabase/supabase-js'
+import type { z } from 'zod'
+import { drainSoon } from './embeddings/drain.ts'
+import { httpError, serviceUnavailable } from './errors.ts'
+import { log } from './log.ts'
+import { actAs, asService } from './rpc.ts'
+import { type Account, type newAccount, type newUser, role } from './schemas/accounts.ts'
+import { isSecretKey } from './secret_key.ts'
+import { settings } from './settings.ts'
+import { authClient, createSupabaseClient, readAuthSettings, throwAuthError } from './supabase_auth.ts'
+import type { Claims } from './token.ts'
+
+const emailTaken = 'An account with this e-mail already exists'
+
+/** The account of an Auth user. Throws 403 for a deactivated one. */
+export const getAccount = async (authId: string): Promise<Account> => {
+  const claims: Claims = { sub: authId, role: 'authenticated', exp: 0 }
+  return JSON.parse((await actAs(claims, true)`get_account()`).body)
+}
+
+type NewUser = z.output<typeof newUser> & { password: string }
+
+interface SignedUp {
+  /** As in the response. Only `outcome` says whether it exists, because its id is drawn in advance. */
+  account: Account
+  outcome: 'made' | 'taken' | 'not made'
+  /** Null until the address is confirmed. */
+  session: Session | null
+}
+
+/** Auth sends e-mail to free addresses only, so reporting an e-mail error would reveal that the address is free. */
+const isEmailError = ({ code, message }: AuthError): boolean =>
+  code === 'over_email_send_rate_limit' || code === 'email_address_not_authorized' || /\bsending\b.*mail/i.test(message)
+
+/** A sign-up in progress. */
+interface SignUp {
+  /** As in the response. */
+  account: Account
+  confirmationRequired: boolean
+  signedUp: Promise<SignedUp>
+}
+
+/**
+ * Removes the pending account of this address and creates the Auth user, with user and profile in the same transaction.
+ * If e-mail confirmation is on, Auth reports a taken address as free, or returns the pending account with its old
+ * password. The ticket tells these cases apart: creating the account consumes it.
+ */
+export const beginSignUp = async (user: NewUser): Promise<SignUp> => {
+  const { email, name, interest_ids = [] } = user
+  // First, because Auth would report an unknown interest as an unspecified failure.
+  await actAs(null, false)`check_interests(${{ ids: interest_ids }})`
+  const { signUpDisabled, confirmationRequired } = await readAuthSettings()
+  if (signUpDisabled) httpError(403, 'Signing up is switched off')
+  const { ticket, user_id } = JSON.parse(await asService`begin_sign_up(${email})`)
+  const account: Account = { id: user_id, name, email: email.toLowerCase(), role: 'user' }
+  return { account, confirmationRequired, signedUp: createAuthUser(user, ticket, account, confirmationRequired) }
+}
+
+const createAuthUser = async (
+  { email, password, name, ...profile }: NewUser,
+  ticket: string,
+  account: Account,
+  confirmationRequired: boolean,
+): Promise<SignedUp> => {
+  for (let triesLeft = 5;; triesLeft--) {
+    const { data, error } = await authClient().signUp({ email, password, options: { data: { name, profile, ticket } } })
+    if (error?.code === 'user_already_exists' || error?.code === 'email_exists') return httpError(409, emailTaken)
+    if (data.session) {
+      drainSoon()
+      return { account: await getAccount(data.session.user.id), outcome: 'made', session: data.session }
+    }
+    const outcome: SignedUp['outcome'] | 'superseded' | 'retry' = JSON.parse(
+      await asService`check_sign_up(${email}, ${ticket})`,
+    )
+    if (outcome === 'made') return { account, outcome, session: null }
+    // Of several concurrent sign-ups with one address Auth lets one through, or fails all but one. The last to begin
+    // must get the address.
+    if (triesLeft > 0 && (outcome === 'retry' || outcome === 'taken' && error?.status === 500)) continue
+    if (outcome === 'superseded' || outcome === 'retry') {
+      // An error would reveal that the address is free: concurrent sign-ups with a taken one all succeed.
+      return confirmationRequired ? { account, outcome: 'not made', session: null } : serviceUnavailable()
+    }
+    if (error && !isEmailError(error)) return throwAuthError(error)
+    if (error && outcome === 'not made') {
+      log('warn', 'Confirmation mail not sent', { code: error.code, status: error.status })
+    }
+    return { account, outcome, session: null }
+  }
+}
+
+/** POST /users: a sign-up without a session, in which the secret key may choose a role. */
+export const createAccount = async (
+  { role: requested, password, ...fields }: z.output<typeof newAccount>,
+  apikey: string | undefined,
+): Promise<Account> => {
+  const trusted = await isSecretKey(apikey)
+  if (!trusted && !settings.publicUserCreation) httpError(403, 'Users are created with the secret key only')
+  const granted = trusted && requested !== undefined ? role.safeParse(requested) : undefined
+  if (granted && !granted.success) httpError(400, 'role: must be user or admin')
+
+  // Without a password the only way in is recovery, so this one must be unguessable.
+  const { signedUp } = await beginSignUp({ ...fields, password: password ?? crypto.randomUUID() + crypto.randomUUID() })
+  const { account, outcome, session } = await signedUp
+  if (outcome === 'taken') return httpError(409, emailTaken)
+  if (outcome === 'not made') return serviceUnavailable()
+  if (session) await authClient().admin.signOut(session.access_token, 'local')
+  if (!granted?.data || granted.data === account.role) return account
+
+  const { error, status } = await createSupabaseClient(apikey!).from('users').update({ role: granted.data }).eq(
+    'id',
+    account.id,
+  )
+  if (error && status === 0) return httpError(503, 'The account was made, but its role could not be granted')
+  if (error) throw new Error(`The role could not be granted: ${error.message}`)
+  return { ...account, role: granted.data }
+}

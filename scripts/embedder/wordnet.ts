@@ -1,0 +1,80 @@
+// Reads the dictionary files of Princeton WordNet 3.1; the manual page wndb(5WN) describes their format.
+
+/** A relation to another synset: `@` hypernym, `~` hyponym and so on, as wninput(5WN) lists them. */
+export type Pointer = { relation: string; synset: number }
+
+/** One meaning, the lemmas that have it (lower case, underscores between words), and its definition with examples. */
+export type Synset = { lemmas: string[]; pointers: Pointer[]; gloss: string }
+
+/**
+ * A sense of a lemma: its synset, how often hand-tagged texts use it, and its rank among the lemma's senses (1 is
+ * first).
+ */
+export type Sense = { synset: number; tagCount: number; rank: number }
+
+export type WordNet = { synsets: Synset[]; senses: Map<string, Sense[]> }
+
+const partsOfSpeech = { noun: 'n', verb: 'v', adj: 'a', adv: 'r' }
+
+/**
+ * The part of speech by the number that sense keys give it; 5 is the adjective satellite, which shares the adjectives'
+ * file.
+ */
+const partByNumber = ['', 'n', 'v', 'a', 'r', 'a']
+
+const linesOf = (path: string): string[] =>
+  new TextDecoder('latin1').decode(Deno.readFileSync(path)).split('\n').filter((line) => line !== '')
+
+/**
+ * A line of a data file: `offset file type count(hex) {lemma id}… count {relation offset type source/target}… | gloss`.
+ * Its pointers name synsets by part of speech and offset, which only later lines may define.
+ */
+const parseSynset = (line: string) => {
+  const bar = line.indexOf(' | ')
+  const fields = line.slice(0, bar).split(' ')
+  const lemmaCount = parseInt(fields[3]!, 16)
+  // Adjectives may carry their syntactic position, as in `asleep(p)`.
+  const lemmas = Array.from({ length: lemmaCount }, (_, i) => fields[4 + 2 * i]!.toLowerCase().replace(/\(.+\)$/, ''))
+  const pointersAt = 4 + 2 * lemmaCount
+  const pointers = Array.from({ length: Number(fields[pointersAt]) }, (_, i) => {
+    const [relation, offset, part] = fields.slice(pointersAt + 1 + 4 * i) as [string, string, string]
+    return { relation, target: (part === 's' ? 'a' : part) + offset }
+  })
+  return { offset: fields[0]!, lemmas, pointers, gloss: line.slice(bar + 3).trim() }
+}
+
+/**
+ * Reads data.* and index.sense from a folder. The order of the files numbers synsets and lemmas, the same each time.
+ */
+export const readWordNet = (folder: string): WordNet => {
+  const parsed = Object.entries(partsOfSpeech).flatMap(([file, part]) =>
+    linesOf(`${folder}/data.${file}`)
+      // The licence at the head of each file is indented.
+      .filter((line) => !line.startsWith(' '))
+      .map(parseSynset)
+      .map((synset) => ({ ...synset, key: part + synset.offset }))
+  )
+  const byKey = new Map(parsed.map(({ key }, i) => [key, i]))
+  const synsets = parsed.map(({ lemmas, pointers, gloss }) => ({
+    lemmas,
+    gloss,
+    pointers: pointers.flatMap(({ relation, target }) => {
+      const synset = byKey.get(target)
+      return synset === undefined ? [] : [{ relation, synset }]
+    }),
+  }))
+
+  const senses = new Map<string, Sense[]>()
+  for (const line of linesOf(`${folder}/index.sense`)) {
+    // `hike%2:38:00:: 01921101 1 2`: sense key, offset, rank, tag count.
+    const [key, offset, rank, tagCount] = line.split(' ') as [string, string, string, string]
+    const [lemma, rest] = key.split('%') as [string, string]
+    const synset = byKey.get(partByNumber[Number(rest.charAt(0))] + offset)
+    if (synset === undefined) continue
+    const known = senses.get(lemma)
+    const sense = { synset, tagCount: Number(tagCount), rank: Number(rank) }
+    if (known) known.push(sense)
+    else senses.set(lemma, [sense])
+  }
+  return { synsets, senses }
+}

@@ -1,0 +1,104 @@
+-- The interests of each profile.
+create table public.profile_interests (
+  profile_id bigint not null references public.profiles (id) on delete cascade,
+  interest_id bigint not null references public.interests (id) on delete cascade,
+  primary key (profile_id, interest_id)
+);
+comment on table public.profile_interests is 'Which profile has which interests; at most 50 for each profile.';
+
+create index profile_interests_interest_id_idx on public.profile_interests (interest_id);
+
+alter table public.profile_interests enable row level security;
+
+create policy "users read their own interests" on public.profile_interests
+  for select to authenticated
+  using (profile_id = (select private.my_profile_id()));
+
+create policy "users add their own interests" on public.profile_interests
+  for insert to authenticated
+  with check (profile_id = (select private.my_profile_id()));
+
+create policy "users remove their own interests" on public.profile_interests
+  for delete to authenticated
+  using (profile_id = (select private.my_profile_id()));
+
+grant select, delete on public.profile_interests to authenticated;
+grant insert (profile_id, interest_id) on public.profile_interests to authenticated;
+grant all on public.profile_interests to service_role;
+
+create function private.cap_interests()
+returns trigger
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  if exists (
+    select from public.profile_interests
+    where profile_id in (select profile_id from added)
+    group by profile_id
+    having count(*) > 50
+  ) then
+    raise sqlstate 'PT400' using message = 'interest_ids: a profile has at most 50 interests';
+  end if;
+  return null;
+end
+$$;
+comment on function private.cap_interests() is
+  'Enforces the limit of 50 interests a profile, whoever inserts; a constraint cannot count rows.';
+
+create trigger cap_interests
+  after insert on public.profile_interests
+  referencing new table as added
+  for each statement
+  execute function private.cap_interests();
+
+create function private.interests_of(profile bigint)
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return (
+    select coalesce(
+      json_agg(json_build_object('id', interests.id, 'name', interests.name) order by interests.name),
+      '[]'
+    )
+    from public.profile_interests
+    join public.interests on interests.id = profile_interests.interest_id
+    where profile_interests.profile_id = profile
+  );
+end
+$$;
+comment on function private.interests_of(bigint) is 'A profile''s interests as [{id, name}], ordered by name.';
+grant execute on function private.interests_of(bigint) to authenticated;
+
+create function private.replace_interests(profile bigint, ids bigint[])
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  perform private.check_interests(ids);
+  -- Serialize concurrent replacements, which would otherwise end with the union of both sets.
+  perform from public.profiles where id = profile for no key update;
+  delete from public.profile_interests
+  where profile_id = profile and interest_id <> all (ids);
+  insert into public.profile_interests (profile_id, interest_id)
+  select profile, unnest(ids)
+  on conflict do nothing;
+end
+$$;
+comment on function private.replace_interests(bigint, bigint[]) is
+  'Replaces a profile''s interests by ids, or raises 400 and changes nothing.';
+grant execute on function private.replace_interests(bigint, bigint[]) to authenticated;
+
+create function api.set_interests(wanted jsonb)
+returns json
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  profile bigint := private.my_profile_id();
+begin
+  perform private.replace_interests(profile, private.parse_ids(wanted -> 'ids'));
+  return json_build_object('id', profile, 'user_id', private.my_id(), 'Interests', private.interests_of(profile));
+end
+$$;
+comment on function api.set_interests(jsonb) is 'Replaces the caller''s interests by {ids}.';
+grant execute on function api.set_interests(jsonb) to edge_functions;

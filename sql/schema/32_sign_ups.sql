@@ -1,0 +1,220 @@
+-- Sign-up: how an Auth account becomes a user with a profile, and what happens until its address is confirmed. Auth
+-- keeps the first sign-up of an unconfirmed address, including its password. The Edge Function therefore removes that
+-- account before it asks Auth for another one.
+create table private.sign_ups (
+  ticket uuid primary key default gen_random_uuid(),
+  user_id bigint not null,
+  profile_id bigint not null,
+  address_hash bytea not null,
+  begun_at timestamptz not null default now()
+);
+comment on table private.sign_ups is
+  'Sign-ups in progress, with the ids that the new account will get. The ids are drawn before Auth is called, so that
+every sign-up returns one and uses up as many, whether or not the address is taken; otherwise the ids would reveal which
+addresses have accounts. A row is deleted when its account is created, or after an hour.';
+comment on column private.sign_ups.address_hash is
+  'SHA-256 of the address in lower case. It shows which of several sign-ups with the same address began last.';
+create index sign_ups_begun_at_idx on private.sign_ups (begun_at);
+create index sign_ups_address_hash_idx on private.sign_ups (address_hash);
+alter table private.sign_ups enable row level security;
+
+create function private.handle_new_user()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  -- OAuth providers put other values under `profile`; only an object is ours.
+  fields jsonb := case jsonb_typeof(new.raw_user_meta_data -> 'profile')
+    when 'object' then new.raw_user_meta_data -> 'profile'
+    else '{}'
+  end;
+  metadata_ticket constant uuid := case
+    when new.raw_user_meta_data ->> 'ticket' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+      then (new.raw_user_meta_data ->> 'ticket')::uuid
+  end;
+  confirmed_at constant timestamptz := coalesce(new.email_confirmed_at, new.phone_confirmed_at);
+  sign_up private.sign_ups;
+  created_user public.users;
+  profile public.profiles;
+begin
+  delete from private.sign_ups
+  where ticket = metadata_ticket
+  returning * into sign_up;
+
+  insert into public.users (id, auth_id, name, email, bio, location, is_active, created_at, confirmed_at)
+  overriding system value
+  values (
+    coalesce(sign_up.user_id, nextval('public.users_id_seq')),
+    new.id,
+    coalesce(nullif(left(new.raw_user_meta_data ->> 'name', 100), ''), 'New user'),
+    coalesce(new.email, ''),
+    fields ->> 'bio',
+    fields ->> 'location',
+    confirmed_at is not null,
+    coalesce(new.created_at, now()),
+    confirmed_at
+  )
+  returning * into created_user;
+
+  insert into public.profiles (
+    id, user_id, first_name, last_name, age, biography, country, city, image_url, is_searchable
+  )
+  overriding system value
+  select
+    coalesce(sign_up.profile_id, nextval('public.profiles_id_seq')), created_user.id,
+    first_name, last_name, age, biography, country, city, image_url, coalesce(is_searchable, false)
+  from jsonb_populate_record(null::public.profiles, fields)
+  returning * into profile;
+
+  if jsonb_typeof(fields -> 'interest_ids') = 'array' then
+    perform private.replace_interests(profile.id, private.parse_ids(fields -> 'interest_ids'));
+  end if;
+
+  -- Every access token carries the metadata, so keep the profile out of it.
+  if new.raw_user_meta_data ?| array['profile', 'ticket'] then
+    update auth.users set raw_user_meta_data = raw_user_meta_data - array['profile', 'ticket'] where id = new.id;
+  end if;
+  return null;
+end
+$$;
+comment on function private.handle_new_user() is
+  'Creates a user and a profile in the transaction that creates the Auth account. The account''s metadata may hold
+{name, profile: {any field of PATCH /users/profile}, ticket: of a sign-up in progress}. The user is inactive until the
+address is confirmed. Definer, because Auth inserts the account as its own role.';
+
+create trigger handle_new_user
+  after insert on auth.users
+  for each row
+  execute function private.handle_new_user();
+
+create function private.confirm_user()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  update public.users
+  set is_active = true, confirmed_at = now()
+  where auth_id = new.id and confirmed_at is null;
+  return null;
+end
+$$;
+comment on function private.confirm_user() is
+  'Activates a pending account in the transaction that confirms its address. Only once: a user who was deactivated since
+is not activated again by confirming another address. Definer, because Auth updates the account as its own role.';
+
+create trigger confirm_user
+  after update of email_confirmed_at, phone_confirmed_at on auth.users
+  for each row
+  when (
+    coalesce(old.email_confirmed_at, old.phone_confirmed_at) is null
+    and coalesce(new.email_confirmed_at, new.phone_confirmed_at) is not null
+  )
+  execute function private.confirm_user();
+
+create function private.forget_pending_password()
+returns trigger
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  new.encrypted_password := null;
+  return new;
+end
+$$;
+comment on function private.forget_pending_password() is
+  'Removes the password of a pending account when a recovery link is requested. Following the link confirms the address,
+and its owner need not be the person who signed up: until they choose a new password, the first one would be valid. A
+trigger and not a statement before the request: a sign-up that commits in between would keep its password.';
+
+create trigger forget_pending_password
+  before update of recovery_token on auth.users
+  for each row
+  when (
+    new.recovery_token <> '' and new.recovery_token is distinct from old.recovery_token
+    and new.email_confirmed_at is null and new.phone_confirmed_at is null
+  )
+  execute function private.forget_pending_password();
+
+create function private.remove_pending_account(address text)
+returns boolean
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  account constant uuid := (
+    select auth_id from public.users where lower(email) = lower(address) and email <> '' and confirmed_at is null
+  );
+begin
+  -- If the account is being confirmed concurrently, the delete waits and checks the condition again. If the delete
+  -- comes first, the account can no longer be confirmed.
+  delete from auth.users
+  where id = account and email_confirmed_at is null and phone_confirmed_at is null and invited_at is null;
+  return found;
+exception
+  -- An admin has created a conversation with this user, so the account stays.
+  when foreign_key_violation then
+    return false;
+end
+$$;
+comment on function private.remove_pending_account(text) is
+  'Deletes the unconfirmed account with this address, which also invalidates the links that were mailed for it; returns
+whether there was one. Never deletes a confirmed account, nor an invited one, which an admin created and which has no
+password. Only for definer functions.';
+
+create function private.begin_sign_up(address text)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  begun private.sign_ups;
+begin
+  delete from private.sign_ups
+  where ticket in (
+    select ticket from private.sign_ups where begun_at < now() - interval '1 hour' for update skip locked
+  );
+  perform private.remove_pending_account(address);
+  insert into private.sign_ups (user_id, profile_id, address_hash)
+  values (
+    nextval('public.users_id_seq'), nextval('public.profiles_id_seq'), sha256(convert_to(lower(address), 'UTF8'))
+  )
+  returning * into begun;
+  return json_build_object('ticket', begun.ticket, 'user_id', begun.user_id);
+end
+$$;
+comment on function private.begin_sign_up(text) is
+  'Removes a pending account with this address and returns {ticket, user_id}: the account whose metadata holds the
+ticket gets that id. Definer, because it deletes from auth.users.';
+grant execute on function private.begin_sign_up(text) to edge_functions;
+
+create function private.check_sign_up(address text, begun uuid)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  sign_up private.sign_ups;
+begin
+  select * into sign_up from private.sign_ups where ticket = begun;
+  return to_json(case
+    when sign_up is null then 'made'
+    when exists (
+      select from public.users where lower(email) = lower(address) and email <> '' and confirmed_at is not null
+    ) then 'taken'
+    -- Ids are drawn in order. If every sign-up could remove the others, concurrent ones could remove each other until
+    -- none is left.
+    when exists (
+        select from private.sign_ups where address_hash = sign_up.address_hash and user_id > sign_up.user_id
+      )
+      or exists (
+        select from public.users
+        where lower(email) = lower(address) and email <> '' and confirmed_at is null and id > sign_up.user_id
+      ) then 'superseded'
+    when private.remove_pending_account(address) then 'retry'
+    when exists (select from public.users where lower(email) = lower(address) and email <> '') then 'taken'
+    else 'not made'
+  end);
+end
+$$;
+comment on function private.check_sign_up(text, uuid) is
+  'The outcome of a sign-up after Auth has answered, which does not say it: made; superseded by a later sign-up with the
+same address; retry, because an earlier one came between and has been removed; taken, by a confirmed or an invited
+account; not made, for another reason. Only for the Edge Functions, because it reveals whether an address is taken.
+Definer, as begin_sign_up.';
+grant execute on function private.check_sign_up(text, uuid) to edge_functions;

@@ -1,0 +1,281 @@
+-- Embeddings of profiles and of users' contexts, and the queue from which the Edge Function embed makes them.
+
+create table private.search_contexts (
+  user_id bigint primary key references public.users (id) on delete cascade,
+  content_hash text not null,
+  model text references private.search_models (name) on delete set null,
+  embedding extensions.halfvec(384)
+);
+comment on table private.search_contexts is
+  'The embedding of each user''s own interests, bio and location. It is mixed into their searches, so that a search
+needs no second embedding.';
+create index search_contexts_model_idx on private.search_contexts (model);
+alter table private.search_contexts enable row level security;
+
+create table private.embedding_queue (
+  kind text not null check (kind in ('profile', 'context')),
+  id bigint not null,
+  attempts integer not null default 0,
+  due_at timestamptz not null default now(),
+  last_error text,
+  queued_at timestamptz not null default now(),
+  model text,
+  primary key (kind, id)
+);
+comment on table private.embedding_queue is
+  'What needs an embedding: profiles (by profile id) and contexts (by user id). A row is deleted when its embedding is
+saved. After 8 attempts it is a dead letter until its text or the model changes.';
+comment on column private.embedding_queue.queued_at is
+  'Since when the embedding is missing. Another change of the text does not reset it.';
+comment on column private.embedding_queue.model is
+  'The model of the attempts. They start again at 0 for another model, which may accept what this one refused.';
+create index embedding_queue_due_at_idx on private.embedding_queue (due_at) where attempts < 8;
+alter table private.embedding_queue enable row level security;
+
+create function private.enqueue_embedding()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  subject bigint;
+begin
+  if tg_argv[0] = 'profile' then
+    subject := new.profile_id;
+  else
+    subject := new.user_id;
+  end if;
+  insert into private.embedding_queue (kind, id)
+  values (tg_argv[0], subject)
+  on conflict (kind, id) do update set attempts = 0, due_at = now(), last_error = null;
+  return null;
+end
+$$;
+comment on function private.enqueue_embedding() is
+  'Queues a row for embedding. Definer, because users who change a profile may not write the queue.';
+
+create trigger enqueue_new_entry
+  after insert on private.search_entries
+  for each row
+  execute function private.enqueue_embedding('profile');
+
+create trigger enqueue_changed_entry
+  after update of content_hash on private.search_entries
+  for each row
+  when (old.content_hash is distinct from new.content_hash)
+  execute function private.enqueue_embedding('profile');
+
+create trigger enqueue_context
+  after insert or update of content_hash on private.search_contexts
+  for each row
+  when (new.embedding is null)
+  execute function private.enqueue_embedding('context');
+
+create function private.entry_text(profile bigint)
+returns text
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return (
+    select concat_ws('. ', nullif(array_to_string(interests, ', '), ''), concat_ws(', ', city, country), biography)
+    from private.search_entries
+    where profile_id = profile
+  );
+end
+$$;
+comment on function private.entry_text(bigint) is 'The text of which a profile''s embedding is made.';
+
+create function private.context_text(person bigint)
+returns text
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return (
+    select concat_ws(
+      '. ',
+      (
+        select string_agg(interests.name, ', ' order by interests.name)
+        from public.profiles
+        join public.profile_interests on profile_interests.profile_id = profiles.id
+        join public.interests on interests.id = profile_interests.interest_id
+        where profiles.user_id = users.id
+      ),
+      users.bio,
+      users.location
+    )
+    from public.users
+    where id = person and is_active
+  );
+end
+$$;
+comment on function private.context_text(bigint) is 'The text of which the embedding of a user''s context is made.';
+
+create function private.refresh_search_context(person bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  content text := private.context_text(person);
+begin
+  if content is null or content = '' then
+    delete from private.search_contexts where user_id = person;
+    return;
+  end if;
+  insert into private.search_contexts as context (user_id, content_hash)
+  values (person, md5(content))
+  on conflict (user_id) do update set
+    content_hash = excluded.content_hash,
+    embedding = null,
+    model = null
+  where context.content_hash <> excluded.content_hash;
+end
+$$;
+comment on function private.refresh_search_context(bigint) is
+  'Inserts, updates or deletes the context of a user. Only for definer triggers: users who change a profile may not
+write the index.';
+
+create function private.adopt_model(wanted text)
+returns void
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  insert into private.search_models (name, similarity_floor, similarity_ceiling, similarity_threshold)
+  values (wanted, 0.1, 0.6, 0.3)
+  on conflict do nothing;
+  -- Skips rows that are queued for this model already. Otherwise each process that starts would lock the whole queue
+  -- for a moment.
+  insert into private.embedding_queue as job (kind, id, model)
+  select kind, id, wanted
+  from (
+    select 'profile' as kind, profile_id as id from private.search_entries where model is distinct from wanted
+    union all
+    select 'context', user_id from private.search_contexts where model is distinct from wanted
+  ) as missing
+  where not exists (
+    select from private.embedding_queue as queued
+    where queued.kind = missing.kind and queued.id = missing.id and queued.model = wanted
+  )
+  on conflict (kind, id) do update set attempts = 0, due_at = now(), last_error = null, model = wanted
+  where job.model is distinct from wanted;
+end
+$$;
+comment on function private.adopt_model(text) is
+  'Queues everything that has no embedding of this model, dead letters of other models included. Embeddings of different
+models are never compared; until theirs is made, profiles are found by words. Definer, because edge_functions has no
+rights on the index.';
+grant execute on function private.adopt_model(text) to edge_functions;
+
+create function private.claim_embeddings(wanted text, max_jobs integer)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  claimed json;
+begin
+  with taken as (
+    update private.embedding_queue
+    set
+      attempts = attempts + 1,
+      -- The worker has half a minute. Then the job is due again, later after each attempt.
+      due_at = now() + interval '30 seconds' * 2 ^ attempts,
+      model = wanted
+    where (kind, id) in (
+      select kind, id
+      from private.embedding_queue
+      where due_at <= now() and attempts < 8
+      order by due_at
+      limit max_jobs
+      for update skip locked
+    )
+    returning kind, id
+  )
+  select coalesce(json_agg(taken), '[]') into claimed from taken;
+
+  -- Deletes jobs whose entry was hidden or deleted since they were queued. These are separate statements, because a
+  -- statement cannot delete a row that it updates, and does not see an entry that was shown again before it locked the
+  -- row. Showing an entry from now on waits for this transaction, and queues the job again.
+  delete from private.embedding_queue as job
+  using json_to_recordset(claimed) as mine (kind text, id bigint)
+  where job.kind = mine.kind and job.id = mine.id
+    and not exists (select from private.search_entries where mine.kind = 'profile' and profile_id = mine.id)
+    and not exists (select from private.search_contexts where mine.kind = 'context' and user_id = mine.id);
+
+  return (
+    select coalesce(
+      json_agg(
+        json_build_object(
+          'kind', mine.kind,
+          'id', mine.id,
+          'text', case mine.kind when 'profile' then private.entry_text(mine.id) else private.context_text(mine.id) end,
+          'content_hash', coalesce(entry.content_hash, context.content_hash)
+        )
+      ),
+      '[]'
+    )
+    from json_to_recordset(claimed) as mine (kind text, id bigint)
+    left join private.search_entries as entry on mine.kind = 'profile' and entry.profile_id = mine.id
+    left join private.search_contexts as context on mine.kind = 'context' and context.user_id = mine.id
+    where entry.profile_id is not null or context.user_id is not null
+  );
+end
+$$;
+comment on function private.claim_embeddings(text, integer) is
+  'Claims up to max_jobs due jobs for this model, as [{kind, id, text, content_hash}]. Two workers never get the same
+job. Definer, because edge_functions has no rights on the queue.';
+grant execute on function private.claim_embeddings(text, integer) to edge_functions;
+
+create function private.save_embeddings(made_by text, vectors jsonb)
+returns void
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  with made as (
+    select kind, id, content_hash, nullif(embedding, 'null')::text::extensions.halfvec as embedding
+    from jsonb_to_recordset(vectors) as vector (kind text, id bigint, content_hash text, embedding jsonb)
+  ),
+  profiles as (
+    update private.search_entries as entry
+    set model = made_by, embedding = made.embedding
+    from made
+    where made.kind = 'profile' and entry.profile_id = made.id and entry.content_hash = made.content_hash
+    returning 'profile' as kind, profile_id as id
+  ),
+  contexts as (
+    update private.search_contexts as context
+    set model = made_by, embedding = made.embedding
+    from made
+    where made.kind = 'context' and context.user_id = made.id and context.content_hash = made.content_hash
+    returning 'context', user_id
+  )
+  delete from private.embedding_queue as job
+  using (select * from profiles union all select * from contexts) as saved
+  where job.kind = saved.kind and job.id = saved.id;
+end
+$$;
+comment on function private.save_embeddings(text, jsonb) is
+  'Saves embeddings [{kind, id, content_hash, embedding}] of texts that have not changed; the other jobs stay queued.
+Definer, because edge_functions has no rights on the index.';
+grant execute on function private.save_embeddings(text, jsonb) to edge_functions;
+
+create function private.fail_embeddings(jobs jsonb, reason text)
+returns void
+language sql volatile security definer set search_path = ''
+as $$
+  update private.embedding_queue as job
+  set last_error = left(reason, 500)
+  from jsonb_to_recordset(jobs) as failed (kind text, id bigint)
+  where job.kind = failed.kind and job.id = failed.id
+$$;
+comment on function private.fail_embeddings(jsonb, text) is
+  'Records why jobs failed. claim_embeddings has already set when they are due again. Definer, because edge_functions
+has no rights on the queue.';
+grant execute on function private.fail_embeddings(jsonb, text) to edge_functions;
+
+create function private.count_pending_embeddings()
+returns json
+language sql stable security definer set search_path = ''
+as $$
+  select to_json(count(*)) from private.embedding_queue where attempts < 8
+$$;
+comment on function private.count_pending_embeddings() is
+  'How many jobs are pending. Definer, because edge_functions has no rights on the queue.';
+grant execute on function private.count_pending_embeddings() to edge_functions;

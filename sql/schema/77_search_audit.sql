@@ -1,0 +1,167 @@
+-- For operators: does the index agree with the profiles, and how long is the queue of embeddings?
+
+create table private.search_audit (
+  finding text primary key,
+  amount bigint not null check (amount >= 0),
+  audited_at timestamptz not null
+);
+comment on table private.search_audit is
+  'What the latest audit of the index found: a row for each kind of fault, with 0 if there is none.';
+alter table private.search_audit enable row level security;
+
+create function private.audit_search_index()
+returns json
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  -- One audit at a time. A concurrent call returns the previous result.
+  if pg_try_advisory_xact_lock('private.search_audit'::regclass::oid::bigint) then
+    -- A statement sees one snapshot, and in every snapshot the index is in sync, so that writers need not wait.
+    with expected as (
+      select
+        profiles, profiles.id, users.id as user_id, users.name, profiles.biography, profiles.city, profiles.country,
+        coalesce(interest_names.names, '{}') as interests, profiles.image_url
+      from public.profiles
+      join public.users on users.id = profiles.user_id
+      left join (
+        select profile_id, array_agg(interests.name order by interests.name) as names
+        from public.profile_interests
+        join public.interests on interests.id = profile_interests.interest_id
+        group by profile_id
+      ) as interest_names on interest_names.profile_id = profiles.id
+      where profiles.is_searchable and users.is_active
+    ),
+    -- Comparing every word takes up to 5 ms a profile (PGlite, a busy machine), so each audit takes a random hundred.
+    sample as (
+      select expected.profiles, expected.id, expected.name, expected.interests, entry.words
+      from expected
+      join private.search_entries as entry on entry.profile_id = expected.id
+      order by random()
+      limit 100
+    ),
+    findings (finding, amount) as (
+      select 'missing', count(*)
+      from expected
+      where not exists (select from private.search_entries where profile_id = expected.id)
+      union all
+      select 'surplus', count(*)
+      from private.search_entries
+      where not exists (select from expected where expected.id = profile_id)
+      union all
+      select 'stale', count(*)
+      from expected
+      join private.search_entries as entry on entry.profile_id = expected.id
+      where (entry.user_id, entry.name, entry.biography, entry.city, entry.country, entry.interests, entry.image_url)
+        is distinct from (
+          expected.user_id, expected.name, expected.biography, expected.city, expected.country, expected.interests,
+          expected.image_url
+        )
+      union all
+      select 'misworded', count(*)
+      from sample
+      cross join lateral private.positions_of(
+        profile => sample.profiles, name => sample.name, interests => sample.interests
+      ) as positions
+      cross join lateral (
+        select coalesce(jsonb_object_agg(word, to_jsonb(word_positions)), '{}') as word_positions
+        from private.search_postings
+        where profile_id = sample.id
+      ) as stored
+      where stored.word_positions <> positions or sample.words <> private.words_from_positions(positions)
+      union all
+      select 'miscounted', count(*)
+      from private.search_lexicon as lexicon
+      full join (
+        select word, count(*) as entries from private.search_postings where word <> '' group by word
+      ) as counted using (word)
+      where lexicon.entries is distinct from counted.entries
+      union all
+      select 'forgotten', count(*)
+      from (
+        select 'profile' as kind, profile_id as id from private.search_entries where model is null
+        union all
+        select 'context', user_id from private.search_contexts where model is null
+      ) as without_vector
+      where not exists (
+        select from private.embedding_queue as job where job.kind = without_vector.kind and job.id = without_vector.id
+      )
+    )
+    insert into private.search_audit as audit (finding, amount, audited_at)
+    select finding, amount, now()
+    from findings
+    on conflict (finding) do update set amount = excluded.amount, audited_at = excluded.audited_at;
+  end if;
+  return (select json_object_agg(finding, amount order by finding) from private.search_audit);
+end
+$$;
+comment on function private.audit_search_index() is
+  'Counts the differences between the index and the profiles. missing: not in the index, and should be; surplus: in it,
+and should not be; stale: with other texts; misworded: with other words (of 100 random profiles); miscounted: words with
+a wrong count in the lexicon; forgotten: without an embedding and not queued for one.';
+
+create function private.rebuild_search_index()
+returns json
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  -- The lock of refresh_search_entry: changes of profiles wait until this is done.
+  perform pg_advisory_xact_lock('private.search_entries'::regclass::oid::bigint);
+  delete from private.search_entries as entry
+  where not exists (
+    select
+    from public.profiles
+    join public.users on users.id = profiles.user_id
+    where profiles.id = entry.profile_id and profiles.is_searchable and users.is_active
+  );
+  -- Makes every entry stale, so that each is written again. An embedding stays if its text is the same.
+  update private.search_entries set name = '';
+  perform private.refresh_search_entry(id) from public.profiles where is_searchable;
+  perform private.refresh_search_context(id) from public.users;
+  delete from private.search_lexicon;
+  insert into private.search_lexicon (word, entries)
+  select word, count(*)::integer from private.search_postings where word <> '' group by word;
+  insert into private.embedding_queue (kind, id)
+  select 'profile', profile_id from private.search_entries where model is null
+  union all
+  select 'context', user_id from private.search_contexts where model is null
+  on conflict (kind, id) do nothing;
+  return private.audit_search_index();
+end
+$$;
+comment on function private.rebuild_search_index() is
+  'Rebuilds the index from the profiles, and returns the audit. It blocks changes of profiles: up to 12 ms for each
+profile that there is.';
+
+create function private.describe_search()
+returns json
+language sql stable security definer set search_path = ''
+as $$
+  select json_build_object(
+    'waiting', count(*) filter (where attempts < 8),
+    'dead', count(*) filter (where attempts >= 8),
+    'oldest', coalesce(extract(epoch from now() - min(queued_at) filter (where attempts < 8)), 0),
+    'audit', (select json_object_agg(finding, amount order by finding) from private.search_audit),
+    'audit_age', (select extract(epoch from now() - max(audited_at)) from private.search_audit)
+  )
+  from private.embedding_queue
+$$;
+comment on function private.describe_search() is
+  'The state of the queue, and what the latest audit found and how many seconds ago; null if there was none. Definer,
+because edge_functions has no rights on either.';
+grant execute on function private.describe_search() to edge_functions;
+
+create function private.report_search(max_audit_age double precision)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  if not exists (select from private.search_audit where audited_at > now() - max_audit_age * interval '1 second') then
+    perform private.audit_search_index();
+  end if;
+  return private.describe_search();
+end
+$$;
+comment on function private.report_search(double precision) is
+  'As describe_search, but first audits the index if the latest audit is more than max_audit_age seconds old. The audit
+can exceed the timeout. Definer, as describe_search.';
+grant execute on function private.report_search(double precision) to edge_functions;

@@ -1,0 +1,181 @@
+-- Storage: buckets, who can read and write which file, and the check that an attachment is an uploaded file.
+--   attachments/<conversation id>/<uuid>/<name>   private, for the two participants
+--   avatars/<Auth account id>/<name>              public to read, writable by their owner
+-- Statements on storage.objects have no comments: the table belongs to the platform, which allows only policies on it.
+insert into storage.buckets (id, name, public, file_size_limit, allowed_mime_types)
+values
+  (
+    'attachments', 'attachments', false, 10485760,
+    array[
+      'image/jpeg', 'image/png', 'image/webp', 'image/gif', 'application/pdf', 'text/plain', 'audio/mpeg', 'audio/mp4',
+      'video/mp4'
+    ]
+  ),
+  ('avatars', 'avatars', true, 2097152, array['image/jpeg', 'image/png', 'image/webp'])
+on conflict (id) do update set
+  public = excluded.public,
+  file_size_limit = excluded.file_size_limit,
+  allowed_mime_types = excluded.allowed_mime_types;
+
+create function private.attachment_folders()
+returns setof text
+language sql stable security invoker set search_path = ''
+as $$
+  select id::text from private.my_conversations() as id
+$$;
+comment on function private.attachment_folders() is 'The folders of the bucket attachments that the caller can read.';
+grant execute on function private.attachment_folders() to authenticated;
+
+create policy "participants read the files of their conversations" on storage.objects
+  for select to authenticated
+  using (
+    bucket_id = 'attachments'
+    and (storage.foldername(name))[1] in (select private.attachment_folders())
+  );
+
+create function private.can_upload_attachment(path text)
+returns boolean
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  folder constant text := (storage.foldername(path))[1];
+begin
+  if not exists (select from private.my_writable_conversations() as id where id::text = folder) then
+    return false;
+  end if;
+  return (
+    select count(*) < 200 and coalesce(sum((metadata ->> 'size')::bigint), 0) < 500 * 1048576
+    from storage.objects
+    where bucket_id = 'attachments'
+      -- Everything below the folder, as a range that the index on name supports: "0" is the character after "/".
+      and name collate "C" >= folder || '/'
+      and name collate "C" < folder || '0'
+      and owner_id = (select auth.uid())::text
+  );
+end
+$$;
+comment on function private.can_upload_attachment(text) is
+  'Whether the caller may upload one more file to the conversation that the path begins with: it is one of
+my_writable_conversations, and the caller has fewer than 200 files and 500 MiB there. Definer, because a policy cannot
+query its own table. It takes the row''s column, which is cheap as only inserts evaluate it. Uploads in progress are not
+counted: Storage lists a file once it is complete.';
+grant execute on function private.can_upload_attachment(text) to authenticated;
+
+-- The path holds a UUID, so that no upload replaces a file. There is no update or delete policy: files are part of
+-- messages.
+create policy "participants upload files to their conversations" on storage.objects
+  for insert to authenticated
+  with check (
+    bucket_id = 'attachments'
+    and name ~ '^[1-9][0-9]*/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/[^/]+$'
+    and owner_id = (select auth.uid())::text
+    and private.can_upload_attachment(name)
+  );
+
+create policy "users list their own avatars" on storage.objects
+  for select to authenticated
+  using (
+    bucket_id = 'avatars'
+    and (storage.foldername(name))[1] = (select auth.uid())::text
+  );
+
+create policy "users add their own avatars" on storage.objects
+  for insert to authenticated
+  with check (
+    bucket_id = 'avatars'
+    and name ~ '^[^/]+/[^/]+$'
+    and (storage.foldername(name))[1] = (select auth.uid())::text
+    and (select private.my_id()) is not null
+  );
+
+create policy "users remove their own avatars" on storage.objects
+  for delete to authenticated
+  using (
+    bucket_id = 'avatars'
+    and (storage.foldername(name))[1] = (select auth.uid())::text
+  );
+
+create function api.list_avatars()
+returns json
+language sql stable security invoker set search_path = ''
+as $$
+  select coalesce(json_agg(name), '[]')
+  from (
+    select name
+    from storage.objects
+    where bucket_id = 'avatars'
+      -- The condition of the policy, as a range that the index on name supports: "0" is the character after "/".
+      and name collate "C" >= (select auth.uid())::text || '/'
+      and name collate "C" < (select auth.uid())::text || '0'
+    limit 1000
+  ) as mine
+$$;
+comment on function api.list_avatars() is
+  'The caller''s avatars, up to the number that Storage removes in one request. Erasing an account removes them through
+Storage, which does not let files be deleted in SQL.';
+grant execute on function api.list_avatars() to edge_functions;
+
+create function private.is_storage_path(attachment jsonb)
+returns boolean
+language sql stable security invoker set search_path = ''
+as $$
+  select attachment ->> 'url' !~* '^https://' and to_regclass('storage.migrations') is not null
+$$;
+comment on function private.is_storage_path(jsonb) is
+  'Whether an attachment must be a file in Storage. An https address is taken as it is. Where Storage has never run, as
+on one machine, no file can have been uploaded.';
+
+create function private.check_attachment()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  if not private.is_storage_path(new.attachment) then
+    return null;
+  end if;
+  if not exists (
+    select
+    from storage.objects
+    join public.users on users.auth_id::text = objects.owner_id
+    where objects.bucket_id = 'attachments'
+      and objects.name = regexp_replace(new.attachment ->> 'url', '^attachments/', '')
+      and (storage.foldername(objects.name))[1] = new.conversation_id::text
+      and users.id = new.user_id
+      -- The upload may have declared a charset as well.
+      and split_part(objects.metadata ->> 'mimetype', ';', 1) = new.attachment ->> 'mime_type'
+      and (objects.metadata ->> 'size')::numeric = (new.attachment ->> 'size')::numeric
+  ) then
+    raise sqlstate 'PT400' using
+      message = 'attachment: is not a file that you put into this conversation, or not of this type and size';
+  end if;
+  return null;
+end
+$$;
+comment on function private.check_attachment() is
+  'Requires that an attachment is a file that the sender uploaded to this conversation, with the type and size that
+Storage has recorded. Definer, because the sender may not read all of storage.objects.';
+
+-- After, not before: a repeat inserts nothing, and its answer must not depend on the file.
+create trigger check_attachment
+  after insert on public.messages
+  for each row
+  when (new.attachment is not null)
+  execute function private.check_attachment();
+
+create function private.require_matching_mime_type(attachment jsonb, matches boolean)
+returns void
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  if matches or not private.is_storage_path(attachment) then
+    return;
+  end if;
+  if matches is null then
+    raise sqlstate 'PT503' using message = 'attachment: could not be looked at, please try again';
+  end if;
+  raise sqlstate 'PT400' using message = 'attachment: its content is not of the type that it is said to be';
+end
+$$;
+comment on function private.require_matching_mime_type(jsonb, boolean) is
+  'Raises 400 if the first bytes of a stored file do not match its type, and 503 if the Edge Function could not read
+them (null). Files are never overwritten, so what the Edge Function read is what is sent.';

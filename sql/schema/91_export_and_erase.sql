@@ -1,0 +1,193 @@
+-- Privacy: exporting all data of a user, and erasing a user.
+create function private.messages_after(conversation bigint, after_id bigint, max_rows integer)
+returns setof public.messages
+language plpgsql stable security invoker
+set search_path = ''
+-- As in api.list_messages.
+set enable_bitmapscan = off
+as $$
+begin
+  return query
+    select *
+    from public.messages
+    where conversation_id = conversation and id > after_id
+    order by id
+    limit max_rows;
+end
+$$;
+comment on function private.messages_after(bigint, bigint, integer) is
+  'The next messages of a conversation, oldest first. A function of its own, because the rest of export_me needs the
+bitmap scans that are off here.';
+grant execute on function private.messages_after(bigint, bigint, integer) to authenticated;
+
+create function api.export_me(place jsonb)
+returns text
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  -- The most messages in a piece: 2 MB of the longest possible ones. For a client that stops reading, the server holds
+  -- two or three pieces in memory: with 500 messages in each, ten stalled exports of one user took 400 MB.
+  remaining integer := 100;
+  at_conversation constant bigint := coalesce((place ->> 'conversation')::bigint, 0);
+  after_id bigint := (place ->> 'message')::bigint;
+  separator text := case when place is null then '' else ',' end;
+  pieces text[] := array[]::text[];
+  entry record;
+  page record;
+begin
+  if place is null then
+    select array[left(
+      json_build_object(
+        'exported_at', private.iso(now()),
+        'user', json_build_object(
+          'id', users.id, 'name', users.name, 'email', users.email, 'bio', users.bio, 'location', users.location,
+          'role', users.role, 'is_active', users.is_active, 'createdAt', private.iso(users.created_at)
+        ),
+        'profile', json_build_object(
+          'id', profiles.id, 'user_id', profiles.user_id, 'first_name', profiles.first_name,
+          'last_name', profiles.last_name, 'age', profiles.age, 'biography', profiles.biography,
+          'country', profiles.country, 'city', profiles.city, 'image_url', profiles.image_url,
+          'is_searchable', profiles.is_searchable
+        ),
+        'interests', private.interests_of(profiles.id),
+        'blocks', private.my_blocks()
+      )::text,
+      -1
+    ) || ',"conversations":[']
+    into pieces
+    from public.users
+    join public.profiles on profiles.user_id = users.id
+    where users.id = (select private.my_id());
+  end if;
+
+  for entry in
+    select
+      conversations.id,
+      participants.voyager_id,
+      json_build_object('id', participants.voyager_id, 'name', participants.voyager_name) as voyager,
+      json_build_object('id', participants.local_id, 'name', participants.local_name) as local,
+      json_build_object(
+        'id', conversations.id, 'voyager_id', conversations.voyager_id, 'local_id', conversations.local_id,
+        'Voyager', json_build_object(
+          'id', participants.voyager_id, 'name', participants.voyager_name, 'email', participants.voyager_email
+        ),
+        'Local', json_build_object(
+          'id', participants.local_id, 'name', participants.local_name, 'email', participants.local_email
+        ),
+        'Reservations', private.reservations_of(conversations.id),
+        'createdAt', private.iso(conversations.created_at)
+      )::text as body
+    from public.conversations
+    -- Each conversation counts as one message, so no more than these fit into a piece.
+    join private.participants_of(
+      array(select id from public.conversations where id >= at_conversation order by id limit remaining + 1)
+    ) as participants on participants.id = conversations.id
+    order by conversations.id
+  loop
+    if entry.id > at_conversation or after_id is null then
+      if remaining <= 0 then
+        perform private.set_response_metadata(
+          jsonb_build_object('place', jsonb_build_object('conversation', entry.id))
+        );
+        return array_to_string(pieces, '');
+      end if;
+      pieces := pieces || (separator || left(entry.body, -1) || ',"messages":[');
+      after_id := 0;
+      remaining := remaining - 1;
+    end if;
+    separator := ',';
+    select
+      string_agg(
+        to_json(
+          private.to_message_view(message, case user_id when entry.voyager_id then entry.voyager else entry.local end)
+        )::text,
+        ','
+        order by message.id
+      ) as bodies,
+      count(*) as length,
+      max(message.id) as last_id
+    into page
+    from private.messages_after(conversation => entry.id, after_id => after_id, max_rows => remaining + 1) as message;
+    pieces := pieces || (case when after_id > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
+    if page.length > remaining then
+      perform private.set_response_metadata(
+        jsonb_build_object('place', jsonb_build_object('conversation', entry.id, 'message', page.last_id))
+      );
+      return array_to_string(pieces, '');
+    end if;
+    pieces := pieces || ']}'::text;
+    remaining := remaining - page.length;
+  end loop;
+  return array_to_string(pieces || ']}'::text, '');
+end
+$$;
+comment on function api.export_me(jsonb) is
+  'Everything that the caller entered, did or received, as they see it, in pieces of one JSON document; place is null
+for the first piece. The response metadata holds the place of the next piece while there is one. In pieces, so that a
+long history needs no more memory than a short one.';
+grant execute on function api.export_me(jsonb) to edge_functions;
+
+create function private.erase_person(person bigint)
+returns boolean
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  account constant uuid := (select auth_id from public.users where id = person);
+  profile bigint;
+begin
+  -- Take the locks in the same order as other transactions: the Auth account first, then the profile.
+  perform from auth.users where id = account for update;
+  select id into profile from public.profiles where user_id = person for update;
+  update public.users
+  set
+    name = 'Deleted user',
+    email = '',
+    bio = null,
+    location = null,
+    role = 'user',
+    is_active = false,
+    auth_id = null,
+    erased_at = now()
+  where id = person and erased_at is null;
+  if not found then
+    return false;
+  end if;
+  -- Cascades to its interests and its search entry; the search context was removed when the account became inactive.
+  delete from public.profiles where id = profile;
+  delete from private.embedding_queue where (kind, id) in (('profile', profile), ('context', person));
+  delete from private.blocks where person in (blocker_id, blocked_id);
+  delete from private.idempotent_replies
+  using public.messages
+  where messages.id = message_id and messages.user_id = person;
+  -- Cascades to its sessions, refresh tokens and identities.
+  delete from auth.users where id = account;
+  begin
+    delete from auth.flow_state where user_id = account;
+    delete from auth.audit_log_entries
+    where payload ->> 'actor_id' = account::text or payload -> 'traits' ->> 'user_id' = account::text;
+  exception
+    -- Auth's log has no index for this and may belong to another role. The erasure must not fail because of it.
+    when undefined_table or undefined_column or insufficient_privilege or query_canceled then
+      raise warning 'Auth''s audit log was not erased: %', sqlstate;
+  end;
+  return true;
+end
+$$;
+comment on function private.erase_person(bigint) is
+  'Erases a user and their log-in in one transaction or not at all; false if that was done before. Messages to others
+stay, sent by "Deleted user". Definer, because it deletes from auth.users. Admins call it in the SQL editor.';
+
+create function api.erase_me()
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  if not private.erase_person(private.my_id()) then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
+  return to_json(true);
+end
+$$;
+comment on function api.erase_me() is
+  'Erases the caller. Of two concurrent calls one gets 401. Definer, as erase_person.';
+grant execute on function api.erase_me() to edge_functions;

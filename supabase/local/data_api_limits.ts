@@ -1,0 +1,98 @@
+/**
+ * What the Data API refuses without the secret key. A slow statement cannot be cancelled on PGlite, which runs in this
+ * process, so costly queries are refused before they start.
+ */
+import { exceedsDepth, queryNestingError } from './nesting.ts'
+
+const maxEmbedDepth = 3
+const maxEmbeds = 10
+
+/** The limit for requests that embed a table within itself. */
+const maxRowsOfSelfEmbed = 20
+
+/**
+ * How many embedded tables of a `select` already stand on their own path; null above the limits of embedding. Each
+ * level of `messages(conversations(messages(…)))` multiplies the rows of the level above. A column or a foreign key in
+ * place of a table may be any table, so below the first level it counts as a self-embed.
+ */
+const countSelfEmbeds = (table: string, select: string): number | null => {
+  const path = [table]
+  let embeds = 0
+  let selfEmbeds = 0
+  let word = ''
+  for (const char of select.replaceAll(/["\s]/g, '')) {
+    if (char === '(') {
+      const target = word.split(':').at(-1)!.replace(/^\.\.\./, '').split('!')[0]!
+      // An aggregate function, such as sum(), embeds nothing.
+      const isFunction = /\.\w+$/.test(target) || target === 'count'
+      if (!isFunction) {
+        embeds++
+        if (path.includes(target) || (path.length > 1 && /_(id|fkey)$/.test(target))) selfEmbeds++
+      }
+      path.push(isFunction ? '' : target)
+      if (path.length - 1 > maxEmbedDepth || embeds > maxEmbeds || selfEmbeds > 1) return null
+    }
+    if (char === ')') path.pop()
+    word = /[(),]/.test(char) ? '' : word + char
+  }
+  return selfEmbeds
+}
+
+const selfEmbedsOf = (path: string, url: URL): (number | null)[] =>
+  url.searchParams.getAll('select').map((select) => countSelfEmbeds(path.split('/')[3] ?? '', select))
+
+/** The request with a limit of 20 rows if it embeds a table within itself. */
+export const limitSelfEmbeds = (request: Request, path: string, url: URL): Request => {
+  if (!selfEmbedsOf(path, url).some(Boolean)) return request
+  const limited = new URL(url)
+  const limit = Number(url.searchParams.get('limit') ?? Infinity) || 0
+  limited.searchParams.set('limit', String(Math.min(limit, maxRowsOfSelfEmbed)))
+  const forwarded = new Request(limited, request)
+  forwarded.headers.delete('Range')
+  return forwarded
+}
+
+// One for each table that a select may embed, and some for paths into JSON.
+const maxRepeats = 12
+
+/** Whether a `select` repeats a column so often that its answer outgrows the data: 1000 times `content` took 3 GB. */
+const repeatsColumns = (select: string): boolean => {
+  const counts = new Map<string, number>()
+  for (const word of select.replaceAll(/["\s]/g, '').split(/[(),]/)) {
+    const name = word.replaceAll(/::\w+/g, '').split(':').at(-1)!.split(/->|\./)[0]!
+    if (name) counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+  return Math.max(0, ...counts.values()) > maxRepeats
+}
+
+// A regular expression, or a full-text search without an index, may never end.
+const usesTextSearch = (url: URL): boolean =>
+  /\b(i?match|(pl|ph|w)?fts)(\(\w+\))?\./.test([...url.searchParams].flat().join('\n'))
+
+// Each pattern scans every text again: 1500 of them on 300 messages of 5000 characters blocked everybody for 41 s.
+const maxPatterns = 10
+const countPatterns = (url: URL): number =>
+  [...url.searchParams].flat().reduce((sum, part) => {
+    const count = part.match(/\bi?like(\(\w+\))?\./g)?.length ?? 0
+    // In a list of patterns every comma counts.
+    return sum + count + (/\bi?like\(/.test(part) ? part.split(',').length - 1 : 0)
+  }, 0)
+
+const maxLogicDepth = 10
+
+/** The error for a Data API query that only the secret key may send; null if anybody may send it. */
+export const dataApiLimitError = (path: string, url: URL): { code: 'PGRST100'; message: string } | null => {
+  const error = (message: string) => ({ code: 'PGRST100' as const, message })
+  if (usesTextSearch(url)) return error('match, imatch and fts, of any kind, are for the secret key alone')
+  if (countPatterns(url) > maxPatterns) return error(`like and ilike may ask for ${maxPatterns} patterns`)
+  if (selfEmbedsOf(path, url).includes(null)) {
+    return error('select may embed ten tables, three deep, and one of them within itself')
+  }
+  if (url.searchParams.getAll('select').some(repeatsColumns)) return error('select names the same column too often')
+  const isLogic = (name: string) => /(^|\.)(or|and)$/.test(name)
+  if ([...url.searchParams].some(([name, value]) => isLogic(name) && exceedsDepth(value, maxLogicDepth))) {
+    return error('or and and may be nested ten deep')
+  }
+  const nestingError = queryNestingError(url)
+  return nestingError === null ? null : error(nestingError)
+}

@@ -1,0 +1,28 @@
+import { describeError } from '../../../functions/_shared/errors.ts'
+import { log } from '../../../functions/_shared/log.ts'
+import type { Database } from '../database.ts'
+import type { Identity } from './identity.ts'
+
+type Extension = 'broadcast' | 'presence'
+
+/** What the policies on realtime.messages allow an identity on a topic. */
+export interface Permissions {
+  canRead: Extension[]
+  canWrite: Extension[]
+}
+
+/** Checks the policies as Realtime does, with rows that are rolled back. If a policy raises, nothing is allowed. */
+export const authorizeWith =
+  (database: Database) => async (topic: string, { claims }: Identity): Promise<Permissions> => {
+    try {
+      const [row] = await database.query('select local_realtime.permissions($1, ($2::text)::jsonb) as permissions', [
+        topic,
+        JSON.stringify(claims),
+      ])
+      const { can_read, can_write } = row?.permissions as Record<'can_read' | 'can_write', Extension[]>
+      return { canRead: can_read, canWrite: can_write }
+    } catch (error) {
+      log('error', 'The policies of a topic could not be checked', describeError(error))
+      return { canRead: [], canWrite: [] }
+    }
+  }

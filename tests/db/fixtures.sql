@@ -1,0 +1,216 @@
+-- Fixtures for the pgTAP files:
+--   make_person(name)             creates a user with an Auth account and returns the user id
+--   make_history(voyager, local)  gives two users one row in every table
+--   id_of, profile_of, claims_of, conversation_of, message_of   find what make_person and make_history created
+--   become(name)                  runs what follows as that user on the Data API; become(null): as an anonymous caller
+--   become_role(role), become_owner()   runs what follows as that role, or as the owner again
+--   attempt(privilege, table, whose)    tries a statement on a user's rows and says how it went
+--   ask(name, call)               calls a function of schema api as the Edge Functions do
+create schema if not exists tests;
+grant usage on schema tests, tap to public;
+
+create or replace function tests.make_person(name text)
+returns bigint
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  account uuid := gen_random_uuid();
+begin
+  insert into auth.users (
+    id, aud, role, email, email_confirmed_at, raw_app_meta_data, raw_user_meta_data, created_at, updated_at
+  )
+  values (
+    account, 'authenticated', 'authenticated', name || '@tests.example', now(), '{"provider": "email"}',
+    jsonb_build_object('name', name), now(), now()
+  );
+  return (select id from public.users where auth_id = account);
+end
+$$;
+
+create or replace function tests.id_of(person text)
+returns bigint
+language sql stable security definer set search_path = ''
+as $$ select id from public.users where email = person || '@tests.example' $$;
+
+create or replace function tests.profile_of(person text)
+returns bigint
+language sql stable security definer set search_path = ''
+as $$ select id from public.profiles where user_id = tests.id_of(person) $$;
+
+create or replace function tests.claims_of(person text)
+returns jsonb
+language sql stable security definer set search_path = ''
+as $$
+  select jsonb_build_object('sub', auth_id, 'role', 'authenticated', 'aud', 'authenticated')
+  from public.users
+  where email = person || '@tests.example'
+$$;
+
+create or replace function tests.become(person text)
+returns void
+language plpgsql volatile set search_path = ''
+as $$
+declare
+  claims jsonb := tests.claims_of(person);
+begin
+  perform set_config('request.jwt.claims', coalesce(claims::text, '{"role": "anon"}'), true);
+  perform set_config('request.jwt.claim.sub', coalesce(claims ->> 'sub', ''), true);
+  perform set_config('api.caller', '', true);
+  perform set_config('role', case when person is null then 'anon' else 'authenticated' end, true);
+end
+$$;
+
+create or replace function tests.become_role(wanted name)
+returns void
+language plpgsql volatile set search_path = ''
+as $$
+begin
+  perform set_config('request.jwt.claims', '', true);
+  perform set_config('request.jwt.claim.sub', '', true);
+  perform set_config('api.caller', '', true);
+  perform set_config('role', wanted, true);
+end
+$$;
+
+create or replace function tests.become_owner()
+returns void
+language sql volatile set search_path = ''
+as $$ select tests.become_role('none') $$;
+
+-- The voyager has the first interest of the seed and has sent a message with a client_id, so there is an idempotent
+-- reply. The two have a reservation.
+create or replace function tests.make_history(voyager text, local text)
+returns void
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  conversation bigint;
+  message bigint;
+begin
+  insert into public.profile_interests (profile_id, interest_id)
+  values (tests.profile_of(voyager), 1);
+  insert into public.conversations (voyager_id, local_id)
+  values (tests.id_of(voyager), tests.id_of(local))
+  returning id into conversation;
+  insert into public.messages (conversation_id, user_id, content, client_id)
+  values (conversation, tests.id_of(voyager), 'Hello', gen_random_uuid())
+  returning id into message;
+  insert into private.idempotent_replies (message_id, sender_name)
+  values (message, voyager);
+  insert into public.reservations (conversation_id, title, price, date)
+  values (conversation, 'A walk', 20, now());
+  -- A user without profile and conversation, for attempts to insert them.
+  insert into public.users (name, email)
+  values ('nobody', 'nobody@tests.example')
+  on conflict do nothing;
+end
+$$;
+
+create or replace function tests.conversation_of(voyager text)
+returns bigint
+language sql stable security definer set search_path = ''
+as $$ select id from public.conversations where voyager_id = tests.id_of(voyager) order by id limit 1 $$;
+
+create or replace function tests.message_of(sender text)
+returns bigint
+language sql stable security definer set search_path = ''
+as $$ select id from public.messages where user_id = tests.id_of(sender) order by id limit 1 $$;
+
+-- Tries a statement on the rows of a user who has a history, as the current role, and undoes it. Returns 'rows' if it
+-- affected some, 'none' if it ran and affected none, 'denied' if it lacked the privilege, otherwise the error.
+create or replace function tests.attempt(privilege text, on_table text, whose text)
+returns text
+language plpgsql volatile set search_path = ''
+as $$
+declare
+  owner constant bigint := tests.id_of(whose);
+  nobody constant bigint := tests.id_of('nobody');
+  profile constant bigint := tests.profile_of(whose);
+  conversation constant bigint := tests.conversation_of(whose);
+  message constant bigint := tests.message_of(whose);
+  statement text;
+  affected bigint;
+begin
+  select format(
+    case privilege
+      when 'select' then 'select from %1$s where %2$s'
+      when 'insert' then 'insert into %1$s %3$s'
+      when 'update' then 'update %1$s set %4$s where %2$s'
+      when 'delete' then 'delete from %1$s where %2$s'
+    end,
+    on_table, condition, entry, change
+  )
+  into strict statement
+  from (
+    values
+      ('public.users', format('id = %s', owner), $sql$(name, email) values ('Intruder', '')$sql$, 'name = name'),
+      ('public.profiles', format('id = %s', profile), format('(user_id) values (%s)', nobody), 'city = city'),
+      ('public.interests', 'id = 1', $sql$(name) values ('Intruding')$sql$, 'name = name'),
+      (
+        'public.profile_interests', format('profile_id = %s', profile),
+        format('(profile_id, interest_id) values (%s, 2)', profile), 'interest_id = interest_id'
+      ),
+      (
+        'public.conversations', format('id = %s', conversation),
+        format('(voyager_id, local_id) values (%s, %s)', owner, nobody),
+        'created_at = created_at'
+      ),
+      (
+        'public.messages', format('id = %s', message),
+        format('(conversation_id, user_id, content) values (%s, %s, %L)', conversation, owner, 'Intruding'),
+        'read = true'
+      ),
+      (
+        'public.reservations', format('conversation_id = %s', conversation),
+        format('(conversation_id, title, price, date) values (%s, %L, 1, now())', conversation, 'Intruding'),
+        'status = status'
+      ),
+      (
+        'private.idempotent_replies', format('message_id = %s', message),
+        format('values (%s, %L)', message, 'Intruder'),
+        'sender_name = sender_name'
+      ),
+      (
+        'private.blocks', format('blocker_id = %s', owner),
+        format('(blocker_id, blocked_id) values (%s, %s)', owner, nobody),
+        'created_at = created_at'
+      ),
+      ('private.rate_limits', 'true', $sql$values ('\x00', now())$sql$, 'tat = tat'),
+      ('private.rate_settings', 'true', $sql$values ('RATE_LIMIT_PROFILE', 'off')$sql$, $sql$rate = 'off'$sql$),
+      (
+        'private.sign_ups', 'true', $sql$(user_id, profile_id, address_hash) values (1, 1, '')$sql$, 'user_id = user_id'
+      ),
+      ('private.rate_limit_salts', 'true', $sql$(salt) values ('none')$sql$, 'salt = salt')
+  ) as statements (name, condition, entry, change)
+  where name = on_table;
+  execute statement;
+  get diagnostics affected = row_count;
+  raise sqlstate 'TRIED';
+exception
+  when sqlstate 'TRIED' then
+    return case when affected > 0 then 'rows' else 'none' end;
+  when insufficient_privilege then
+    return 'denied';
+  when others then
+    return sqlstate || ' ' || sqlerrm;
+end
+$$;
+
+-- Calls a function of schema api as functions/_shared/rpc.ts does. Afterwards the role is edge_functions again.
+create or replace function tests.ask(person text, call text)
+returns jsonb
+language plpgsql volatile set search_path = ''
+as $$
+declare
+  answer jsonb;
+begin
+  perform tests.become_role('edge_functions');
+  execute format('select case when private.act_as($1, $1 is not null) then api.%s::jsonb end', call)
+  into answer
+  using tests.claims_of(person);
+  perform tests.become_role('edge_functions');
+  return answer;
+end
+$$;
+
+grant execute on all functions in schema tests, tap to public;

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { CannotStart, readSettings } from '../../supabase/local/settings.ts'
+
+test.each<[description: string, env: Record<string, string>, message: RegExp]>([
+  ['a JWT_SECRET under 32 characters', { JWT_SECRET: 'short' }, /^JWT_SECRET has 5 characters; give it 32 or more$/],
+  ['a PORT that is not a port', { PORT: 'http' }, /^PORT is "http", and must be a number from 0 to 65535$/],
+  ['an unknown SEED', { SEED: 'big' }, /^SEED is "big", and must be demo or none$/],
+  [
+    'an unknown EMAIL_CONFIRMATION',
+    { EMAIL_CONFIRMATION: 'yes' },
+    /^EMAIL_CONFIRMATION is "yes", and must be off or on$/,
+  ],
+  [
+    'a malformed rate limit',
+    { RATE_LIMIT_SEND: 'many' },
+    /^RATE_LIMIT_SEND is "many", and must be count\/seconds, count\/seconds\/burst or off$/,
+  ],
+  ['a rate limit of zero', { RATE_LIMIT_SIGNUP: '0/60' }, /^RATE_LIMIT_SIGNUP is "0\/60", and must be .+$/],
+  ['a burst above its limit', { RATE_LIMIT_OPEN: '5/60/6' }, /^RATE_LIMIT_OPEN is "5\/60\/6", and must be .+$/],
+  [
+    'a negative number of proxies',
+    { TRUSTED_PROXIES: '-1' },
+    /^TRUSTED_PROXIES is "-1", and must be a number from 1 to 9$/,
+  ],
+  ['a queue of zero', { DATABASE_QUEUE: '0' }, /^DATABASE_QUEUE is "0", and must be a number from 1 to 999999$/],
+  [
+    'searches on every connection',
+    { SEARCH_CONCURRENCY: '6' },
+    /^SEARCH_CONCURRENCY is "6", and must be a number from 1 to 5$/,
+  ],
+  [
+    'searches on all of three connections',
+    { DATABASE_POOL: '3', SEARCH_CONCURRENCY: '3' },
+    /^SEARCH_CONCURRENCY is "3", and must be a number from 1 to 2$/,
+  ],
+  [
+    'a DATABASE_URL of another database',
+    { DATABASE_URL: 'mysql://x' },
+    /^DATABASE_URL must look like postgresql:\/\/\S+$/,
+  ],
+])('refuses %s in one line', (_, env, message) => {
+  expect(() => readSettings(env)).toThrow(message)
+  expect(() => readSettings(env)).toThrow(CannotStart)
+})

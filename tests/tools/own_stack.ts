@@ -1,0 +1,29 @@
+import { afterAll, beforeAll, vi } from 'vitest'
+import { startStack, stopStack } from './stack.ts'
+
+export const databaseUrl = process.env.TEST_DATABASE_URL
+
+type OwnStack = Awaited<ReturnType<typeof startStack>> & {
+  /** What the stack has printed since it is ready. */
+  output: string
+}
+
+/** Starts a stack with these settings for the tests of this file or block. */
+export const useStack = (env: Record<string, string>): OwnStack => {
+  const stack = { output: '' } as OwnStack
+  beforeAll(async () => {
+    Object.assign(stack, await startStack(env))
+    stack.process.stdout!.on('data', (text) => stack.output += text)
+  })
+  afterAll(() => stopStack(stack.process))
+  return stack
+}
+
+/** The links e-mailed to an address, oldest first; the local stack prints them. */
+export const mailedLinks = async (stack: OwnStack, email: string, count = 1): Promise<string[]> => {
+  const links = () =>
+    stack.output.split(`To: ${email.toLowerCase()}\n`).slice(1)
+      .flatMap((mail) => mail.match(/http\S+verify\?\S+(?=\s)/)?.[0] ?? [])
+  await vi.waitUntil(() => links().length >= count, { timeout: 10_000 })
+  return links()
+}

@@ -1,0 +1,35 @@
+import { spawn } from 'node:child_process'
+import { resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+
+export interface ServedFunction {
+  base: string
+  log: () => string
+  stop: () => void
+}
+
+const listen = ['--host', '127.0.0.1', '--port', '0']
+
+/** Serves one Edge Function alone, as the platform does, with these settings only. */
+export const serveFunction = async (
+  entrypoint: string,
+  env: Record<string, string>,
+  { cwd = process.cwd(), options = ['--config', 'deno.json'] } = {},
+): Promise<ServedFunction> => {
+  const args = ['serve', '-A', ...listen, '--cached-only', ...options, entrypoint]
+  const deno = spawn(resolve('node_modules/.bin/deno'), args, {
+    cwd,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let log = ''
+  deno.stdout.on('data', (chunk) => log += chunk)
+  for await (const line of createInterface(deno.stderr)) {
+    log += `${line}\n`
+    const base = /Listening on (http:\S+?)\/?$/.exec(line)?.[1]
+    if (!base) continue
+    deno.stderr.on('data', (chunk) => log += chunk)
+    return { base, log: () => log, stop: () => deno.kill() }
+  }
+  throw new Error(`${entrypoint} did not start: ${log}`)
+}
