@@ -1,5 +1,6 @@
 /**
- * Run by tls.test.ts: twenty statements at once on four connections. Prints {"answers": 20, "tls": ["TLSv1.3"]}, or {"error": "…"}.
+ * Run by tls.test.ts: sends twenty concurrent statements over four connections. Prints {"answers": 20, "tls":
+ * ["TLSv1.3"]}, or {"error": "…"}.
  *   deno run -A tests/postgres/connect_with_tls.ts URL      (DATABASE_CA_CERTIFICATE)
  */
 import { connectTo, openPool } from '../../functions/_shared/postgres.ts'

@@ -1,4 +1,4 @@
-// "Enforce SSL", as a project on Supabase can switch it on.
+// A server that enforces TLS, as a project on Supabase can with "Enforce SSL".
 import { execFile, execFileSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -26,7 +26,7 @@ beforeAll(async () => {
     ...['-extfile', 'extensions', '-out', 'server.crt'],
   )
   certificate = readFileSync(join(folder, 'ca.crt'), 'utf8')
-  // As root the server runs as nobody, and takes only a key that is its own.
+  // As root the server runs as nobody, and accepts only a key that it owns.
   if (process.getuid!() === 0) execFileSync('chown', ['nobody:nogroup', join(folder, 'server.key')])
   port = await freePort()
   execFileSync('bash', ['tests/postgres/server.sh', 'start', data, String(port)], {
@@ -53,20 +53,20 @@ const connect = async (deno: string, host: string, mode: string, authority = '')
 }
 const encrypted = { answers: 20, tls: ['TLSv1.3'] }
 
-describe.each(denoLevels())('on $level level of Deno', ({ level, deno }) => {
+describe.each(denoLevels())('on $level', ({ level, deno }) => {
   test.concurrent.each([['', 'localhost'], ['prefer', '127.0.0.1'], ['require', 'localhost'], [
     'verify-full',
     'localhost',
   ]])(
     'a server that enforces TLS is reached with sslmode "%s" at %s',
     async (mode, host) => {
-      // Deno 2.1 compares the name whatever the mode is.
-      const reachable = level === 'ours' ? host : 'localhost'
+      // Deno 2.1 checks the host name in every mode.
+      const reachable = level === 'the pinned Deno' ? host : 'localhost'
       expect(await connect(deno, reachable, mode, certificate)).toEqual(encrypted)
     },
   )
 
-  test.concurrent('a certificate of an unknown authority, or for another host, is refused with sslmode verify-full', async () => {
+  test.concurrent('sslmode verify-full refuses an unknown authority and another host', async () => {
     expect(await connect(deno, 'localhost', 'verify-full')).toEqual({
       error: expect.stringMatching(/UNABLE_TO_VERIFY|UnknownIssuer/),
     })
@@ -75,7 +75,7 @@ describe.each(denoLevels())('on $level level of Deno', ({ level, deno }) => {
     })
   })
 
-  test.concurrent('nothing is sent without TLS unless the address says so, and then it is refused', async () => {
+  test.concurrent('sslmode disable is refused by the server', async () => {
     expect(await connect(deno, 'localhost', 'disable')).toEqual({ error: '28000' })
   })
 })
