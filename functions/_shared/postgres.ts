@@ -1,5 +1,7 @@
 import postgres from 'postgres'
+import { openSocket, readTarget } from './postgres_socket.ts'
 import { isConnectionLoss, serviceUnavailable } from './errors.ts'
+import { settings } from './settings.ts'
 
 /** Runs one statement and returns its rows. Objects are sent as JSON. */
 export type Query = (text: string, values: unknown[]) => Promise<Record<string, unknown>[]>
@@ -22,12 +24,20 @@ export interface PoolLimits {
   idleMilliseconds: number
 }
 
+/** Milliseconds until a connection must be open. */
+const connectTimeout = 5000
+
 /** One postgres.js connection, which opens at its first statement. */
 export const connectTo = (url: string, options: postgres.Options<Record<string, never>>): Connection => {
   let isOpen = true
+  const closing = new AbortController()
+  const target = readTarget(url, settings.databaseCertificateAuthority)
   const sql = postgres(url, {
     max: 1,
-    connect_timeout: 5,
+    // The socket is encrypted already where it must be. An option that the types do not know.
+    ssl: false,
+    ...{ socket: () => openSocket(target, AbortSignal.any([closing.signal, AbortSignal.timeout(connectTimeout)])) },
+    connect_timeout: connectTimeout / 1000,
     // We pass no arrays. If postgres.js fetches their types and the connection is lost meanwhile, the process crashes.
     fetch_types: false,
     // The pool closes idle connections. This closes one that postgres.js reopens after `end`.
@@ -43,6 +53,7 @@ export const connectTo = (url: string, options: postgres.Options<Record<string, 
     isOpen: () => isOpen,
     close: () => {
       isOpen = false
+      closing.abort()
       sql.end({ timeout: 0 }).catch(() => {})
     },
   }

@@ -53,13 +53,14 @@ export const beginSignUp = async (user: NewUser): Promise<SignUp> => {
   if (signUpDisabled) httpError(403, 'Signing up is switched off')
   const { ticket, user_id } = JSON.parse(await asService`begin_sign_up(${email})`)
   const account: Account = { id: user_id, name, email: email.toLowerCase(), role: 'user' }
-  return { account, confirmationRequired, signedUp: createAuthUser(user, ticket, account) }
+  return { account, confirmationRequired, signedUp: createAuthUser(user, ticket, account, confirmationRequired) }
 }
 
 const createAuthUser = async (
   { email, password, name, ...profile }: NewUser,
   ticket: string,
   account: Account,
+  confirmationRequired: boolean,
 ): Promise<SignedUp> => {
   for (let triesLeft = 5;; triesLeft--) {
     const { data, error } = await authClient().signUp({ email, password, options: { data: { name, profile, ticket } } })
@@ -75,7 +76,10 @@ const createAuthUser = async (
     // Of several concurrent sign-ups with one address Auth lets one through, or fails all but one. The last to begin
     // must get the address.
     if (triesLeft > 0 && (outcome === 'retry' || outcome === 'taken' && error?.status === 500)) continue
-    if (outcome === 'superseded' || outcome === 'retry') return serviceUnavailable()
+    if (outcome === 'superseded' || outcome === 'retry') {
+      // An error would reveal that the address is free: concurrent sign-ups with a taken one all succeed.
+      return confirmationRequired ? { account, outcome: 'not made', session: null } : serviceUnavailable()
+    }
     if (error && !isEmailError(error)) return throwAuthError(error)
     if (error && outcome === 'not made') {
       log('warn', 'Confirmation mail not sent', { code: error.code, status: error.status })

@@ -194,6 +194,9 @@ begin
   select * into sign_up from private.sign_ups where ticket = begun;
   return to_json(case
     when sign_up is null then 'made'
+    when exists (
+      select from public.users where lower(email) = lower(address) and email <> '' and confirmed_at is not null
+    ) then 'taken'
     -- Ids are drawn in order. If every sign-up could remove the others, concurrent ones could remove each other until
     -- none is left.
     when exists (
@@ -211,7 +214,7 @@ end
 $$;
 comment on function private.check_sign_up(text, uuid) is
   'The outcome of a sign-up, which the answer of Auth does not reveal: made; superseded by a later sign-up with the same
-address; retry, because an earlier one came between and has been removed; taken, by a confirmed account; not made, for
-another reason. Only for the Edge Functions, because it reveals whether an address is taken. Definer, as
+address; retry, because an earlier one came between and has been removed; taken, by a confirmed or an invited account;
+not made, for another reason. Only for the Edge Functions, because it reveals whether an address is taken. Definer, as
 begin_sign_up.';
 grant execute on function private.check_sign_up(text, uuid) to edge_functions;

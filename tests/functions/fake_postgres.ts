@@ -106,7 +106,10 @@ export const openFakePostgres = async () => {
         const type = isStarted ? String.fromCharCode(received[0]!) : 'startup'
         const body = received.subarray(head + 4, length)
         received = received.subarray(length)
-        if (type === 'startup') {
+        if (type === 'startup' && length === 8) {
+          // SSLRequest: no TLS.
+          socket.write('N')
+        } else if (type === 'startup') {
           isStarted = true
           socket.write(started)
         } else if (type === 'S') {

@@ -1,19 +1,20 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join } from 'node:path'
 import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { denoLevels } from '../tools/deno_levels.ts'
 import { listen } from '../tools/ports.ts'
 import { type ServedFunction, serveFunction } from '../tools/serve_function.ts'
 import { type Outcome, platform, run, supabase } from '../tools/supabase.ts'
 
 interface Upload {
-  metadata: { entrypoint_path: string; import_map_path: string; verify_jwt: boolean }
+  metadata: { entrypoint_path: string; verify_jwt: boolean }
   files: Map<string, Uint8Array<ArrayBuffer>>
 }
 
-const dataFile = 'functions/_shared/embeddings/wordnet/wordnet.bin'
 const names = readdirSync('functions', { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && readdirSync(`functions/${entry.name}`).includes('index.ts'))
   .map(({ name }) => name)
@@ -43,6 +44,8 @@ beforeAll(async () => {
   const url = `http://127.0.0.1:${await listen(management)}`
   const profile = join(folder, 'profile.yaml')
   writeFileSync(profile, `name: mock\napi_url: ${url}\ndashboard_url: ${url}\nproject_host: localhost\n`)
+  const built = await run('deno', ['run', '-A', 'scripts/build_functions.ts'])
+  expect(built.code, built.stderr).toBe(0)
   deployed = await supabase(
     ['functions', 'deploy', '--use-api', '--yes', '--remote=abcdefghijklmnopqrst', '--profile', profile],
     { SUPABASE_ACCESS_TOKEN: `sbp_${'0'.repeat(40)}` },
@@ -53,53 +56,53 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** The files of this repository that a function imports, including type imports. */
-const imported = async (name: string): Promise<string[]> => {
-  const args = ['info', '--json', '--config', 'functions/deno.json', `functions/${name}/index.ts`]
-  const { stdout } = await run('deno', args)
-  const { modules } = JSON.parse(stdout) as { modules: { local?: string; kind?: string }[] }
-  return modules.filter(({ kind }) => kind === 'esm').map(({ local }) => local!.slice(resolve('.').length + 1))
-}
-
-describe('supabase functions deploy', () => {
-  test('deploys every function', () => {
+describe('npm run deploy', () => {
+  test('uploads one bundle for every function, of 1 MB at most', () => {
     expect(deployed.code, deployed.stderr).toBe(0)
     expect([...uploads.keys()].sort()).toEqual(names)
-  })
-
-  test.each(names)('uploads the imports of %s, the import map and the data file of the embedder', async (name) => {
-    const { metadata, files } = uploads.get(name)!
-    const graph = await imported(name)
-    const data = graph.includes('functions/_shared/embeddings/offline.ts') ? [dataFile] : []
-    expect(graph.filter((path) => !path.startsWith('functions/'))).toEqual([])
-    expect([...files.keys()].sort()).toEqual([...graph, ...data, 'functions/deno.json'].sort())
-    for (const [path, bytes] of files) expect(Buffer.compare(bytes, readFileSync(path)), path).toBe(0)
-    expect(metadata).toMatchObject({
-      entrypoint_path: `functions/${name}/index.ts`,
-      import_map_path: 'functions/deno.json',
-      verify_jwt: false,
-    })
+    for (const [name, { metadata, files }] of uploads) {
+      const entrypoint = `dist/functions/${name}/index.js`
+      expect([...files.keys()]).toEqual([entrypoint])
+      expect(metadata).toMatchObject({ entrypoint_path: entrypoint, verify_jwt: false })
+      expect(files.get(entrypoint)!.length).toBeLessThan(1_000_000)
+    }
   })
 })
 
-/** Serves a function from its uploaded files, its import map and the packages alone. */
-const serveUpload = (name: string): Promise<ServedFunction> => {
+/** An embeddings API that knows one vector. */
+const embeddingsApi = createServer(async (request, response) => {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of request) chunks.push(chunk)
+  const { input } = JSON.parse(Buffer.concat(chunks).toString()) as { input: string[] }
+  const embedding = Array.from({ length: 384 }, (_, place) => Number(place === 0))
+  response.writeHead(200, { 'content-type': 'application/json' })
+  response.end(JSON.stringify({ data: input.map((_, index) => ({ index, embedding })) }))
+})
+let embeddingsUrl: string
+beforeAll(async () => {
+  embeddingsUrl = `http://127.0.0.1:${await listen(embeddingsApi)}`
+})
+afterAll(() => embeddingsApi.close())
+
+/** Serves the uploaded bundle alone, outside of the repository and its packages. */
+const serveUpload = (name: string, deno: string): Promise<ServedFunction> => {
   const { metadata, files } = uploads.get(name)!
-  const cwd = join(folder, name)
+  const cwd = mkdtempSync(join(folder, name))
   for (const [path, bytes] of files) {
     mkdirSync(dirname(join(cwd, path)), { recursive: true })
     writeFileSync(join(cwd, path), bytes)
   }
-  // Deno uses a package from here only if it has the version in the import map.
-  symlinkSync(resolve('node_modules'), join(cwd, 'node_modules'))
   const env = {
     SUPABASE_URL: 'http://127.0.0.1:9',
     SUPABASE_PUBLISHABLE_KEYS: '{"default": "sb_publishable_booted"}',
     SUPABASE_SECRET_KEYS: '{"default": "sb_secret_booted"}',
     SUPABASE_DB_URL: platform('scripted'),
+    DATABASE_POOL: '1',
+    OPENAI_API_KEY: 'booted',
+    OPENAI_BASE_URL: embeddingsUrl,
+    RATE_LIMIT_SEARCH_ANONYMOUS: 'off',
   }
-  const options = ['--no-lock', '--node-modules-dir=manual', '--config', metadata.import_map_path]
-  return serveFunction(metadata.entrypoint_path, env, { cwd, options })
+  return serveFunction(metadata.entrypoint_path, env, { deno, cwd, options: ['--no-config', '--no-lock', '--no-npm'] })
 }
 
 /** A request for each function and the expected status with only its own files and a database. */
@@ -111,36 +114,55 @@ const requests: Record<string, [path: string, request: RequestInit, status: numb
   users: ['/search?q=chess', {}, 200],
 }
 
-describe.concurrent('started alone from the uploaded files', () => {
+/** Embeds a new profile with the OpenAI SDK. Returns the number of vectors. */
+const embedProfile = async (base: string): Promise<number> => {
+  const sql = postgres(platform('scripted'), { max: 1 })
+  try {
+    const [user] = await sql`
+      insert into public.users (name, email) values ('Ana', ${`${randomUUID()}@example.com`}) returning id
+    `
+    await sql`
+      insert into public.profiles (user_id, biography, is_searchable)
+      values (${user!.id}, 'I repair boats and play chess', true)
+    `
+  } finally {
+    await sql.end()
+  }
+  const answer = await fetch(base, { method: 'POST', headers: { apikey: 'sb_secret_booted' } })
+  return (await answer.json()).made
+}
+
+/** Resident memory of a process, in MB. */
+const memoryOf = (pid: number): number =>
+  Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1000
+
+describe.each(denoLevels())('started alone from the uploaded bundle, on $level', ({ level, deno }) => {
+  // One after the other, because the times are printed.
   test.each(names)('%s serves its OpenAPI document and answers', async (name) => {
-    const served = await serveUpload(name)
+    const began = performance.now()
+    const served = await serveUpload(name, deno)
     const base = `${served.base}/${name}`
     try {
       const document = await fetch(`${base}/openapi.json`)
+      const boot = performance.now() - began
       expect(document.status).toBe(200)
       expect(Object.keys((await document.json()).paths)[0]).toMatch(new RegExp(`^/${name}`))
       const [path, request, status] = requests[name] ?? ['/no-such-path', {}, 404]
-      const answer = await fetch(base + path, { ...request, headers: { 'Content-Type': 'application/json' } })
-      expect(answer.status, await answer.text()).toBe(status)
-      if (name === 'embed') expect(await embedded(base)).toBeGreaterThan(0)
+      const send = () => fetch(base + path, { ...request, headers: { 'Content-Type': 'application/json' } })
+      for (let round = 0; round < 100; round++) {
+        for (const answer of await Promise.all(Array.from({ length: 10 }, send))) {
+          expect([status, 429], await answer.text()).toContain(answer.status)
+        }
+      }
+      const memory = memoryOf(served.pid)
+      console.log(
+        `${name} on ${level}: first answer after ${Math.round(boot)} ms, ${Math.round(memory)} MB after 1,000`,
+      )
+      // The platform ends a worker at 256 MB.
+      expect(memory).toBeLessThan(200)
+      if (name === 'embed') expect(await embedProfile(base)).toBeGreaterThan(0)
     } finally {
       served.stop()
     }
   })
-
-  /** Embeds a new profile, which needs the uploaded data file. Returns the number of vectors. */
-  const embedded = async (base: string): Promise<number> => {
-    const sql = postgres(platform('scripted'), { max: 1 })
-    try {
-      const [user] = await sql`insert into public.users (name, email) values ('Ana', 'ana@example.com') returning id`
-      await sql`
-        insert into public.profiles (user_id, biography, is_searchable)
-        values (${user!.id}, 'I repair boats and play chess', true)
-      `
-    } finally {
-      await sql.end()
-    }
-    const answer = await fetch(base, { method: 'POST', headers: { apikey: 'sb_secret_booted' } })
-    return (await answer.json()).made
-  }
 })

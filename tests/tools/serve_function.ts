@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline'
 
 export interface ServedFunction {
   base: string
+  pid: number
   log: () => string
   stop: () => void
 }
@@ -14,22 +15,22 @@ const listen = ['--host', '127.0.0.1', '--port', '0']
 export const serveFunction = async (
   entrypoint: string,
   env: Record<string, string>,
-  { cwd = process.cwd(), options = ['--config', 'deno.json'] } = {},
+  { deno = resolve('node_modules/.bin/deno'), cwd = process.cwd(), options = ['--config', 'deno.json'] } = {},
 ): Promise<ServedFunction> => {
   const args = ['serve', '-A', ...listen, '--cached-only', ...options, entrypoint]
-  const deno = spawn(resolve('node_modules/.bin/deno'), args, {
+  const server = spawn(deno, args, {
     cwd,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let log = ''
-  deno.stdout.on('data', (chunk) => log += chunk)
-  for await (const line of createInterface(deno.stderr)) {
+  server.stdout.on('data', (chunk) => log += chunk)
+  for await (const line of createInterface(server.stderr)) {
     log += `${line}\n`
     const base = /Listening on (http:\S+?)\/?$/.exec(line)?.[1]
     if (!base) continue
-    deno.stderr.on('data', (chunk) => log += chunk)
-    return { base, log: () => log, stop: () => deno.kill() }
+    server.stderr.on('data', (chunk) => log += chunk)
+    return { base, pid: server.pid!, log: () => log, stop: () => server.kill() }
   }
   throw new Error(`${entrypoint} did not start: ${log}`)
 }

@@ -1,6 +1,6 @@
 -- Until its address is confirmed an account is pending: invisible, unusable, and replaced by the next sign-up with that
 -- address.
-select plan(44);
+select plan(45);
 select tests.make_person('ana');
 
 -- Creates an account as Auth does with e-mail confirmation on; metadata may hold the ticket of a sign-up.
@@ -184,6 +184,13 @@ select is(
 );
 select isnt(pg_temp.account_of('ana@tests.example'), null, 'the confirmed account stays');
 
+create temp table first as select private.begin_sign_up('ana@tests.example')::jsonb as sign_up;
+select private.begin_sign_up('ana@tests.example');
+select is(
+  private.check_sign_up('ana@tests.example', (sign_up ->> 'ticket')::uuid)::text, '"taken"',
+  'with a taken address, a later sign-up changes nothing for an earlier one'
+)
+from first;
 select pg_temp.sign_up('invited@tests.example', '{"name": "Invited"}');
 update auth.users set invited_at = now(), encrypted_password = '' where email = 'invited@tests.example';
 select is(
