@@ -30,7 +30,7 @@ for (const name of functionNames) {
     platform: 'node',
     tsconfig: false,
     external: [/^node:/],
-    // Deno 2.1, the level of the platform's runtime, has these globals only within packages.
+    // Deno 2.1, the version of the platform's runtime, has these globals only within packages.
     transform: {
       inject: {
         Buffer: ['node:buffer', 'Buffer'],

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the Deno level that Supabase's Edge Runtime claims, from npm, and prints its path. Does nothing if it is
-# installed.
+# Installs the version of Deno that Supabase's Edge Runtime reports, from npm, and prints its path. Does nothing if it
+# is installed.
 set -eu
 cd "$(dirname "$0")/.."
 version=2.1.4

@@ -51,12 +51,12 @@ const connect = ({ host, port, sslMode, certificateAuthority }: Target, signal: 
     socket.once('connect', () => {
       if (sslMode === 'disable') return succeed(socket)
       socket.once('data', (answer: Uint8Array) => {
-        // More than this byte was not sent by the server (CVE-2021-23222 of libpq).
+        // Anything after this byte was not sent by the server (CVE-2021-23222 of libpq).
         if (answer.length > 1) return fail(new Error('Unencrypted data after the answer to SSLRequest'))
         if (answer[0] !== sslAccepted) {
           return sslMode === 'prefer' ? succeed(socket) : fail(new Error('The database server does not offer TLS'))
         }
-        // In this callback, not a microtask later as in postgres.js 3.4.9: Deno 2.1, the level of the platform's
+        // In this callback, not a microtask later as in postgres.js 3.4.9: Deno 2.1, the version of the platform's
         // runtime, would wait forever (porsager/postgres#723, denoland/deno#28526).
         const encrypted = tls.connect({
           socket,
