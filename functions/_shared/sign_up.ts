@@ -46,24 +46,27 @@ interface SignUp {
  * password. The ticket tells these cases apart: creating the account consumes it.
  */
 export const beginSignUp = async (user: NewUser): Promise<SignUp> => {
-  const { email, name, interest_ids = [] } = user
+  const { email, password, name, ...fields } = user
   // First, because Auth would report an unknown interest as an unspecified failure.
-  await actAs(null, false)`check_interests(${{ ids: interest_ids }})`
+  await actAs(null, false)`check_interests(${{ ids: fields.interest_ids ?? [] }})`
   const { signUpDisabled, confirmationRequired } = await readAuthSettings()
   if (signUpDisabled) httpError(403, 'Signing up is switched off')
-  const { ticket, user_id } = JSON.parse(await asService`begin_sign_up(${email})`)
+  const { ticket, user_id } = JSON.parse(
+    await asService`begin_sign_up(address => ${email}, name => ${name}, fields => ${fields})`,
+  )
   const account: Account = { id: user_id, name, email: email.toLowerCase(), role: 'user' }
-  return { account, confirmationRequired, signedUp: createAuthUser(user, ticket, account, confirmationRequired) }
+  return { account, confirmationRequired, signedUp: createAuthUser(password, ticket, account, confirmationRequired) }
 }
 
 const createAuthUser = async (
-  { email, password, name, ...profile }: NewUser,
+  password: string,
   ticket: string,
   account: Account,
   confirmationRequired: boolean,
 ): Promise<SignedUp> => {
+  const { email } = account
   for (let triesLeft = 5;; triesLeft--) {
-    const { data, error } = await authClient().signUp({ email, password, options: { data: { name, profile, ticket } } })
+    const { data, error } = await authClient().signUp({ email, password, options: { data: { ticket } } })
     if (error?.code === 'user_already_exists' || error?.code === 'email_exists') return httpError(409, emailTaken)
     if (data.session) {
       drainSoon()

@@ -134,10 +134,12 @@ as $$
 declare
   account constant uuid := (select auth_id from public.users where id = person);
   profile bigint;
+  address text;
 begin
   -- Take the locks in the same order as other transactions: the Auth account first, then the profile.
   perform from auth.users where id = account for update;
   select id into profile from public.profiles where user_id = person for update;
+  select email into address from public.users where id = person;
   update public.users
   set
     name = 'Deleted user',
@@ -156,6 +158,7 @@ begin
   delete from public.profiles where id = profile;
   delete from private.embedding_queue where (kind, id) in (('profile', profile), ('context', person));
   delete from private.blocks where person in (blocker_id, blocked_id);
+  delete from private.sign_ups where address_hash = sha256(convert_to(lower(address), 'UTF8'));
   delete from private.idempotent_replies
   using public.messages
   where messages.id = message_id and messages.user_id = person;

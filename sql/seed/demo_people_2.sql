@@ -6,15 +6,16 @@ insert into auth.users (
 select
   gen_random_uuid(), 'authenticated', 'authenticated', person.email, now(),
   '{"provider": "email", "providers": ["email"]}',
-  jsonb_build_object(
-    'name', person.name,
-    'profile', jsonb_build_object(
+  jsonb_build_object('ticket', private.begin_sign_up(
+    address => person.email,
+    name => person.name,
+    fields => jsonb_build_object(
       'bio', person.bio, 'location', person.location, 'first_name', person.first_name, 'last_name', person.last_name,
       'age', person.age, 'biography', person.biography, 'country', person.country, 'city', person.city,
       'image_url', person.image_url, 'is_searchable', person.is_searchable,
       'interest_ids', (select jsonb_agg(interest.id) from public.interests as interest where interest.name = any (person.interests))
     )
-  ),
+  ) ->> 'ticket'),
   '', '', '', '', now() - person.joined, now() - person.joined
 from (
   values

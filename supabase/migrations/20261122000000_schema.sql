@@ -652,14 +652,19 @@ create table private.sign_ups (
   user_id bigint not null,
   profile_id bigint not null,
   address_hash bytea not null,
+  name text not null,
+  fields jsonb not null,
   begun_at timestamptz not null default now()
 );
 comment on table private.sign_ups is
   'Sign-ups in progress, with the ids that the new account will get. The ids are drawn before Auth is called, so that
 every sign-up returns one and uses up as many, whether or not the address is taken; otherwise the ids would reveal which
-addresses have accounts. A row is deleted when its account is created, or after an hour.';
+addresses have accounts. The name and the fields of the profile wait here and not in the metadata of the Auth account,
+which Auth copies into the identity and into every access token. A row is deleted when its account is created, or after
+an hour.';
 comment on column private.sign_ups.address_hash is
   'SHA-256 of the address in lower case. It shows which of several sign-ups with the same address began last.';
+comment on column private.sign_ups.fields is 'Any fields of PATCH /users/profile.';
 create index sign_ups_begun_at_idx on private.sign_ups (begun_at);
 create index sign_ups_address_hash_idx on private.sign_ups (address_hash);
 alter table private.sign_ups enable row level security;
@@ -669,30 +674,27 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  -- OAuth providers put other values under `profile`; only an object is ours.
-  fields jsonb := case jsonb_typeof(new.raw_user_meta_data -> 'profile')
-    when 'object' then new.raw_user_meta_data -> 'profile'
-    else '{}'
-  end;
   metadata_ticket constant uuid := case
     when new.raw_user_meta_data ->> 'ticket' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
       then (new.raw_user_meta_data ->> 'ticket')::uuid
   end;
   confirmed_at constant timestamptz := coalesce(new.email_confirmed_at, new.phone_confirmed_at);
   sign_up private.sign_ups;
+  fields jsonb;
   created_user public.users;
   profile public.profiles;
 begin
   delete from private.sign_ups
   where ticket = metadata_ticket
   returning * into sign_up;
+  fields := coalesce(sign_up.fields, '{}');
 
   insert into public.users (id, auth_id, name, email, bio, location, is_active, created_at, confirmed_at)
   overriding system value
   values (
     coalesce(sign_up.user_id, nextval('public.users_id_seq')),
     new.id,
-    coalesce(nullif(left(new.raw_user_meta_data ->> 'name', 100), ''), 'New user'),
+    coalesce(sign_up.name, nullif(left(new.raw_user_meta_data ->> 'name', 100), ''), 'New user'),
     coalesce(new.email, ''),
     fields ->> 'bio',
     fields ->> 'location',
@@ -716,17 +718,13 @@ begin
     perform private.replace_interests(profile.id, private.parse_ids(fields -> 'interest_ids'));
   end if;
 
-  -- Every access token carries the metadata, so keep the profile out of it.
-  if new.raw_user_meta_data ?| array['profile', 'ticket'] then
-    update auth.users set raw_user_meta_data = raw_user_meta_data - array['profile', 'ticket'] where id = new.id;
-  end if;
   return null;
 end
 $$;
 comment on function private.handle_new_user() is
-  'Creates a user and a profile in the transaction that creates the Auth account. The account''s metadata may hold
-{name, profile: {any field of PATCH /users/profile}, ticket: of a sign-up in progress}. The user is inactive until the
-address is confirmed. Definer, because Auth inserts the account as its own role.';
+  'Creates a user and a profile in the transaction that creates the Auth account. Its metadata may hold the ticket of a
+sign-up in progress, which has the name and the fields of the profile, or a name. The user is inactive until the address
+is confirmed. Definer, because Auth inserts the account as its own role.';
 
 create trigger handle_new_user
   after insert on auth.users
@@ -805,7 +803,7 @@ comment on function private.remove_pending_account(text) is
 whether there was one. Never deletes a confirmed account, nor an invited one, which an admin created and which has no
 password. Only for definer functions.';
 
-create function private.begin_sign_up(address text)
+create function private.begin_sign_up(address text, name text, fields jsonb)
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -817,18 +815,19 @@ begin
     select ticket from private.sign_ups where begun_at < now() - interval '1 hour' for update skip locked
   );
   perform private.remove_pending_account(address);
-  insert into private.sign_ups (user_id, profile_id, address_hash)
+  insert into private.sign_ups (user_id, profile_id, address_hash, name, fields)
   values (
-    nextval('public.users_id_seq'), nextval('public.profiles_id_seq'), sha256(convert_to(lower(address), 'UTF8'))
+    nextval('public.users_id_seq'), nextval('public.profiles_id_seq'), sha256(convert_to(lower(address), 'UTF8')),
+    begin_sign_up.name, begin_sign_up.fields
   )
   returning * into begun;
   return json_build_object('ticket', begun.ticket, 'user_id', begun.user_id);
 end
 $$;
-comment on function private.begin_sign_up(text) is
+comment on function private.begin_sign_up(text, text, jsonb) is
   'Removes a pending account with this address and returns {ticket, user_id}: the account whose metadata holds the
-ticket gets that id. Definer, because it deletes from auth.users.';
-grant execute on function private.begin_sign_up(text) to edge_functions;
+ticket gets that id, the name and the fields. Definer, because it deletes from auth.users.';
+grant execute on function private.begin_sign_up(text, text, jsonb) to edge_functions;
 
 create function private.check_sign_up(address text, begun uuid)
 returns json
@@ -4662,10 +4661,12 @@ as $$
 declare
   account constant uuid := (select auth_id from public.users where id = person);
   profile bigint;
+  address text;
 begin
   -- Take the locks in the same order as other transactions: the Auth account first, then the profile.
   perform from auth.users where id = account for update;
   select id into profile from public.profiles where user_id = person for update;
+  select email into address from public.users where id = person;
   update public.users
   set
     name = 'Deleted user',
@@ -4684,6 +4685,7 @@ begin
   delete from public.profiles where id = profile;
   delete from private.embedding_queue where (kind, id) in (('profile', profile), ('context', person));
   delete from private.blocks where person in (blocker_id, blocked_id);
+  delete from private.sign_ups where address_hash = sha256(convert_to(lower(address), 'UTF8'));
   delete from private.idempotent_replies
   using public.messages
   where messages.id = message_id and messages.user_id = person;

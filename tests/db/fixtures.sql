@@ -178,7 +178,8 @@ begin
       ('private.rate_limits', 'true', $sql$values ('\x00', now())$sql$, 'tat = tat'),
       ('private.rate_settings', 'true', $sql$values ('RATE_LIMIT_PROFILE', 'off')$sql$, $sql$rate = 'off'$sql$),
       (
-        'private.sign_ups', 'true', $sql$(user_id, profile_id, address_hash) values (1, 1, '')$sql$, 'user_id = user_id'
+        'private.sign_ups', 'true',
+        $sql$(user_id, profile_id, address_hash, name, fields) values (1, 1, '', '', '{}')$sql$, 'user_id = user_id'
       ),
       ('private.rate_limit_salts', 'true', $sql$(salt) values ('none')$sql$, 'salt = salt')
   ) as statements (name, condition, entry, change)

@@ -19,10 +19,11 @@ insert into auth.users (
 values (
   '00000000-0000-4000-8000-0000000000a1', 'authenticated', 'authenticated', 'newcomer@tests.example', 'a hash',
   '{"provider": "email"}',
-  '{
-    "name": "Newcomer",
-    "profile": {"biography": "Quokka", "bio": "Sea", "is_searchable": true, "interest_ids": [1, 2]}
-  }',
+  jsonb_build_object('ticket', private.begin_sign_up(
+    address => 'newcomer@tests.example',
+    name => 'Newcomer',
+    fields => '{"biography": "Quokka", "bio": "Sea", "is_searchable": true, "interest_ids": [1, 2]}'
+  ) ->> 'ticket'),
   now(), now()
 );
 select is(

@@ -1,5 +1,5 @@
 -- Erasing removes all data of a user including the log-in, or nothing at all.
-select plan(14);
+select plan(15);
 select tests.make_person(name) from unnest(array['ana', 'ben']) as name;
 select tests.make_history('ana', 'ben');
 update public.users set bio = 'Potter', location = 'Porto', role = 'admin' where id = tests.id_of('ana');
@@ -10,6 +10,8 @@ create temp table before as
 select id, auth_id, (select id from public.profiles where user_id = users.id) as profile
 from public.users
 where id = tests.id_of('ana');
+select private.begin_sign_up(address => 'Ana@tests.example', name => 'Ana again', fields => '{"city": "Porto"}');
+select private.begin_sign_up(address => 'ben@tests.example', name => 'Ben again', fields => '{}');
 select isnt_empty(
   'select from private.search_contexts where user_id = (select id from before)', 'ana has a search context'
 );
@@ -50,6 +52,10 @@ select is_empty(
     where (kind, id) in (select 'profile', profile from before union all select 'context', id from before)
   $$,
   'ana''s search data is deleted'
+);
+select results_eq(
+  'select name from private.sign_ups', $$ values ('Ben again') $$,
+  'sign-ups with ana''s address are deleted, others stay'
 );
 select is_empty('select from private.blocks', 'blocks by and of ana are deleted');
 select is_empty('select from private.idempotent_replies', 'idempotent replies with ana''s name are deleted');
