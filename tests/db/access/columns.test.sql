@@ -1,5 +1,5 @@
 -- The privileges of authenticated on every column. A new column must be added here, or the test fails.
-select plan(103);
+select plan(104);
 
 select is(
   actual.privileges, expected.privileges,
@@ -20,7 +20,7 @@ from (
       ('private.search_lexicon', 'word, entries', ''),
       ('private.search_models', 'name, similarity_floor, similarity_ceiling, similarity_threshold', ''),
       ('private.search_postings', 'word, profile_id, word_positions', ''),
-      ('private.sign_ups', 'ticket, user_id, profile_id, address_hash, begun_at', ''),
+      ('private.sign_ups', 'ticket, user_id, profile_id, address_hash, begun_at, is_made', ''),
       ('private.rate_limit_salts', 'salt, valid_on', ''),
       ('private.rate_limits', 'key, tat', ''),
       ('public.conversations', 'id, voyager_id, local_id, created_at', 'select'),
