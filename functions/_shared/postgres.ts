@@ -140,8 +140,9 @@ export const openPool = (connect: () => Connection, limits: PoolLimits): Query =
     } catch (error) {
       // After an error of severity ERROR the connection is ready for the next statement. After others it may not be.
       if (!(error instanceof postgres.PostgresError && error.severity === 'ERROR')) connection.close()
-      // The idle connections are probably lost as well.
-      if (isConnectionLoss(error)) closeIdle()
+      // The idle connections are probably lost as well. Not so if the server has closed this one: it does that to
+      // anonymous callers (private.act_as), and the pool notices closed connections by itself.
+      if (isConnectionLoss(error) && (error as { code?: string }).code !== 'CONNECTION_CLOSED') closeIdle()
       release(connection)
       throw error
     } finally {

@@ -23,7 +23,7 @@ type NewUser = z.output<typeof newUser> & { password: string }
 interface SignedUp {
   /** As in the response. Only `outcome` says whether it exists, because its id is drawn in advance. */
   account: Account
-  outcome: 'made' | 'taken' | 'not made'
+  outcome: 'made' | 'superseded' | 'taken' | 'not made'
   /** Null until the address is confirmed. */
   session: Session | null
 }
@@ -55,14 +55,13 @@ export const beginSignUp = async (user: NewUser): Promise<SignUp> => {
     await asService`begin_sign_up(address => ${email}, name => ${name}, fields => ${fields})`,
   )
   const account: Account = { id: user_id, name, email: email.toLowerCase(), role: 'user' }
-  return { account, confirmationRequired, signedUp: createAuthUser(password, ticket, account, confirmationRequired) }
+  return { account, confirmationRequired, signedUp: createAuthUser(password, ticket, account) }
 }
 
 const createAuthUser = async (
   password: string,
   ticket: string,
   account: Account,
-  confirmationRequired: boolean,
 ): Promise<SignedUp> => {
   const { email } = account
   for (let triesLeft = 5;; triesLeft--) {
@@ -72,18 +71,16 @@ const createAuthUser = async (
       drainSoon()
       return { account: await getAccount(data.session.user.id), outcome: 'made', session: data.session }
     }
-    const outcome: SignedUp['outcome'] | 'superseded' | 'retry' = JSON.parse(
+    const outcome: SignedUp['outcome'] | 'retry' = JSON.parse(
       await asService`check_sign_up(${email}, ${ticket})`,
     )
     if (outcome === 'made') return { account, outcome, session: null }
     // Of several concurrent sign-ups with one address Auth lets one through, or fails all but one. The last to begin
     // must get the address.
     if (triesLeft > 0 && (outcome === 'retry' || outcome === 'taken' && error?.status === 500)) continue
-    if (outcome === 'superseded' || outcome === 'retry') {
-      // An error would reveal that the address is free: concurrent sign-ups with a taken one all succeed.
-      return confirmationRequired ? { account, outcome: 'not made', session: null } : serviceUnavailable()
-    }
-    if (error && !isEmailError(error)) return throwAuthError(error)
+    if (outcome === 'retry') return serviceUnavailable()
+    const isConflict = outcome === 'superseded' && error?.status === 500
+    if (error && !isConflict && !isEmailError(error)) return throwAuthError(error)
     if (error && outcome === 'not made') {
       log('warn', 'Confirmation mail not sent', { code: error.code, status: error.status })
     }
@@ -105,7 +102,7 @@ export const createAccount = async (
   const { signedUp } = await beginSignUp({ ...fields, password: password ?? crypto.randomUUID() + crypto.randomUUID() })
   const { account, outcome, session } = await signedUp
   if (outcome === 'taken') return httpError(409, emailTaken)
-  if (outcome === 'not made') return serviceUnavailable()
+  if (outcome === 'superseded' || outcome === 'not made') return serviceUnavailable()
   if (session) await authClient().admin.signOut(session.access_token, 'local')
   if (!granted?.data || granted.data === account.role) return account
 

@@ -9,7 +9,7 @@ import { text, validate } from '../_shared/validate.ts'
 import { consumeRateLimit, consumeSignUpLimit } from '../_shared/rate_limit.ts'
 import { log } from '../_shared/log.ts'
 import { route } from '../_shared/openapi.ts'
-import { httpError } from '../_shared/errors.ts'
+import { httpError, serviceUnavailable } from '../_shared/errors.ts'
 import { beginSignUp, getAccount } from '../_shared/sign_up.ts'
 import { type Account, accountShape, email, newSignUp } from '../_shared/schemas/accounts.ts'
 import { authClient, invalidCredentials, refreshSession, throwAuthError } from '../_shared/supabase_auth.ts'
@@ -58,7 +58,8 @@ auth.post(
     const { account, confirmationRequired, signedUp } = await beginSignUp(c.var.json)
     // If e-mail confirmation is on, a taken address is answered like a free one, so the response does not reveal who
     // has an account. With a timing floor the time would reveal it when sign-ups are rare and sending e-mail takes
-    // longer than the floor. So the response goes out after a fixed time, and Auth finishes after it.
+    // longer than the floor. So the response goes out after a fixed time, and Auth finishes after it. A superseded
+    // sign-up is answered like one that was made and then replaced.
     if (confirmationRequired) {
       // If phone confirmation is off, Auth reports a taken address.
       const withoutConflict = signedUp.catch((error) => error.status === 409 ? null : Promise.reject(error))
@@ -68,6 +69,7 @@ auth.post(
       return c.json(toSession(account, null), 201)
     }
     const signUp = await signedUp
+    if (signUp.outcome === 'superseded') serviceUnavailable()
     if (!signUp.session) await timer.wait()
     return c.json(toSession(signUp.account, signUp.session), 201)
   },

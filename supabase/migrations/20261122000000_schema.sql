@@ -652,19 +652,22 @@ create table private.sign_ups (
   user_id bigint not null,
   profile_id bigint not null,
   address_hash bytea not null,
-  name text not null,
-  fields jsonb not null,
+  name text,
+  fields jsonb,
   begun_at timestamptz not null default now()
 );
 comment on table private.sign_ups is
   'Sign-ups in progress, with the ids that the new account will get. The ids are drawn before Auth is called, so that
 every sign-up returns one and uses up as many, whether or not the address is taken; otherwise the ids would reveal which
 addresses have accounts. The name and the fields of the profile wait here and not in the metadata of the Auth account,
-which Auth copies into the identity and into every access token. A row is deleted when its account is created, or after
-an hour.';
+which Auth copies into the identity and into every access token. A row is deleted after an hour, by the next sign-up.';
 comment on column private.sign_ups.address_hash is
   'SHA-256 of the address in lower case. It shows which of several sign-ups with the same address began last.';
-comment on column private.sign_ups.fields is 'Any fields of PATCH /users/profile.';
+comment on column private.sign_ups.name is
+  'Null once the account has been created. An account of the same address without such a row was created in Auth
+directly, and supersedes no sign-up.';
+comment on column private.sign_ups.fields is
+  'Any fields of PATCH /users/profile. Null once the account has been created.';
 create index sign_ups_begun_at_idx on private.sign_ups (begun_at);
 create index sign_ups_address_hash_idx on private.sign_ups (address_hash);
 alter table private.sign_ups enable row level security;
@@ -684,9 +687,8 @@ declare
   created_user public.users;
   profile public.profiles;
 begin
-  delete from private.sign_ups
-  where ticket = metadata_ticket
-  returning * into sign_up;
+  select * into sign_up from private.sign_ups where ticket = metadata_ticket and name is not null for update;
+  update private.sign_ups set name = null, fields = null where ticket = sign_up.ticket;
   fields := coalesce(sign_up.fields, '{}');
 
   insert into public.users (id, auth_id, name, email, bio, location, is_active, created_at, confirmed_at)
@@ -765,15 +767,19 @@ begin
 end
 $$;
 comment on function private.forget_pending_password() is
-  'Removes the password of a pending account when a recovery link is requested. Following the link confirms the address,
-and its owner need not be the person who signed up: until they choose a new password, the first one would be valid. A
-trigger and not a statement before the request: a sign-up that commits in between would keep its password.';
+  'Removes the password of a pending account when a recovery link is requested or its address is invited. Following the
+link confirms the address, and its owner need not be the person who signed up: until they choose a new password, the
+first one would be valid. A trigger and not a statement before the request: a sign-up that commits in between would
+keep its password.';
 
 create trigger forget_pending_password
-  before update of recovery_token on auth.users
+  before update of recovery_token, invited_at on auth.users
   for each row
   when (
-    new.recovery_token <> '' and new.recovery_token is distinct from old.recovery_token
+    (
+      new.recovery_token <> '' and new.recovery_token is distinct from old.recovery_token
+      or new.invited_at is distinct from old.invited_at
+    )
     and new.email_confirmed_at is null and new.phone_confirmed_at is null
   )
   execute function private.forget_pending_password();
@@ -838,19 +844,16 @@ declare
 begin
   select * into sign_up from private.sign_ups where ticket = begun;
   return to_json(case
-    when sign_up is null then 'made'
+    -- Deleted after an hour: Auth answers long before.
+    when sign_up is null or sign_up.name is null then 'made'
     when exists (
       select from public.users where lower(email) = lower(address) and email <> '' and confirmed_at is not null
     ) then 'taken'
     -- Ids are drawn in order. If every sign-up could remove the others, concurrent ones could remove each other until
     -- none is left.
     when exists (
-        select from private.sign_ups where address_hash = sign_up.address_hash and user_id > sign_up.user_id
-      )
-      or exists (
-        select from public.users
-        where lower(email) = lower(address) and email <> '' and confirmed_at is null and id > sign_up.user_id
-      ) then 'superseded'
+      select from private.sign_ups where address_hash = sign_up.address_hash and user_id > sign_up.user_id
+    ) then 'superseded'
     when private.remove_pending_account(address) then 'retry'
     when exists (select from public.users where lower(email) = lower(address) and email <> '') then 'taken'
     else 'not made'
@@ -859,9 +862,9 @@ end
 $$;
 comment on function private.check_sign_up(text, uuid) is
   'The outcome of a sign-up, which the answer of Auth does not reveal: made; superseded by a later sign-up with the same
-address; retry, because an earlier one came between and has been removed; taken, by a confirmed or an invited account;
-not made, for another reason. Only for the Edge Functions, because it reveals whether an address is taken. Definer, as
-begin_sign_up.';
+address; retry, because an account of an earlier one, or one that was created in Auth directly, came between and has
+been removed; taken, by a confirmed or an invited account; not made, for another reason. Only for the Edge Functions,
+because it reveals whether an address is taken. Definer, as begin_sign_up.';
 grant execute on function private.check_sign_up(text, uuid) to edge_functions;
 
 -- Blocks between users. A block works in both directions, and the blocked user is not told.

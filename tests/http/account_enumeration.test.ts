@@ -44,6 +44,14 @@ describe('sign-up, log-in and recovery do not reveal who has an account', () => 
     if (!databaseUrl) expect(responses.map(({ id }) => id - responses[0]!.id)).toEqual([0, 1, 2, 3, 4])
   })
 
+  test('by concurrent sign-ups: all get 201', async () => {
+    const taken = (await person()).email
+    for (const email of [taken, uniqueEmail(), taken, uniqueEmail()]) {
+      const answers = await Promise.all(Array.from({ length: 4 }, () => signUp(email, 'a guess of mine')))
+      expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201])
+    }
+  })
+
   test.skipIf(databaseUrl)('by profile ids: a sign-up consumes one in either case', async () => {
     const profileOf = async ({ token }: { token: string }) =>
       (await request('GET', '/users/me', undefined, { token })).body.Profile.id as number

@@ -1,6 +1,6 @@
 -- Until its address is confirmed an account is pending: invisible, unusable, and replaced by the next sign-up with that
 -- address.
-select plan(44);
+select plan(50);
 select tests.make_person('ana');
 
 -- Creates an account as Auth does with e-mail confirmation on; metadata may hold the ticket of a sign-up.
@@ -167,7 +167,7 @@ select is(
   'the outcome of an earlier sign-up is "superseded" once the later account exists'
 )
 from private.sign_ups, begun
-where user_id = (sign_up -> 'user_id')::bigint - 1;
+where user_id = (sign_up -> 'user_id')::bigint - 1 and name is not null;
 select isnt(pg_temp.account_of('cat@tests.example'), null, 'a superseded sign-up does not remove the later account');
 select pg_temp.sign_up('dan@tests.example', jsonb_build_object('name', 'Dan', 'ticket', sign_up ->> 'ticket'))
 from begun;
@@ -180,6 +180,26 @@ select lives_ok(
   format('select pg_temp.sign_up(%L, %L)', 'eve@tests.example', '{"ticket": "'' or true --"}'),
   'a malformed ticket is ignored'
 );
+create temp table direct as select pg_temp.begin_sign_up('fay@tests.example')::jsonb as sign_up;
+select pg_temp.sign_up('fay@tests.example', '{"name": "Stranger"}');
+select is(
+  private.check_sign_up('fay@tests.example', (sign_up ->> 'ticket')::uuid)::text, '"retry"',
+  'the outcome is "retry" if a later account was created in Auth directly, without a sign-up'
+)
+from direct;
+select is(pg_temp.account_of('fay@tests.example'), null, 'the account that was created directly is removed');
+select pg_temp.sign_up('fay@tests.example', jsonb_build_object('name', 'Fay', 'ticket', sign_up ->> 'ticket'))
+from direct;
+select is(
+  private.check_sign_up('fay@tests.example', (sign_up ->> 'ticket')::uuid)::text, '"made"',
+  'the next try creates the account of the sign-up'
+)
+from direct;
+select is(
+  (select to_jsonb(id) from public.users where email = 'fay@tests.example'), sign_up -> 'user_id',
+  'the account has the id of the sign-up'
+)
+from direct;
 select is(
   private.check_sign_up('ANA@tests.example', (pg_temp.begin_sign_up('Ana@tests.example') ->> 'ticket')::uuid)::text,
   '"taken"', 'the outcome is "taken" for the address of a confirmed account'
@@ -241,6 +261,19 @@ update auth.users set encrypted_password = 'chosen', recovery_token = null where
 select is(
   (select encrypted_password::text from auth.users where email = 'cat@tests.example'), 'chosen',
   'a password that is chosen afterwards stays'
+);
+
+-- An invitation to an address that somebody else has signed up with
+select pg_temp.sign_up('gil@tests.example', '{"name": "Stranger"}');
+update auth.users set invited_at = now(), confirmation_token = md5(email) where email = 'gil@tests.example';
+select is(
+  (select encrypted_password::text from auth.users where email = 'gil@tests.example'), null,
+  'inviting the address of a pending account removes its password'
+);
+update auth.users set invited_at = now() where email = 'ana@tests.example';
+select is(
+  (select encrypted_password::text from auth.users where email = 'ana@tests.example'), 'a hash',
+  'an invitation never removes the password of a confirmed account'
 );
 
 -- Other log-in methods
