@@ -58,5 +58,5 @@ export const formatRequestMetrics = (): string =>
     'Number of requests, by method, route pattern and status class.',
     [...requests].map(([labels, { count }]): Sample => [labels, count]),
   ) + formatHistogram('http_request_duration_seconds', 'Request duration until the response headers, in seconds.') +
-  formatMetric('http_requests_under_way', 'gauge', 'Number of requests in flight.', [['', inFlight]]) +
+  formatMetric('http_requests_in_flight', 'gauge', 'Number of requests in flight.', [['', inFlight]]) +
   formatMetric('process_start_time_seconds', 'gauge', 'Unix time at which the process started.', [['', startTime]])

@@ -83,7 +83,7 @@ health.get(
     const { inFlight } = statements
     const report = await reportSearch(c.var.query.oldest_audit)
     const body = formatRequestMetrics() +
-      gauge('database_statements_under_way', 'Number of statements that run or wait for a connection.', inFlight) +
+      gauge('database_statements_in_flight', 'Number of statements that run or wait for a connection.', inFlight) +
       gauge('database_up', 'Whether the database is reachable.', report ? 1 : 0) +
       (report ? searchMetrics(report.search, report.failed) : '')
     return c.body(body, 200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })

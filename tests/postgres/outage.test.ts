@@ -80,7 +80,7 @@ const serveFunctions = async (role: string, port: number, env: Record<string, st
 }
 
 const interests = '/users/interests'
-const inFlight = (text = ''): number => Number(/^database_statements_under_way (\d+)$/m.exec(text)?.[1])
+const inFlight = (text = ''): number => Number(/^database_statements_in_flight (\d+)$/m.exec(text)?.[1])
 
 const logIns = ['edge_functions', 'postgres']
 
