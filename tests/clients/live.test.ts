@@ -41,6 +41,8 @@ const openClient = async (person: Person, conversation: number) => {
     chat,
     /** Gives Realtime a token that expires after this time. */
     expireIn: async (seconds: number) => {
+      // A channel that joins later, such as that of typing, would bring a fresh token for all.
+      await until(() => supabase.getChannels().every(({ state }) => state === 'joined'), 10)
       const claims = { ...decodeJwt(data.session!.access_token), exp: Math.floor(Date.now() / 1000) + seconds }
       const secret = new TextEncoder().encode(stack.jwtSecret)
       await supabase.realtime.setAuth(await new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(secret))

@@ -80,14 +80,14 @@ beforeAll(async () => {
 describe('reading', () => {
   test('a user signs up with supabase-js and reads their own user and profile', async () => {
     const newcomer = await connect()
-    const profile = { city: 'Faro', id: ana.profileId, user_id: ana.id }
+    const profile = { city: 'Faro', id: ana.profileId, user_id: ana.id, is_searchable: true }
     const data = { name: 'New', role: 'admin', is_active: false, id: ana.id, profile }
     const { error } = await newcomer.auth.signUp({ email: uniqueEmail(), password, options: { data } })
     expect(error).toBeNull()
     const { data: users } = await newcomer.from('users').select('*')
     expect(users).toMatchObject([{ name: 'New', role: 'user', is_active: true }])
     const { data: profiles } = await newcomer.from('profiles').select('*')
-    expect(profiles).toMatchObject([{ user_id: users![0].id, city: 'Faro', is_searchable: false }])
+    expect(profiles).toMatchObject([{ user_id: users![0].id, city: null, is_searchable: false }])
     expect([users![0].id, profiles![0].id]).not.toEqual([ana.id, ana.profileId])
   })
 
