@@ -19,12 +19,12 @@ const nodePrefix = {
   resolveId: (id: string) => builtinModules.includes(id) ? { id: `node:${id}`, external: true } : null,
 }
 
-export const functionNames = [...Deno.readDirSync(new URL('functions', root))]
+const names = [...Deno.readDirSync(new URL('functions', root))]
   .filter(({ name, isDirectory }) => isDirectory && name !== '_shared')
   .map(({ name }) => name)
   .sort()
 
-for (const name of functionNames) {
+for (const name of names) {
   const { output: [bundle] } = await build({
     input: fileURLToPath(new URL(`functions/${name}/index.ts`, root)),
     platform: 'node',

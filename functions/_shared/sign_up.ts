@@ -58,11 +58,7 @@ export const beginSignUp = async (user: NewUser): Promise<SignUp> => {
   return { account, confirmationRequired, signedUp: createAuthUser(password, ticket, account) }
 }
 
-const createAuthUser = async (
-  password: string,
-  ticket: string,
-  account: Account,
-): Promise<SignedUp> => {
+const createAuthUser = async (password: string, ticket: string, account: Account): Promise<SignedUp> => {
   const { email } = account
   for (let triesLeft = 5;; triesLeft--) {
     const { data, error } = await authClient().signUp({ email, password, options: { data: { ticket } } })
@@ -71,9 +67,7 @@ const createAuthUser = async (
       drainSoon()
       return { account: await getAccount(data.session.user.id), outcome: 'made', session: data.session }
     }
-    const outcome: SignedUp['outcome'] | 'retry' = JSON.parse(
-      await asService`check_sign_up(${email}, ${ticket})`,
-    )
+    const outcome: SignedUp['outcome'] | 'retry' = JSON.parse(await asService`check_sign_up(${email}, ${ticket})`)
     if (outcome === 'made') return { account, outcome, session: null }
     // Of several concurrent sign-ups with one address Auth lets one through, or fails all but one. The last to begin
     // must get the address.

@@ -271,3 +271,21 @@ describe('with EMAIL_CONFIRMATION=on and PUBLIC_USER_CREATION=off', () => {
     expect({ status, body }).toEqual({ status: 201, body: account })
   })
 })
+
+test('of twenty concurrent sign-ups with one address, one succeeds', async () => {
+  const email = uniqueEmail()
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => register({ email })),
+  )
+  expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(19).fill(409)])
+})
+
+test('logging out twice is allowed', async () => {
+  const ben = await signUp('Ben')
+  expect((await ben.call('POST', '/auth/logout')).status).toBe(204)
+  expect((await ben.call('POST', '/auth/logout')).status).toBe(204)
+})
+
+test.each(['\u0085', '\u001c', '\u00a0', '\u2003'])('a name of white space alone is refused: %j', async (name) => {
+  expect((await register({ name })).status).toBe(400)
+})

@@ -508,25 +508,6 @@ test('the method TRACE is refused', async () => {
   expect(await statusOf('/functions/v1/health', {}, 'TRACE')).toBe(405)
 })
 
-test('of twenty concurrent sign-ups with one address, one succeeds', async () => {
-  const email = uniqueEmail()
-  const answers = await Promise.all(
-    Array.from({ length: 20 }, () => call('POST', '/auth/signup', { email, password: 'correct horse', name: 'Ana' })),
-  )
-  expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(19).fill(409)])
-})
-
-test('logging out twice is allowed', async () => {
-  const ana = await signUp('Ana')
-  expect((await ana.call('POST', '/auth/logout')).status).toBe(204)
-  expect((await ana.call('POST', '/auth/logout')).status).toBe(204)
-})
-
-test.each(['\u0085', '\u001c', '\u00a0', '\u2003'])('a name of white space alone is refused: %j', async (name) => {
-  const body = { email: uniqueEmail(), password: 'correct horse', name }
-  expect((await call('POST', '/auth/signup', body)).status).toBe(400)
-})
-
 test('Storage is not available locally and says so', async () => {
   const { data, error } = await createClient(origin, publishableKey, { realtime: { transport: WebSocket as never } })
     .storage.from('attachments').createSignedUrl('1/map.png', 60)

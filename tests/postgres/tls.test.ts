@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { denoLevels } from '../tools/deno_levels.ts'
+import { denoVersions } from '../tools/deno_versions.ts'
 import { freePort } from '../tools/ports.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tls-'))
@@ -53,7 +53,7 @@ const connect = async (deno: string, host: string, mode: string, authority = '')
 }
 const encrypted = { answers: 20, tls: ['TLSv1.3'] }
 
-describe.each(denoLevels())('on $level', ({ level, deno }) => {
+describe.each(denoVersions())('on $version', ({ version, deno }) => {
   test.concurrent.each([['', 'localhost'], ['prefer', '127.0.0.1'], ['require', 'localhost'], [
     'verify-full',
     'localhost',
@@ -61,7 +61,7 @@ describe.each(denoLevels())('on $level', ({ level, deno }) => {
     'a server that enforces TLS is reached with sslmode "%s" at %s',
     async (mode, host) => {
       // Deno 2.1 checks the host name in every mode.
-      const reachable = level === 'the pinned Deno' ? host : 'localhost'
+      const reachable = version === 'the pinned Deno' ? host : 'localhost'
       expect(await connect(deno, reachable, mode, certificate)).toEqual(encrypted)
     },
   )
