@@ -60,6 +60,8 @@ const refusals: Record<string, [status: 400 | 401 | 403 | 503, message: string]>
   user_banned: [401, invalidCredentials],
   signup_disabled: [403, 'Signing up is switched off'],
   email_provider_disabled: [403, 'Sign-up and log-in by e-mail are switched off'],
+  // A hook of the operator refused.
+  unknown: [403, 'Not allowed by the settings of this service'],
   hook_timeout: [503, busy],
   hook_timeout_after_retry: [503, busy],
   request_timeout: [503, busy],

@@ -18,6 +18,7 @@ test.concurrent.each([
   ['cannot check the CAPTCHA', 503],
   ['answers email_address_invalid', 400],
   ['answers email_provider_disabled', 403],
+  ['answers unknown', 403],
   ['answers hook_timeout', 503],
   ['answers signup_disabled', 403],
   ['answers over_request_rate_limit', 429],

@@ -30,6 +30,8 @@ const behaviours: Record<string, Behaviour> = {
   'answers user_banned': fails(400, 'user_banned'),
   'answers email_address_invalid': fails(400, 'email_address_invalid'),
   'answers email_provider_disabled': fails(422, 'email_provider_disabled'),
+  // A hook that refuses.
+  'answers unknown': fails(403, 'unknown'),
   'answers hook_timeout': fails(422, 'hook_timeout'),
   'answers conflict': fails(409, 'conflict'),
   'is unavailable': fails(503, 'unavailable'),
