@@ -144,7 +144,7 @@ export const openGateway = (
     c.json({
       statusCode: '501',
       error: 'Not Implemented',
-      message: 'Storage does not run on this machine: files need Supabase (docs/deploy.md, section 7), ' +
+      message: 'Storage does not run on this machine: files need Supabase (docs/deploy.md, Files), ' +
         'or an https URL in the message',
     }, 501))
   gateway.get('/demo/', (c) => c.redirect('/demo'))
