@@ -9,6 +9,7 @@ const hasServer = Boolean(process.env.PLATFORM_URL)
 const onServer = ['tests/postgres/**', 'tests/crash/postgres.test.ts', 'tests/attack/mutants.test.ts']
 const onPglite = [
   'tests/demo/**',
+  'tests/doctor/faults.test.ts',
   'tests/functions/**',
   'tests/local/{auth_errors,body,dashboard,embedding_failures,lifecycle,mutex,readme,settings}.test.ts',
   // These use the network simulator.
@@ -20,7 +21,7 @@ const onPglite = [
 
 // These take half a minute to two and a half, so they start first.
 const slow = [
-  ...['attack/mutants', 'clients/live', 'demo/page', 'functions/pool', 'fuzz/cost'],
+  ...['attack/mutants', 'clients/live', 'demo/page', 'doctor/doctor', 'doctor/faults', 'functions/pool', 'fuzz/cost'],
   ...[
     'http/embeddings',
     'http/hostile',
