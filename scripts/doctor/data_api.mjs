@@ -17,11 +17,13 @@ const describeRead = ({ status, body, text }) =>
  * to insert lacks a column that it needs.
  */
 const allowedWrites = async ({ query }, { name, column, required }) => {
-  const nowhere = `${name}?${column}=is.null&${column}=not.is.null`
+  // A column may be called order or limit, which would be no filter by themselves.
+  const quoted = encodeURIComponent(`"${column}"`)
+  const nowhere = `${encodeURIComponent(name)}?and=(${quoted}.is.null,${quoted}.not.is.null)`
   const attempts = {
     update: () => query(nowhere, { method: 'PATCH', json: { [column]: null } }),
     delete: () => query(nowhere, { method: 'DELETE' }),
-    ...(required && { insert: () => query(name, { method: 'POST', json: { [required]: null } }) }),
+    ...(required && { insert: () => query(encodeURIComponent(name), { method: 'POST', json: { [required]: null } }) }),
   }
   const allowed = []
   for (const [write, attempt] of Object.entries(attempts)) {
@@ -32,7 +34,7 @@ const allowedWrites = async ({ query }, { name, column, required }) => {
 }
 
 const checkTable = async (project, table, isKnown) => {
-  const read = await project.query(`${table.name}?select=*&limit=1`)
+  const read = await project.query(`${encodeURIComponent(table.name)}?select=*&limit=1`)
   if (read.body?.code === 'PGRST205') fail('it does not exist: push the migrations')
   const allowed = await allowedWrites(project, table)
   const isPublic = isKnown && publicTables.includes(table.name)

@@ -92,6 +92,11 @@ const checks = [
 ].filter(([what]) => what.startsWith(only))
 if (checks.length === 0) exitWithUsage(`No check begins with "${only}"`)
 
+// Whoever interrupts it leaves no account behind.
+if (write) {
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => run(checks.at(-1)).then(() => process.exit(1)))
+}
+
 // If nothing answers, each of the others would wait as long.
 if (await run(reachability) === 'ok') { for (const check of checks) await run(check) }
 console.log(`${counts.ok} ok, ${counts.FAIL} failed, ${counts.skip} skipped`)

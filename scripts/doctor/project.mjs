@@ -1,6 +1,6 @@
 /** The project to check: its origin, its keys, and how to send requests to it. */
 
-const parseJson = (text) => {
+export const parseJson = (text) => {
   try {
     return JSON.parse(text)
   } catch {

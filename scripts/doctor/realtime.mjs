@@ -1,5 +1,6 @@
 import WebSocket from 'ws'
 import { fail } from './outcome.mjs'
+import { parseJson } from './project.mjs'
 
 /** A connection to Realtime: `join` resolves with the reply, `received` collects the other frames. */
 export const openRealtime = ({ url, timeout, publishableKey }, key = publishableKey) =>
@@ -26,7 +27,7 @@ export const openRealtime = ({ url, timeout, publishableKey }, key = publishable
       })
     }
     socket.on('message', (data) => {
-      const frame = JSON.parse(String(data))
+      const frame = parseJson(String(data)) ?? {}
       if (frame.event === 'phx_reply') waiting.get(frame.ref)?.(frame.payload)
       else received.push(frame)
     })

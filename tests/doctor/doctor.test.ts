@@ -1,4 +1,5 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -112,6 +113,24 @@ describe('--write', () => {
     const { code, lines } = await runDoctor(['--remote', url, '--write', '--only', 'write', '--timeout', '3'])
     expect(lines['write: message and event']).toMatch(/^FAIL .*its event does not arrive/)
     expect(lines['write: erased']).toMatch(/^ok/)
+    expect(code).toBe(1)
+  })
+
+  test('an interrupt erases both accounts', async () => {
+    const url = await openStandIn(origin, { forwards: ({ event }) => event !== 'broadcast' })
+    const doctor = spawn('node', ['scripts/doctor/main.mjs', '--remote', url, '--write', '--only', 'write'], {
+      env: { ...process.env, SUPABASE_PUBLISHABLE_KEY: testKeys.publishableKey },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let output = ''
+    let interrupted = false
+    doctor.stdout.on('data', (text) => {
+      output += text
+      // A second one would end it at once.
+      if (!interrupted && /^ok .*write: token times/m.test(output)) interrupted = doctor.kill('SIGINT')
+    })
+    const [code] = await once(doctor, 'exit')
+    expect(output).toMatch(/^ok +write: erased/m)
     expect(code).toBe(1)
   })
 

@@ -264,6 +264,28 @@ const faults: [fault: string, check: string, made: Fault, detail: RegExp][] = [
   ['a failed audit', 'search index', metric('search_audit_failed', 1), /audit failed/],
 ]
 
+test('a column that is called like a parameter of the Data API does not make it write every row', async () => {
+  const writes: string[] = []
+  const url = await openStandIn(origin, {
+    http: ({ method, path, key }) => {
+      if (path === '/rest/v1/' && key === testKeys.secretKey) {
+        return json(200, { definitions: { notes: { properties: { order: {} }, required: ['order'] } } })
+      }
+      if (method === 'PATCH' || method === 'DELETE') writes.push(decodeURIComponent(path))
+      return null
+    },
+  })
+  await runDoctor(['--remote', url, '--only', 'other tables'])
+  const path = '/rest/v1/notes?and=("order".is.null,"order".not.is.null)'
+  expect(writes).toEqual([path, path])
+})
+
+test('frames of Realtime that are no JSON do not end it', async () => {
+  const url = await openStandIn(origin, { noise: '<html>' })
+  const { lines } = await runDoctor(['--remote', url, '--only', 'realtime user:1'])
+  expect(lines['realtime user:1']).toMatch(/^ok/)
+})
+
 test.each(faults)('%s: %s fails', async (_, check, fault, detail) => {
   const url = await openStandIn(origin, fault)
   const { code, lines, output } = await runDoctor(['--remote', url, '--only', check, '--timeout', '5'])

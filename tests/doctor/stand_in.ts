@@ -31,6 +31,8 @@ export interface Fault {
   realtimeKey?: string
   /** The reply to a join, if it is not the project's own. */
   join?: (topic: string, payload: Frame['payload']) => { status: string; response: Record<string, unknown> } | null
+  /** What Realtime sends first. */
+  noise?: string
   /** Whether Realtime's frame reaches the client. */
   forwards?: (frame: Frame) => boolean
 }
@@ -64,6 +66,7 @@ const bridgeRealtime = (origin: string, fault: Fault, client: ws, path: string) 
   const url = new URL(path, origin.replace('http', 'ws'))
   if (fault.realtimeKey) url.searchParams.set('apikey', fault.realtimeKey)
   const server = new ws(url)
+  if (fault.noise) client.send(fault.noise)
   const waiting: string[] = []
   server.on('open', () => waiting.splice(0).forEach((text) => server.send(text)))
   client.on('message', (data) => {
