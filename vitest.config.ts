@@ -10,7 +10,7 @@ const onServer = ['tests/postgres/**', 'tests/crash/postgres.test.ts', 'tests/at
 const onPglite = [
   'tests/demo/**',
   'tests/functions/**',
-  'tests/local/{auth_errors,body,dashboard,embedding_failures,lifecycle,mutex,readme,settings}.test.ts',
+  'tests/local/{auth_errors,body,dashboard,embedding_failures,embedding_runs,lifecycle,mutex,readme,settings}.test.ts',
   // These use the network simulator.
   'tests/clients/!(account_switch|deno|live).test.ts',
   'tests/fuzz/seeded_faults.test.ts',
