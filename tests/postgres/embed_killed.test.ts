@@ -120,15 +120,14 @@ describe.each(denoVersions())('on $version', ({ deno }) => {
       // The platform gives a request to another isolate after 1 s.
       if (isolate.used()! > softLimit) isolate = await startIsolate(deno, model)
       const made = await embed(isolate)
-      expect(made).toBeGreaterThan(0)
-      expect(isolate.used()).not.toBe(null)
+      expect({ killed: made === null, progress: made !== 0 }).toEqual({ killed: false, progress: true })
     }
     expect(await embedded()).toEqual(names)
     // As many as fit: waiting for the model is not processor time.
     expect(calls).toBeLessThanOrEqual(6)
   }, 120_000)
 
-  test('if a worker is killed, its embeddings are saved, and only the text that it had begun has an attempt', async () => {
+  test('if a worker is killed, its embeddings stay, and only the text that it had begun has an attempt', async () => {
     await addProfiles(['1 good', '2 dies', '3 waits', '4 waits'])
     expect(await embed(await startIsolate(deno, { EACH: '1' }))).toBe(null)
     expect(await embedded()).toEqual(['1 good'])

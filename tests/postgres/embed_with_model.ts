@@ -1,6 +1,7 @@
-// Serves the function embed with a stand-in for the model of Supabase's Edge Runtime, which uses as much processor time.
-// Prints `began <text>` before each text. A text that contains `wedges` never ends, and one that contains `dies` ends
-// the process. `LOAD` is how long the first session waits for the model, `EACH` how long a text takes, in milliseconds.
+// Serves the function embed with a stand-in for the model of Supabase's Edge Runtime, which uses as much processor
+// time. Prints `began <text>` before each text. A text that contains `wedges` never ends, and one that contains `dies`
+// ends the process. `LOAD` is how long the first session waits for the model, `EACH` how long a text takes, in
+// milliseconds.
 const [load, each] = ['LOAD', 'EACH'].map((name) => Number(Deno.env.get(name) ?? 0))
 
 class Session {
