@@ -47,7 +47,7 @@ beforeAll(async () => {
   const built = await run('deno', ['run', '-A', 'scripts/build_functions.ts'])
   expect(built.code, built.stderr).toBe(0)
   deployed = await supabase(
-    ['functions', 'deploy', '--use-api', '--yes', '--remote=abcdefghijklmnopqrst', '--profile', profile],
+    ['functions', 'deploy', '--use-api', '--yes', '--project-ref=abcdefghijklmnopqrst', '--profile', profile],
     { SUPABASE_ACCESS_TOKEN: `sbp_${'0'.repeat(40)}` },
   )
 })
