@@ -11,7 +11,7 @@ const onPglite = [
   'tests/demo/**',
   'tests/doctor/faults.test.ts',
   'tests/functions/**',
-  'tests/local/{auth_errors,body,dashboard,embedding_failures,lifecycle,mutex,readme,settings}.test.ts',
+  'tests/local/{auth_errors,body,dashboard,embedding_failures,embedding_runs,lifecycle,mutex,readme,settings}.test.ts',
   // These use the network simulator.
   'tests/clients/!(account_switch|deno|live).test.ts',
   'tests/fuzz/seeded_faults.test.ts',

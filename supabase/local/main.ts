@@ -77,7 +77,7 @@ const start = async (): Promise<void> => {
   const realtime = await openRealtime(database, keys).catch((error) => {
     throw new CannotStart(`Realtime could not be set up in the database: ${error.message}`)
   })
-  const { drainSoon } = await import('../../functions/_shared/embeddings/drain.ts')
+  const { drainInBackground } = await import('../../functions/_shared/embeddings/drain.ts')
   const dashboard = openDashboard(settings)
   const gateway = openGateway(
     platform,
@@ -98,8 +98,8 @@ const start = async (): Promise<void> => {
   provideFetch(async (input, init) => await gateway.fetch(new Request(input, init), { peerAddress: '127.0.0.1' }))
 
   // pg_cron does this on Supabase: it makes the embeddings that were not made right after a write.
-  const schedule = setInterval(drainSoon, 5000)
-  drainSoon()
+  const schedule = setInterval(drainInBackground, 5000)
+  drainInBackground()
 
   let stopping = false
   const stop = async () => {

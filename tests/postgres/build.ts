@@ -47,7 +47,7 @@ export default async (project: TestProject) => {
   project.provide('push', await supabase(['db', 'push', '--include-seed', '--yes', `--db-url=${platform('pushed')}`]))
   const files = readdirSync('sql/schema').sort().map((file) => readFileSync(`sql/schema/${file}`, 'utf8'))
   await execute(platform('scripted'), ...files)
-  for (const copy of ['faulty', 'pooled', 'leaking', 'storage', 'queued', 'erased', 'abandoned']) {
+  for (const copy of ['faulty', 'pooled', 'leaking', 'storage', 'queued', 'erased', 'abandoned', 'embedded']) {
     await execute(platform('postgres', 'supabase_admin'), `create database ${copy} template scripted owner postgres`)
   }
   await execute(platform('faulty'), faulty)
