@@ -4,6 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 // tests/postgres/run.sh starts a Postgres server and sets this.
 const hasServer = Boolean(process.env.PLATFORM_URL)
 
+// npm run test:platform runs tests/platform, with Supabase's own servers.
 // Slow tests run once. The mutants of policies and grants are quicker on a server. Tests that start their own stack on
 // PGlite, or no stack, do not depend on the server.
 const onServer = ['tests/postgres/**', 'tests/crash/postgres.test.ts', 'tests/attack/mutants.test.ts']
@@ -42,7 +43,7 @@ class SlowFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ['tests/**/*.test.ts'],
-    exclude: hasServer ? onPglite : onServer,
+    exclude: [...(hasServer ? onPglite : onServer), 'tests/platform/**'],
     // All files share one stack; each test creates its own users.
     globalSetup: [...(hasServer ? ['tests/postgres/build.ts'] : []), 'tests/tools/stack.ts'],
     // A test without an assertion cannot fail.
