@@ -303,7 +303,7 @@ const measureHalfLoad = async (fixture: Fixture): Promise<void> => {
   }
 }
 
-/** Ratios to a direct connection with prepared statements, of the same pool size and at the same distance. */
+/** Ratios to prepared statements on a direct connection, with as many connections and at the same distance. */
 const compareWaysToDatabase = async (fixture: Fixture): Promise<void> => {
   const ways = await openWays(fixture.url, fixture.prefix, defer)
   console.log(row('', ['/s', 'p50 ms', 'p99 ms', ...ways.slice(1).map(({ name }) => name)]))
@@ -323,10 +323,10 @@ const compareWaysToDatabase = async (fixture: Fixture): Promise<void> => {
             if (round >= 0) all[index]!.push(measurement)
           }
         }
-        const [direct, ...others] = all
+        const [prepared, ...others] = all
         console.log(row(`${testCase.name}, pool ${pool}, ${2 * milliseconds} ms`, [
-          ...speed(direct!),
-          ...others.map((one) => ratios(one, direct!)),
+          ...speed(prepared!),
+          ...others.map((one) => ratios(one, prepared!)),
         ]))
         if (failures(...all)) console.log(`${failures(...all)} failed`)
         await Deno.remove(file)

@@ -1,8 +1,9 @@
 /**
  * The Edge Functions in one process, without the gateway. --bare replaces each statement by plain SQL that reads the
- * same rows as the owner of the tables (bare.ts): the same request without permission checks. --describe asks for the
- * types of parameters first, as postgres.js does for a statement that it does not prepare.
- *   EDGE_DATABASE_URL=… JWT_SECRET=… deno run -A bench/endpoints/serve_functions.ts [--bare | --describe]
+ * same rows as the owner of the tables (bare.ts): the same request without permission checks. --prepared and
+ * --described send statements as postgres.js does: prepared, or, where nothing is prepared, after a question about the
+ * parameters' types.
+ *   EDGE_DATABASE_URL=… JWT_SECRET=… deno run -A bench/endpoints/serve_functions.ts [--bare|--prepared|--described]
  */
 import postgres from 'postgres'
 import { openPool } from '../../functions/_shared/postgres.ts'
@@ -25,11 +26,12 @@ if (Deno.args.includes('--bare')) {
   })
 }
 
-if (Deno.args.includes('--describe')) {
+const prepare = Deno.args.includes('--prepared')
+if (prepare || Deno.args.includes('--described')) {
   const connect = () => {
-    const sql = postgres(settings.databaseUrl!, { max: 1, fetch_types: false, prepare: false, ssl: false })
+    const sql = postgres(settings.databaseUrl!, { max: 1, fetch_types: false, ssl: false })
     return {
-      query: async (text: string, values: unknown[]) => await sql.unsafe(text, values as never[]),
+      query: async (text: string, values: unknown[]) => await sql.unsafe(text, values as never[], { prepare }),
       isOpen: () => true,
       close: () => void sql.end(),
     }

@@ -14,12 +14,11 @@ export const openWays = async (database: string, prefix: string, defer: Defer): 
   // The smallest plan's pooler has 15 connections.
   const pooler = await startPooler(database, { connections: 15, prefix })
   defer(() => Promise.resolve(pooler.stop()))
-  const unprepared = (url: string) => `${url}?prepare=false`
   return [
+    { name: 'prepared', url: database, args: ['--prepared'] },
     { name: 'direct', url: database, args: [] },
-    { name: 'direct unnamed', url: unprepared(database), args: [] },
-    { name: 'pooler', url: unprepared(pooler.url), args: [] },
-    // As postgres.js does without `prepare`: two round trips.
-    { name: 'pooler, two', url: unprepared(pooler.url), args: ['--describe'] },
+    { name: 'pooler', url: pooler.url, args: [] },
+    // As postgres.js does if nothing is prepared: two round trips.
+    { name: 'pooler, two', url: pooler.url, args: ['--described'] },
   ]
 }

@@ -69,12 +69,29 @@ const serveBundles = async (deno: string): Promise<{ base: string; close: () => 
  */
 const client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 })
 
+const forwardedBytes = 1_048_576
+
+/** Passes on no more than a function would read, and waits for its answer with the rest. */
+const mostOf = (body: ReadableStream<Uint8Array<ArrayBuffer>>): ReadableStream<Uint8Array<ArrayBuffer>> => {
+  let bytes = 0
+  return body.pipeThrough(
+    new TransformStream({
+      transform: async (chunk, controller) => {
+        bytes += chunk.byteLength
+        if (bytes > forwardedBytes) await new Promise(() => {})
+        controller.enqueue(chunk)
+      },
+    }),
+  )
+}
+
 const forward = async (request: Request, base: string): Promise<Response> => {
   const { pathname, search } = new URL(request.url)
   const headers = new Headers(request.headers)
   // This server compresses, as on the platform the server in front of the functions does.
   headers.set('Accept-Encoding', 'identity')
-  const { method, body, signal } = request
+  const { method, signal } = request
+  const body = request.body && mostOf(request.body)
   const init = { method, headers, body, signal, redirect: 'manual', client } as const
   try {
     const answer = await fetch(`${base}${pathname}${search}`, init)

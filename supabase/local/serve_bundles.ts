@@ -12,11 +12,11 @@ const serve = async (request: Request): Promise<Response> => {
   const target = functions[new URL(request.url).pathname.split('/')[1]!]!
   if (!request.body) return await target.fetch(request)
   // Deno 2.1 resets a connection if its answer is complete and the body is not, and the answer may be lost. So the body
-  // is read to its end, whether or not the function does. A client that sends slowly still gets its answer.
+  // is read to its end, whether or not the function does. If that takes too long, the answer goes first.
   const [body, rest] = request.body.tee()
   const ended = rest.pipeTo(new WritableStream()).catch(() => {})
   const answer = await target.fetch(new Request(request, { body }))
-  await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 1000))])
+  await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 300))])
   return answer
 }
 
