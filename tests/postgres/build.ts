@@ -45,7 +45,7 @@ const execute = (url: string, ...scripts: string[]): Promise<void> =>
  *   bare, postgres   the platform alone; only `postgres` has pg_cron
  */
 export default async (project: TestProject) => {
-  project.provide('push', await supabase(['db', 'push', '--include-seed', '--yes', `--remote=${platform('pushed')}`]))
+  project.provide('push', await supabase(['db', 'push', '--include-seed', '--yes', `--db-url=${platform('pushed')}`]))
   const files = readdirSync('sql/schema').sort().map((file) => readFileSync(`sql/schema/${file}`, 'utf8'))
   await execute(platform('scripted'), ...files)
   for (const copy of ['faulty', 'pooled', 'leaking', 'storage', 'queued', 'erased', 'abandoned', 'counted']) {

@@ -46,7 +46,7 @@ beforeAll(async () => {
   writeFileSync(profile, `name: mock\napi_url: ${url}\ndashboard_url: ${url}\nproject_host: localhost\n`)
   // run.sh has built the bundles.
   deployed = await supabase(
-    ['functions', 'deploy', '--use-api', '--yes', '--remote=abcdefghijklmnopqrst', '--profile', profile],
+    ['functions', 'deploy', '--use-api', '--yes', '--project-ref=abcdefghijklmnopqrst', '--profile', profile],
     { SUPABASE_ACCESS_TOKEN: `sbp_${'0'.repeat(40)}` },
   )
 })
