@@ -4,11 +4,13 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 // tests/postgres/run.sh starts a Postgres server and sets this.
 const hasServer = Boolean(process.env.PLATFORM_URL)
 
+// npm run test:platform runs tests/platform, with Supabase's own servers.
 // Slow tests run once. The mutants of policies and grants are quicker on a server. Tests that start their own stack on
 // PGlite, or no stack, do not depend on the server.
 const onServer = ['tests/postgres/**', 'tests/crash/postgres.test.ts', 'tests/attack/mutants.test.ts']
 const onPglite = [
   'tests/demo/**',
+  'tests/doctor/faults.test.ts',
   'tests/functions/**',
   'tests/local/{auth_errors,body,dashboard,embedding_failures,embedding_runs,lifecycle,mutex,readme,settings}.test.ts',
   // These use the network simulator.
@@ -20,7 +22,7 @@ const onPglite = [
 
 // These take half a minute to two and a half, so they start first.
 const slow = [
-  ...['attack/mutants', 'clients/live', 'demo/page', 'functions/pool', 'fuzz/cost'],
+  ...['attack/mutants', 'clients/live', 'demo/page', 'doctor/doctor', 'doctor/faults', 'functions/pool', 'fuzz/cost'],
   ...[
     'http/embeddings',
     'http/hostile',
@@ -41,7 +43,7 @@ class SlowFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ['tests/**/*.test.ts'],
-    exclude: hasServer ? onPglite : onServer,
+    exclude: [...(hasServer ? onPglite : onServer), 'tests/platform/**'],
     // All files share one stack; each test creates its own users.
     globalSetup: [...(hasServer ? ['tests/postgres/build.ts'] : []), 'tests/tools/stack.ts'],
     // A test without an assertion cannot fail.

@@ -8,7 +8,7 @@ export const httpError = (status: ContentfulStatusCode, message: string, headers
   throw new HTTPException(status, { message, ...(headers && { res: new Response(null, { headers }) }) })
 }
 
-const busy = 'The service is busy, please try again'
+export const busy = 'The service is busy, please try again'
 
 /** Throws 503: the request was valid and can be retried. */
 export const serviceUnavailable = (): never => httpError(503, busy)

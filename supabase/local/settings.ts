@@ -15,8 +15,8 @@ export interface Settings {
   emailConfirmation: boolean
   /** The rate limits as configured; limits that are not configured are off. */
   rates: Record<RateName, string>
-  /** Logs each response. Off by default: a process that waits for the ready line may not read the output after it. */
-  accessLog: 'off' | 'on'
+  /** Which responses are logged. None by default: who waits for the ready line may not read the output after it. */
+  accessLog: 'off' | 'errors' | 'slow' | 'all'
   /** The configured keys; the others are made on first start. */
   keys: Partial<Keys>
 }
@@ -116,7 +116,7 @@ export const readSettings = (env: Environment): Settings => {
     seed: oneOf(env, 'SEED', ['demo', 'none']),
     emailConfirmation: oneOf(env, 'EMAIL_CONFIRMATION', ['off', 'on']) === 'on',
     rates: rates(env),
-    accessLog: oneOf(env, 'ACCESS_LOG', ['off', 'on']),
+    accessLog: oneOf(env, 'ACCESS_LOG', ['off', 'errors', 'slow', 'all']),
     keys: keys(env),
   }
 }

@@ -22,6 +22,8 @@ const names = readdirSync('functions', { withFileTypes: true })
 const folder = mkdtempSync(join(tmpdir(), 'deployed-'))
 const uploads = new Map<string, Upload>()
 let deployed: Outcome
+/** What the functions report; one build has one. */
+const releases = new Set<string>()
 
 /** A stand-in for the Management API that keeps the uploads. */
 const management = createServer(async (request, response) => {
@@ -146,6 +148,10 @@ describe.each(denoVersions())('started alone from the uploaded bundle, on $versi
       const document = await fetch(`${base}/openapi.json`)
       const boot = performance.now() - began
       expect(document.status).toBe(200)
+      const release = document.headers.get('X-Release')!
+      expect(release).toMatch(/^\d+\.\d+\.\d+\+([0-9a-f]{12}|uncommitted\.\d{4}-.*Z)$/)
+      releases.add(release)
+      expect([...releases]).toEqual([release])
       expect(Object.keys((await document.json()).paths)[0]).toMatch(new RegExp(`^/${name}`))
       const [path, request, status] = requests[name] ?? ['/no-such-path', {}, 404]
       const send = () => fetch(base + path, { ...request, headers: { 'Content-Type': 'application/json' } })
