@@ -145,7 +145,7 @@ describe.each(denoVersions())('on $version', ({ deno }) => {
 const { deno } = denoVersions()[0]!
 
 test('a text that kills its worker each time becomes a dead letter, and kills no other text', async () => {
-  await addProfiles(['0 wedges', '1 good', '2 good'])
+  await addProfiles(['0 dies', '1 good', '2 good'])
   for (let kills = 1; kills <= 8; kills++) {
     if (kills === 2) await addProfile('3 changed meanwhile')
     await passTime()
@@ -155,11 +155,11 @@ test('a text that kills its worker each time becomes a dead letter, and kills no
     `
     const isolate = await startIsolate(deno, { EACH: '1' })
     expect(await embed(isolate)).toBe(null)
-    expect(isolate.began()).toEqual(['0 wedges'])
+    expect(isolate.began()).toEqual(['0 dies'])
   }
   const others = { attempts: 0, due: true }
   expect(await queued()).toMatchObject([
-    { biography: '0 wedges', attempts: 8 },
+    { biography: '0 dies', attempts: 8 },
     { biography: '1 good', ...others },
     { biography: '2 good', ...others },
     { biography: '3 changed meanwhile', ...others },

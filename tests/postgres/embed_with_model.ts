@@ -1,7 +1,6 @@
 // Serves the function embed with a stand-in for the model of Supabase's Edge Runtime, which uses as much processor
-// time. Prints `began <text>` before each text. A text that contains `wedges` never ends, and one that contains `dies`
-// ends the process. `LOAD` is how long the first session waits for the model, `EACH` how long a text takes, in
-// milliseconds.
+// time. Prints `began <text>` before each text. A text that contains `dies` kills the process. `LOAD` is how long the
+// first session waits for the model, `EACH` how long a text takes, in milliseconds.
 const [load, each] = ['LOAD', 'EACH'].map((name) => Number(Deno.env.get(name) ?? 0))
 
 class Session {
@@ -13,7 +12,7 @@ class Session {
       console.log(`began ${text}`)
       if (text.includes('dies')) Deno.kill(Deno.pid, 'SIGKILL')
       const end = performance.now() + each!
-      while (performance.now() < end || text.includes('wedges')) Math.sqrt(Math.random())
+      while (performance.now() < end) Math.sqrt(Math.random())
     }
     return Array.from({ length: 384 }, (_, index) => Math.sin(text.length + index))
   }
