@@ -94,6 +94,10 @@ export const settings = {
   get addressHeader() {
     return (read('CLIENT_ADDRESS_HEADER') ?? 'x-forwarded-for').toLowerCase()
   },
+  /** Whether Auth is told the client's address, so that it counts by that and not by ours. */
+  get forwardClientAddress() {
+    return read('FORWARD_CLIENT_ADDRESS') === 'on'
+  },
   /** How many proxies append to X-Forwarded-For. */
   get trustedProxies() {
     return Math.max(1, Number(read('TRUSTED_PROXIES')) || 1)

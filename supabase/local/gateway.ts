@@ -12,13 +12,12 @@ import type { Dashboard } from './dashboard.ts'
 import { dataApiLimitError, limitSelfEmbeds, missingFilterError } from './data_api_limits.ts'
 import type { Database } from './database.ts'
 import { demo } from './demo.ts'
+import type { EdgeFunction } from './edge_functions.ts'
 import { callLite } from './lite_call.ts'
 import { jsonExceedsDepth } from './nesting.ts'
 import { isUnder, readPath } from './path.ts'
 import type { Realtime } from './realtime/server.ts'
 import type { Keys, Settings } from './settings.ts'
-
-type EdgeFunction = { fetch: (request: Request) => Response | Promise<Response> }
 
 export interface Gateway {
   fetch: (request: Request, peer: { peerAddress: string }) => Response | Promise<Response>

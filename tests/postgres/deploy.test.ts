@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { denoVersions } from '../tools/deno_versions.ts'
 import { listen } from '../tools/ports.ts'
 import { type ServedFunction, serveFunction } from '../tools/serve_function.ts'
-import { type Outcome, platform, run, supabase } from '../tools/supabase.ts'
+import { type Outcome, platform, supabase } from '../tools/supabase.ts'
 
 interface Upload {
   metadata: { entrypoint_path: string; verify_jwt: boolean }
@@ -46,8 +46,7 @@ beforeAll(async () => {
   const url = `http://127.0.0.1:${await listen(management)}`
   const profile = join(folder, 'profile.yaml')
   writeFileSync(profile, `name: mock\napi_url: ${url}\ndashboard_url: ${url}\nproject_host: localhost\n`)
-  const built = await run('deno', ['run', '-A', 'scripts/build_functions.ts'])
-  expect(built.code, built.stderr).toBe(0)
+  // run.sh has built the bundles.
   deployed = await supabase(
     ['functions', 'deploy', '--use-api', '--yes', '--project-ref=abcdefghijklmnopqrst', '--profile', profile],
     { SUPABASE_ACCESS_TOKEN: `sbp_${'0'.repeat(40)}` },

@@ -31,7 +31,7 @@ const netScript = `
 `
 const extensions = join(process.env.PREFIX!, 'usr/share/postgresql/17/extension')
 
-test('the schedule calls the function embed only when the queue is not empty', async () => {
+test('the schedule calls the function embed as often as the queue needs it, at most ten times', async () => {
   const [, script] = /## 6\.[^]*?```sql\n([^]*?)```/.exec(readFileSync('docs/deploy.md', 'utf8'))!
   const owner = postgres(platform('postgres', 'supabase_admin'), { max: 1, onnotice: () => {} })
   const sql = postgres(platform('postgres'), { max: 1, onnotice: () => {} })
@@ -43,8 +43,8 @@ test('the schedule calls the function embed only when the queue is not empty', a
     // In public the Data API would show it, and the advisors warn.
     expect(await sql`select extnamespace::regnamespace::text as schema from pg_extension where extname = 'pg_net'`)
       .toEqual([{ schema: 'extensions' }])
-    const [job] = await sql`select schedule, command from cron.job`
-    expect(job!.schedule).toBe('* * * * *')
+    const [job] = await sql`select schedule, command from cron.job where jobname = 'drain the embedding queue'`
+    expect(job!.schedule).toBe('10 seconds')
     await sql.unsafe(job!.command)
     expect(await sql`select from net.sent`).toHaveLength(0)
     await sql`insert into private.embedding_queue default values`
@@ -52,6 +52,16 @@ test('the schedule calls the function embed only when the queue is not empty', a
     expect(await sql`select url, headers ->> 'apikey' as key, body from net.sent`).toEqual([
       { url: 'https://<ref>.supabase.co/functions/v1/embed', key: '<secret key, sb_secret_…>', body: {} },
     ])
+    for (const [due, calls] of [[5, 1], [6, 2], [46, 10], [500, 10]] as const) {
+      await sql`truncate net.sent, private.embedding_queue`
+      await sql`insert into private.embedding_queue select from generate_series(1, ${due})`
+      // Neither of these is due.
+      await sql`insert into private.embedding_queue values (now() + interval '1 minute', 1), (now(), 8)`
+      await sql.unsafe(job!.command)
+      expect({ due, calls: (await sql`select from net.sent`).length }).toEqual({ due, calls })
+    }
+    const [cleaning] = await sql`select command from cron.job where jobname = 'forget old runs'`
+    expect(await sql.unsafe(cleaning!.command)).toEqual([])
   } finally {
     await sql`select cron.unschedule(jobid) from cron.job`.catch(() => {})
     await sql.end()
