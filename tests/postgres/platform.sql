@@ -132,8 +132,8 @@ grant usage on schema storage to postgres, supabase_storage_admin;
 grant all on storage.buckets, storage.objects to postgres;
 
 \ir ../../supabase/local/platform_realtime.sql
--- Realtime creates a partition for each day from yesterday until in three days, while somebody is connected. There is no
--- default partition, so a day without one takes no events.
+-- Realtime creates a partition for each day from yesterday until in three days, while somebody is connected. There is
+-- no default partition, so a day without one takes no events.
 alter table realtime.messages rename to messages_before;
 drop index realtime.messages_inserted_at_topic_index;
 create table realtime.messages (
@@ -148,8 +148,9 @@ select format(
   to_char(current_date + day, '"messages_"YYYY_MM_DD'), current_date + day, current_date + day + 1
 )
 from generate_series(-1, 3) as day \gexec
-select format('alter table realtime.%I owner to supabase_realtime_admin', to_char(current_date + day,
-  '"messages_"YYYY_MM_DD'))
+select format(
+  'alter table realtime.%I owner to supabase_realtime_admin', to_char(current_date + day, '"messages_"YYYY_MM_DD')
+)
 from generate_series(-1, 3) as day \gexec
 alter table realtime.messages owner to supabase_realtime_admin;
 alter table realtime.messages enable row level security;

@@ -41,7 +41,7 @@ describe.skipIf(!url)('on a Postgres server', () => {
       }
     }
 
-    test('a send waits a tenth of a second for a lock on realtime.messages at most, and the next message arrives', async () => {
+    test('a send waits for a lock on realtime.messages for 0.1 s at most, and the next event arrives', async () => {
       const { topic, sendMessage, client } = await pair()
       const { broadcasts } = await listen(client, topic)
       const sql = openSession(address)

@@ -7,6 +7,9 @@ export const offline = (): Provider => {
   return {
     name: 'offline',
     model,
+    batchSize: 64,
+    // Only on one machine, where nobody counts its processor time.
+    runMilliseconds: Infinity,
     embed: (texts) => {
       const loaded = embed ??= loadEmbedder(Deno.readFileSync(new URL('wordnet/wordnet.bin', import.meta.url)))
       return Promise.resolve(texts.map((text) => Array.from(loaded(text))))

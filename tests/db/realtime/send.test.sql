@@ -96,9 +96,15 @@ begin
   );
 end
 $$;
-select lives_ok($$ select realtime.send('{}', 'said', 'room') $$, 'sending on a day without a partition does not raise');
 select lives_ok(
-  $$ select tests.ask('ana', format('send_message(%s, %L)', tests.conversation_of('ana'), '{"content": "No partition"}')) $$,
+  $$ select realtime.send('{}', 'said', 'room') $$, 'sending on a day without a partition does not raise'
+);
+select lives_ok(
+  $$
+    select tests.ask(
+      'ana', format('send_message(%s, %L)', tests.conversation_of('ana'), '{"content": "No partition"}')
+    )
+  $$,
   'a message can be sent on a day without a partition'
 );
 select tests.become_owner();
