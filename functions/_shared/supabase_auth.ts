@@ -69,10 +69,10 @@ const refusals: Record<string, [status: 400 | 401 | 403 | 503, message: string]>
 
 /** Translates an error of Auth. */
 export const throwAuthError = (error: AuthError): never => {
+  // Auth does not say how long to wait. Its limits refill within seconds. First, because a hook's 429 has code unknown.
+  if (error.status === 429) return tooManyRequests()
   const refusal = refusals[error.code ?? '']
   if (refusal) return httpError(...refusal)
-  // Auth does not say how long to wait. Its limits refill within seconds.
-  if (error.status === 429) return tooManyRequests()
   if (error.name === 'AuthRetryableFetchError') return serviceUnavailable()
   throw error
 }

@@ -138,13 +138,12 @@ auth.post(
   },
 )
 
-/** Errors that Auth reports before it looks for the account. */
+/** Errors that Auth reports before it looks for the account. It reports email_address_invalid later, when it mails. */
 const independentOfAccount = new Set([
   'captcha_failed',
   'over_request_rate_limit',
   'email_provider_disabled',
   'validation_failed',
-  'email_address_invalid',
 ])
 
 /** Sends a recovery link, if the account exists. Throws only errors that do not depend on the address. */

@@ -32,6 +32,8 @@ const behaviours: Record<string, Behaviour> = {
   'answers email_provider_disabled': fails(422, 'email_provider_disabled'),
   // A hook that refuses.
   'answers unknown': fails(403, 'unknown'),
+  // A hook that limits requests.
+  'answers unknown with 429': fails(429, 'unknown'),
   'answers hook_timeout': fails(422, 'hook_timeout'),
   'answers conflict': fails(409, 'conflict'),
   'is unavailable': fails(503, 'unavailable'),
