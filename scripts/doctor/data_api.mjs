@@ -89,6 +89,7 @@ const graphql = async ({ send, publishableKey }) => {
     key: publishableKey,
     json: { query: '{ __type(name: "Query") { fields { name } } }' },
   })
+  if (answer.status >= 500) fail(describeAnswer(answer))
   const fields = answer.body?.data?.__type?.fields
   if (!fields) return `off (${answer.status})`
   const open = fields.map(({ name }) => name).filter((name) =>

@@ -86,15 +86,21 @@ const run = async ([what, check]) => {
   return status
 }
 
+const isWanted = ([what]) => what.startsWith(only)
+const journey = write ? journeyChecks(project) : []
 const checks = [
-  ...[transportChecks, serviceChecks, keyChecks, dataApiChecks, realtimeChecks, storageChecks, queueChecks].flat(),
-  ...(write ? journeyChecks(project) : []),
-].filter(([what]) => what.startsWith(only))
+  ...[transportChecks, serviceChecks, keyChecks, dataApiChecks, realtimeChecks, storageChecks, queueChecks].flat()
+    .filter(isWanted),
+  // Whole or not at all: each needs the ones before it, and the last erases the accounts.
+  ...(journey.some(isWanted) ? journey : []),
+]
 if (checks.length === 0) exitWithUsage(`No check begins with "${only}"`)
 
 // Whoever interrupts it leaves no account behind.
-if (write) {
-  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => run(checks.at(-1)).then(() => process.exit(1)))
+if (journey.some(isWanted)) {
+  for (const signal of ['SIGINT', 'SIGTERM']) {
+    process.once(signal, () => run(journey.at(-1)).then(() => process.exit(1)))
+  }
 }
 
 // If nothing answers, each of the others would wait as long.

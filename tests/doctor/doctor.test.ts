@@ -134,17 +134,20 @@ describe('--write', () => {
     expect(code).toBe(1)
   })
 
-  test('rows of others fail', async () => {
-    const url = await openStandIn(origin, {
-      http: async ({ path, headers }, forward) => {
-        if (!path.startsWith('/rest/v1/users') || !headers.has('Authorization')) return null
-        const reply = await forward()
-        return { ...reply, body: JSON.stringify([...JSON.parse(reply.body), { id: 0 }]) }
-      },
-    })
-    const { lines } = await runDoctor(['--remote', url, '--write', '--only', 'write'])
-    expect(lines['write: own rows']).toMatch(/^FAIL users shows others/)
-  })
+  test.each(['users', 'profiles', 'conversations', 'messages', 'profile_interests', 'reservations'])(
+    'rows of others in %s fail',
+    async (table) => {
+      const url = await openStandIn(origin, {
+        http: async ({ path, headers }, forward) => {
+          if (!path.startsWith(`/rest/v1/${table}?`) || !headers.has('Authorization')) return null
+          const reply = await forward()
+          return { ...reply, body: JSON.stringify([...JSON.parse(reply.body), { id: 0 }]) }
+        },
+      })
+      const { lines } = await runDoctor(['--remote', url, '--write', '--only', 'write'])
+      expect(lines['write: own rows']).toMatch(new RegExp(`^FAIL ${table} shows others`))
+    },
+  )
 
   test('a clock of Auth that is behind fails', async () => {
     const real = new Map<string, string>()
@@ -166,13 +169,26 @@ describe('--write', () => {
     expect(lines['write: token times']).toMatch(/^FAIL .*issued 12\d s from now/)
   })
 
-  test('an account that cannot be erased is named', async () => {
+  test('an account that cannot be erased is named, and the other one is erased', async () => {
+    const tokens: string[] = []
     const url = await openStandIn(origin, {
-      http: ({ method, path }) =>
-        method === 'DELETE' && path.endsWith('/users/me') ? { status: 500, body: '{}' } : null,
+      http: ({ method, path, headers }) => {
+        if (method !== 'DELETE' || !path.endsWith('/users/me')) return null
+        tokens.push(headers.get('Authorization')!)
+        return tokens.length === 1 ? { status: 500, body: '{}' } : null
+      },
     })
     const { lines } = await runDoctor(['--remote', url, '--write', '--only', 'write'])
-    expect(lines['write: erased']).toMatch(/^FAIL user \d+ \(doctor-\S+@example.com\) was left behind: 500/)
+    expect(lines['write: erased']).toMatch(/^FAIL user \d+ \(doctor-\S+@example.com\) was left behind: 500 {}$/)
+    const statuses = tokens.map(async (token) =>
+      (await fetch(`${origin}/functions/v1/users/me`, { headers: { Authorization: token } })).status
+    )
+    expect(await Promise.all(statuses)).toEqual([200, 401])
+  })
+
+  test('who asks for one of its checks leaves no account behind either', async () => {
+    const { lines } = await runDoctor(['--remote', origin, '--write', '--only', 'write: accounts'])
+    expect(lines['write: erased']).toBe('ok both accounts are gone')
   })
 })
 

@@ -236,6 +236,7 @@ const faults: [fault: string, check: string, made: Fault, detail: RegExp][] = [
     answers(/graphql/, json(200, { data: { __type: { fields: [{ name: 'node' }, { name: 'usersCollection' }] } } })),
     /usersCollection/,
   ],
+  ['GraphQL fails', 'graphql', answers(/graphql/, json(503, { message: 'unavailable' })), /503/],
   [
     'Realtime accepts any key',
     'realtime key',
