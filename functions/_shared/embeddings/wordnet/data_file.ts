@@ -3,34 +3,38 @@
 //
 //   0   24  the model's name, ASCII, padded with zero bytes
 //  24    4  checksum: Adler-32 (RFC 1950) of every byte after the header
-//  28    4  bytes of the notice
+//  28    4  bytes of the notices
 //  32    4  number of words
 //  36    4  bytes of the word list
-//  40    -  the notice (the licence of WordNet, which has to stay with every copy)
-//   -    -  the word list, sorted; each word is a base-36 digit counting the characters it shares with the word
-//           before it, the remaining characters, and a line feed
+//  40    4  bytes of the glossary
+//  44    -  the notices (the licences that have to stay with every copy)
+//   -    -  the word list, sorted, front-coded (word_table.ts)
+//   -    -  the glossary: lines of a foreign form, a tab, and the row of the word that it stands for in base 36
 //   -    n  a byte for each word: its rarity, -12 ln(probability), at most 255
 //   -  n*k  half a byte for each component of each word's vector: signed, -7 to 7, the even component in the low half.
 //           Only the directions of vectors matter, so their lengths are not kept.
+import { readWordTable, type WordTable } from './word_table.ts'
 
 /** Stored with each vector. Vectors of different models cannot be compared. */
-export const model = 'offline-wordnet-v1'
+export const model = 'offline-wordnet-v2'
 
 /** Components of a word's vector. */
-export const wordDimensions = 256
+export const wordDimensions = 192
 
 /**
  * Steps of rarity for each factor e: 12 steps put the error of a probability under 5 % and one in e^21 words in a byte.
  */
 export const rarityScale = 12
 
-export const headerBytes = 40
+export const headerBytes = 44
 export const nameBytes = 24
 export const rowBytes = wordDimensions / 2
 
 export type WordVectors = {
-  /** The row of each word, collocations with an underscore. */
-  rows: ReadonlyMap<string, number>
+  /** The row of each word is its place; collocations have an underscore. */
+  words: WordTable
+  /** The row of each form of a foreign word. */
+  glossary: ReadonlyMap<string, number>
   rarities: Uint8Array
   vectors: Uint8Array
 }
@@ -52,18 +56,6 @@ export const adler32 = (bytes: Uint8Array): number => {
   return (b << 16 | a) >>> 0
 }
 
-const readWords = (list: string): Map<string, number> => {
-  const rows = new Map<string, number>()
-  let before = ''
-  for (let at = 0; at < list.length;) {
-    const end = list.indexOf('\n', at)
-    before = before.slice(0, parseInt(list.charAt(at), 36)) + list.slice(at + 1, end)
-    rows.set(before, rows.size)
-    at = end + 1
-  }
-  return rows
-}
-
 /** Reads wordnet.bin, or throws an error that says what is wrong with it. The result refers to `bytes`. */
 export const readDataFile = (bytes: Uint8Array): WordVectors => {
   const fail = (reason: string): never => {
@@ -74,18 +66,26 @@ export const readDataFile = (bytes: Uint8Array): WordVectors => {
   if (name !== model) fail('it does not begin with that name')
 
   const fields = new DataView(bytes.buffer, bytes.byteOffset + nameBytes, headerBytes - nameBytes)
-  const checksum = fields.getUint32(0, true)
-  const noticeLength = fields.getUint32(4, true)
-  const count = fields.getUint32(8, true)
-  const listLength = fields.getUint32(12, true)
+  const [checksum, noticeLength, count, listLength, glossaryLength] = [0, 4, 8, 12, 16]
+    .map((at) => fields.getUint32(at, true)) as [number, number, number, number, number]
   const listAt = headerBytes + noticeLength
-  const raritiesAt = listAt + listLength
+  const glossaryAt = listAt + listLength
+  const raritiesAt = glossaryAt + glossaryLength
   const vectorsAt = raritiesAt + count
   const end = vectorsAt + count * rowBytes
   if (bytes.length !== end) fail(`it has ${bytes.length} bytes where its header promises ${end}`)
   if (adler32(bytes.subarray(headerBytes)) !== checksum) fail('its checksum does not match, so it is damaged')
 
-  const rows = readWords(new TextDecoder().decode(bytes.subarray(listAt, raritiesAt)))
-  if (rows.size !== count) fail(`it lists ${rows.size} words where its header promises ${count}`)
-  return { rows, rarities: bytes.subarray(raritiesAt, vectorsAt), vectors: bytes.subarray(vectorsAt, end) }
+  const words = readWordTable(bytes.subarray(listAt, glossaryAt), count)
+  if (words.count !== count) fail(`it lists ${words.count} words where its header promises ${count}`)
+  const glossary = new TextDecoder().decode(bytes.subarray(glossaryAt, raritiesAt)).split('\n').slice(0, -1)
+  return {
+    words,
+    glossary: new Map(glossary.map((line) => {
+      const [form, row] = line.split('\t') as [string, string]
+      return [form, parseInt(row, 36)]
+    })),
+    rarities: bytes.subarray(raritiesAt, vectorsAt),
+    vectors: bytes.subarray(vectorsAt, end),
+  }
 }

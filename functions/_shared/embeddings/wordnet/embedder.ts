@@ -1,30 +1,37 @@
-// An offline semantic text embedder. Word vectors come from wordnet.bin (see scripts/embedder), a text is their
-// weighted sum: 256 dimensions of meaning and, since no vocabulary is complete, 128 dimensions of spelling.
+// An offline semantic text embedder. Word vectors come from wordnet.bin (see scripts/embedder); a text is their weighted
+// sum. A word that the model does not know adds nothing.
 import { rarityScale, readDataFile, rowBytes, wordDimensions, type WordVectors } from './data_file.ts'
-import { formsOf, stopWords, wordsOf } from './english.ts'
-import { addUnknownWord, addWord, spellingDimensions } from './spelling.ts'
+import { formsOf, stopWords } from './english.ts'
+import { allWordsOf, foreignStopWords, stemOf } from './foreign.ts'
 
 export { model } from './data_file.ts'
 
-/** Length of every vector: 384, as of gte-small, so that one column of the database fits either. */
-export const dimensions = wordDimensions + spellingDimensions
+/** Length of every vector: that of gte-small, so that one column of the database fits either. The rest is zeros. */
+export const dimensions = 384
 
 /**
  * `a` of the smooth inverse frequency a / (a + p(word)) (Arora, Liang and Ma 2017, "A simple but tough-to-beat baseline
  * for sentence embeddings", who recommend 1e-3 to 1e-4). They also remove the first principal component; here the build
  * subtracts the mean word, after which removing 0 to 3 components changed nDCG by less than .01.
  */
-const smoothing = 1e-3
+const smoothing = 3e-4
 
 /** A form found in the list (`cycling`) counts this much, its base form (`cycle`) the rest. */
 const surfaceShare = 0.65
 
-/**
- * Share of spelling in the squared length: from .1 in plain English to .8 where every word is unknown, as in names and
- * other languages. With .3 in plain English, close paraphrases gained .025 correlation and retrieval lost
- * .09 nDCG.
- */
-const spellingShare = { known: 0.1, unknown: 0.8 }
+/** The most words of a form in the glossary, as in `fin de semana`. */
+const longestForm = 3
+
+export type Embedder = {
+  /**
+   * Turns a text into 384 numbers of length 1 (L2), the same ones each time. A text without any word that has a meaning
+   * to the model (empty, punctuation, names, stop words alone) gives the zero vector, whose cosine is undefined: do not
+   * store it or search with it.
+   */
+  embed: (text: string) => Float32Array
+  /** Whether the model knows the word: its meaning or as a stop word, in English or from the glossary, inflected too. */
+  knows: (word: string) => boolean
+}
 
 /** Adds the direction of a stored vector, times the weight. */
 const addRow = (meaning: Float32Array, { vectors }: WordVectors, row: number, weight: number) => {
@@ -44,74 +51,85 @@ const addRow = (meaning: Float32Array, { vectors }: WordVectors, row: number, we
   }
 }
 
-/** Writes the vector into `target` from `at` on, scaled to the given length; a zero vector stays one. */
-const place = (target: Float32Array, at: number, vector: Float32Array, length: number) => {
-  let squares = 0
-  for (const x of vector) squares += x * x
-  const scale = squares === 0 ? 0 : length / Math.sqrt(squares)
-  for (let i = 0; i < vector.length; i++) target[at + i] = vector[i]! * scale
-}
-
-/**
- * Makes an embedder of the bytes of wordnet.bin, which it keeps and which must not change; throws if they are damaged.
- *
- * The embedder turns a text into 384 numbers of length 1 (L2), the same ones each time. A text without any usable word
- * (empty, punctuation, stop words alone) gives the zero vector, whose cosine is undefined: do not store it or search
- * with it.
- */
-export const loadEmbedder = (bytes: Uint8Array): (text: string) => Float32Array => {
+/** Makes an embedder of the bytes of wordnet.bin, which it keeps and which must not change; throws if they are damaged. */
+export const loadEmbedder = (bytes: Uint8Array): Embedder => {
   const data = readDataFile(bytes)
-  const { rows, rarities } = data
-  const isKnown = (word: string) => rows.has(word)
+  const { words: { placeOf }, glossary, rarities } = data
+  const isEnglish = (word: string) => placeOf(word) !== undefined
   const rarityWeight = (row: number) => smoothing / (smoothing + Math.exp(-rarities[row]! / rarityScale))
 
-  return (text) => {
-    const meaning = new Float32Array(wordDimensions)
-    const spelling = new Float32Array(spellingDimensions)
-    const words = wordsOf(text)
-    let counted = 0
-    let unknown = 0
+  const englishForms = (word: string) => stopWords.has(word) ? [] : formsOf(word, isEnglish)
+  const foreignRow = (word: string) => glossary.get(word) ?? glossary.get(stemOf(word) ?? '')
 
-    /** The row of the collocation that a word forms with the next one: `guest` with `house`, or with `houses`. */
-    const collocationAt = (i: number): number | undefined => {
-      const [word, next] = [words[i], words[i + 1]]
-      if (word === undefined || next === undefined || stopWords.has(word) || stopWords.has(next)) return
-      const second = formsOf(next, (form) => rows.has(`${word}_${form}`))[0]
-      return second === undefined ? undefined : rows.get(`${word}_${second}`)
+  /** The row of the collocation that a word forms with the next one: `guest` with `house`, or with `houses`. */
+  const collocation = (word: string, next: string | undefined): number | undefined => {
+    if (next === undefined || stopWords.has(word) || stopWords.has(next)) return
+    const second = formsOf(next, (form) => isEnglish(`${word}_${form}`))[0]
+    return second === undefined ? undefined : placeOf(`${word}_${second}`)
+  }
+
+  /** The longest form of the glossary that begins at a word and has more than one. */
+  const foreignPhrase = (words: string[], at: number): { row: number; length: number } | undefined => {
+    for (let length = longestForm; length > 1; length--) {
+      const row = glossary.get(words.slice(at, at + length).join('_'))
+      if (row !== undefined) return { row, length }
     }
+  }
 
-    let before: number | undefined
-    words.forEach((word, i) => {
-      const collocation = collocationAt(i)
-      const isCovered = collocation !== undefined || before !== undefined
-      before = collocation
-      // A collocation counts in full, in addition to its words: it is rare, and determines what they mean here.
-      if (collocation !== undefined) addRow(meaning, data, collocation, 1)
-      if (stopWords.has(word)) return
+  /**
+   * A word that English and the glossary both have (`pain`, `die`) is foreign where at least as many of the other words
+   * can only be foreign as can only be English.
+   */
+  const isForeign = (words: string[]): boolean => {
+    let balance = 0
+    let foreign = 0
+    for (const word of words) {
+      const english = stopWords.has(word) || englishForms(word).length > 0
+      const other = foreignStopWords.has(word) || glossary.has(word)
+      if (other && !english) foreign++
+      if (other !== english) balance += other ? 1 : -1
+    }
+    return foreign > 0 && balance >= 0
+  }
 
-      const forms = formsOf(word, isKnown)
-      const [first, last] = [forms[0], forms.at(-1)]
-      counted++
-      if (first === undefined || last === undefined) {
-        // Half of a known collocation (the `wi` of `wi fi`) is counted already.
-        if (!isCovered) unknown++
-        return addUnknownWord(spelling, word)
-      }
-      const [surface, base] = [rows.get(first)!, rows.get(last)!]
-      const weight = rarityWeight(rarities[surface]! < rarities[base]! ? surface : base)
-      addRow(meaning, data, surface, weight * (surface === base ? 1 : surfaceShare))
-      if (surface !== base) addRow(meaning, data, base, weight * (1 - surfaceShare))
-      addWord(spelling, last, weight)
-    })
-
-    const { known, unknown: all } = spellingShare
-    const share = known + (all - known) * unknown / Math.max(1, counted)
-    const both = new Float32Array(dimensions)
-    place(both, 0, meaning, Math.sqrt(1 - share))
-    place(both, wordDimensions, spelling, Math.sqrt(share))
+  const embed = (text: string): Float32Array => {
+    const words = allWordsOf(text, (word) => glossary.has(word))
+    const foreign = isForeign(words)
     const vector = new Float32Array(dimensions)
-    // Either part may be zero; the whole still has length 1.
-    place(vector, 0, both, 1)
-    return vector
+    for (let at = 0; at < words.length; at++) {
+      const word = words[at]!
+      const phrase = foreignPhrase(words, at)
+      if (phrase) {
+        addRow(vector, data, phrase.row, 1)
+        at += phrase.length - 1
+        continue
+      }
+      if (foreign && foreignStopWords.has(word)) continue
+      const pair = collocation(word, words[at + 1])
+      // A collocation counts in full, in addition to its words: it is rare, and determines what they mean here.
+      if (pair !== undefined) addRow(vector, data, pair, 1)
+      if (stopWords.has(word)) continue
+
+      const forms = foreign && glossary.has(word) ? [] : formsOf(word, isEnglish)
+      const surface = forms.length > 0 ? placeOf(forms[0]!)! : foreignRow(word)
+      if (surface === undefined) continue
+      const base = forms.length > 0 ? placeOf(forms.at(-1)!)! : surface
+      const weight = rarityWeight(rarities[surface]! < rarities[base]! ? surface : base)
+      addRow(vector, data, surface, weight * (surface === base ? 1 : surfaceShare))
+      if (surface !== base) addRow(vector, data, base, weight * (1 - surfaceShare))
+    }
+    const length = Math.sqrt(vector.reduce((squares, x) => squares + x * x, 0))
+    return length === 0 ? vector : vector.map((x) => x / length)
+  }
+
+  return {
+    embed,
+    knows: (text) => {
+      const words = allWordsOf(text, (word) => glossary.has(word))
+      return words.length > 0 && words.every((word) =>
+        stopWords.has(word) || foreignStopWords.has(word) || englishForms(word).length > 0 ||
+        foreignRow(word) !== undefined
+      )
+    },
   }
 }

@@ -1,0 +1,48 @@
+// glossary.tsv: words of other languages and the English words that they stand for.
+import { formsOf, wordsOf } from '../../functions/_shared/embeddings/wordnet/english.ts'
+import { stemOf } from '../../functions/_shared/embeddings/wordnet/foreign.ts'
+import { linesOf } from './overlay.ts'
+
+/** A concept: English words of the vocabulary, and the forms of other languages as the embedder looks them up. */
+export type Concept = { english: string[]; forms: string[] }
+
+/** A form as the embedder sees it: without accents, an underscore between words. */
+const folded = (form: string) => wordsOf(form).join('_')
+
+/** Reads the lines after the header: English words with commas between, then a column for each language with forms `|`. */
+export const parseGlossary = (text: string, isKnown: (word: string) => boolean): Concept[] => {
+  const unknown: string[] = []
+  const concepts = linesOf(text).slice(1).map((line) => {
+    const [english = '', ...columns] = line.split('\t')
+    return {
+      english: english.split(',').flatMap((words) => {
+        const word = folded(words)
+        const [form] = formsOf(word, isKnown)
+        if (form === undefined) unknown.push(word)
+        return form ?? []
+      }),
+      forms: columns.flatMap((column) => column.split('|').map(folded).filter((form) => form !== '')),
+    }
+  })
+  if (unknown.length > 0) throw new Error(`The vocabulary lacks words of the glossary: ${unknown.join(', ')}`)
+  return concepts
+}
+
+/** Name of the row of a concept of several English words, which no text can contain. */
+export const conceptName = ({ english }: Concept): string => english.join('+')
+
+/** The concept of each form, and of each stem that only one concept has. The first concept keeps a form of several. */
+export const formsOfConcepts = (concepts: Concept[]): Map<string, string> => {
+  const forms = new Map<string, string>()
+  const stems = new Map<string, string | null>()
+  for (const concept of concepts) {
+    const name = conceptName(concept)
+    for (const form of concept.forms) {
+      if (!forms.has(form)) forms.set(form, name)
+      const stem = /^[a-z]+$/.test(form) ? stemOf(form) : undefined
+      if (stem !== undefined) stems.set(stem, stems.has(stem) && stems.get(stem) !== name ? null : name)
+    }
+  }
+  for (const [stem, name] of stems) if (name !== null) forms.set(stem, name)
+  return forms
+}
