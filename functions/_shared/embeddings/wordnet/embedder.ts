@@ -58,18 +58,26 @@ export const loadEmbedder = (bytes: Uint8Array): Embedder => {
   const isEnglish = (word: string) => placeOf(word) !== undefined
   const rarityWeight = (row: number) => smoothing / (smoothing + Math.exp(-rarities[row]! / rarityScale))
 
-  const englishForms = (word: string) => stopWords.has(word) ? [] : formsOf(word, isEnglish)
+  /** The words of a text with the English words that each may stand for; none for stop words and unknown words. */
+  const read = (text: string) => {
+    const words = allWordsOf(text, (word) => glossary.has(word))
+    return { words, forms: words.map((word) => stopWords.has(word) ? [] : formsOf(word, isEnglish)) }
+  }
   const foreignRow = (word: string) => glossary.get(word) ?? glossary.get(stemOf(word) ?? '')
 
   /** The row of the collocation that a word forms with the next one: `guest` with `house`, or with `houses`. */
-  const collocation = (word: string, next: string | undefined): number | undefined => {
-    if (next === undefined || stopWords.has(word) || stopWords.has(next)) return
-    const second = formsOf(next, (form) => isEnglish(`${word}_${form}`))[0]
-    return second === undefined ? undefined : placeOf(`${word}_${second}`)
+  const collocation = (word: string, next: string, nextForms: string[]): number | undefined => {
+    if (stopWords.has(word) || stopWords.has(next)) return
+    const base = nextForms.at(-1)
+    return placeOf(`${word}_${next}`) ?? (base === undefined ? undefined : placeOf(`${word}_${base}`))
   }
 
+  const phraseBeginnings = new Set(
+    [...glossary.keys()].flatMap((form) => form.includes('_') ? [form.slice(0, form.indexOf('_'))] : []),
+  )
   /** The longest form of the glossary that begins at a word and has more than one. */
   const foreignPhrase = (words: string[], at: number): { row: number; length: number } | undefined => {
+    if (!phraseBeginnings.has(words[at]!)) return
     for (let length = longestForm; length > 1; length--) {
       const row = glossary.get(words.slice(at, at + length).join('_'))
       if (row !== undefined) return { row, length }
@@ -77,24 +85,24 @@ export const loadEmbedder = (bytes: Uint8Array): Embedder => {
   }
 
   /**
-   * A word that English and the glossary both have (`pain`, `die`) is foreign where at least as many of the other words
-   * can only be foreign as can only be English.
+   * Whether a text is in another language: at least as many of its words can only be foreign as can only be English. There
+   * a word that both have (`pain`, `die`) is foreign.
    */
-  const isForeign = (words: string[]): boolean => {
-    let balance = 0
+  const isForeign = (words: string[], forms: string[][]): boolean => {
     let foreign = 0
-    for (const word of words) {
-      const english = stopWords.has(word) || englishForms(word).length > 0
-      const other = foreignStopWords.has(word) || glossary.has(word)
-      if (other && !english) foreign++
-      if (other !== english) balance += other ? 1 : -1
-    }
-    return foreign > 0 && balance >= 0
+    let english = 0
+    words.forEach((word, i) => {
+      const isEnglishWord = forms[i]!.length > 0 || stopWords.has(word)
+      const isForeignWord = foreignStopWords.has(word) || glossary.has(word)
+      if (isForeignWord && !isEnglishWord) foreign++
+      if (isEnglishWord && !isForeignWord) english++
+    })
+    return foreign > 0 && foreign >= english
   }
 
   const embed = (text: string): Float32Array => {
-    const words = allWordsOf(text, (word) => glossary.has(word))
-    const foreign = isForeign(words)
+    const { words, forms } = read(text)
+    const foreign = isForeign(words, forms)
     const vector = new Float32Array(dimensions)
     for (let at = 0; at < words.length; at++) {
       const word = words[at]!
@@ -104,16 +112,15 @@ export const loadEmbedder = (bytes: Uint8Array): Embedder => {
         at += phrase.length - 1
         continue
       }
-      if (foreign && foreignStopWords.has(word)) continue
-      const pair = collocation(word, words[at + 1])
+      const pair = at + 1 < words.length ? collocation(word, words[at + 1]!, forms[at + 1]!) : undefined
       // A collocation counts in full, in addition to its words: it is rare, and determines what they mean here.
       if (pair !== undefined) addRow(vector, data, pair, 1)
-      if (stopWords.has(word)) continue
+      if (stopWords.has(word) || foreign && foreignStopWords.has(word)) continue
 
-      const forms = foreign && glossary.has(word) ? [] : formsOf(word, isEnglish)
-      const surface = forms.length > 0 ? placeOf(forms[0]!)! : foreignRow(word)
-      if (surface === undefined) continue
-      const base = forms.length > 0 ? placeOf(forms.at(-1)!)! : surface
+      const [first, last] = foreign && glossary.has(word) ? [] : [forms[at]![0], forms[at]!.at(-1)]
+      const surface = first === undefined ? foreignRow(word) : placeOf(first)
+      const base = last === undefined ? surface : placeOf(last)
+      if (surface === undefined || base === undefined) continue
       const weight = rarityWeight(rarities[surface]! < rarities[base]! ? surface : base)
       addRow(vector, data, surface, weight * (surface === base ? 1 : surfaceShare))
       if (surface !== base) addRow(vector, data, base, weight * (1 - surfaceShare))
@@ -122,14 +129,12 @@ export const loadEmbedder = (bytes: Uint8Array): Embedder => {
     return length === 0 ? vector : vector.map((x) => x / length)
   }
 
-  return {
-    embed,
-    knows: (text) => {
-      const words = allWordsOf(text, (word) => glossary.has(word))
-      return words.length > 0 && words.every((word) =>
-        stopWords.has(word) || foreignStopWords.has(word) || englishForms(word).length > 0 ||
-        foreignRow(word) !== undefined
-      )
-    },
+  const knows = (text: string): boolean => {
+    const { words, forms } = read(text)
+    return words.length > 0 && words.every((word, i) =>
+      forms[i]!.length > 0 || stopWords.has(word) || foreignStopWords.has(word) || foreignRow(word) !== undefined
+    )
   }
+
+  return { embed, knows }
 }
