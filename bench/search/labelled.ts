@@ -1,6 +1,6 @@
 /** Loads the labelled set of tests/search/labelled into an empty database, with the offline provider's embeddings. */
 import { offline } from '../../functions/_shared/embeddings/offline.ts'
-import { textToEmbed } from '../../functions/_shared/embeddings/query_vector.ts'
+import { knownWords, textToEmbed } from '../../functions/_shared/embeddings/query_vector.ts'
 import { type Database, openPglite, openPostgres } from '../../supabase/local/database.ts'
 import { openPlatform } from '../../supabase/local/platform.ts'
 import { readSettings } from '../../supabase/local/settings.ts'
@@ -40,9 +40,11 @@ export const openEmpty = async (): Promise<Database> => {
 /** Parameters: query, vector, model, semantic ratio, filters, limit. */
 export const findProfiles = `
   select private.find_profiles(
-    query => $1, query_vector => $2::text::extensions.halfvec, query_model => $3, semantic_ratio => $4,
-    filters => ($5::text)::jsonb, caller => null, page_limit => $6, page_offset => 0, explain => false
-  )::text as answer`
+    query => $1, asked => asked, query_vector => $2::text::extensions.halfvec, context_vector => null,
+    query_model => $3, semantic_ratio => $4,
+    filter => private.read_filter(($5::text)::jsonb, asked, null), page_limit => $6, page_offset => 0, explain => false
+  )::text as answer
+  from private.read_query($1) as asked`
 
 /** Makes all missing embeddings of the offline provider. */
 export const makeVectors = async (database: Database): Promise<void> => {
@@ -96,9 +98,11 @@ const loadPeople = async (database: Database): Promise<Map<string, number>> => {
   return new Map(rows.map(({ key, id }) => [String(key), Number(id)]))
 }
 
-/** The offline provider's vector of a query, or null for a zero vector. */
-export const embedQuery = async (q: string): Promise<number[] | null> => {
-  const text = textToEmbed(q)
+/** The offline provider's vector of what a query means, or null for a zero vector. */
+export const embedQuery = async (database: Pick<Database, 'query'>, q: string): Promise<number[] | null> => {
+  const request = JSON.stringify({ q, known: knownWords(q) })
+  const [row] = await database.query('select api.understand_query(($1::text)::jsonb)::text as answer', [request])
+  const text = JSON.parse(String(row!.answer)).text ?? textToEmbed(q)
   if (text === '') return null
   const [vector] = await embedder.embed([text], new AbortController().signal)
   return vector!.some((value) => value !== 0) ? vector! : null
@@ -116,7 +120,7 @@ export const loadLabelled = async (database: Database): Promise<Query[]> => {
       q,
       filters: { interests: filters.interests ?? [], cities: filters.city ?? [], countries: filters.country ?? [] },
       grades: new Map(Object.entries(grades).map(([key, grade]) => [ids.get(key)!, Number(grade)])),
-      vector: await embedQuery(q),
+      vector: await embedQuery(database, q),
     })
   }
   return queries

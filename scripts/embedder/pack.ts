@@ -66,7 +66,13 @@ export const pack = (words: Word[], glossary: Map<string, string>, notice: strin
     at += section.length
   }
   bytes.set(new TextEncoder().encode(model))
-  const fields = [adler32(bytes.subarray(headerBytes)), noticeBytes.length, sorted.length, list.length, glossaryBytes.length]
+  const fields = [
+    adler32(bytes.subarray(headerBytes)),
+    noticeBytes.length,
+    sorted.length,
+    list.length,
+    glossaryBytes.length,
+  ]
   const header = new DataView(bytes.buffer)
   fields.forEach((field, i) => header.setUint32(nameBytes + 4 * i, field, true))
   if (sorted[0]?.vector.length !== wordDimensions) throw new Error(`Vectors need ${wordDimensions} components`)

@@ -11,7 +11,10 @@ export const parseTopics = (text: string): Topic[] =>
   linesOf(text).map((line) => {
     const [name = '', words = ''] = line.split(':').map((part) => part.trim())
     if (name === '' || words === '') throw new Error(`A topic needs a name, a colon and words: ${line}`)
-    return { name, words: [...new Set(words.split(',').map((word) => word.trim().toLowerCase().replace(/[\s-]+/g, '_')))] }
+    return {
+      name,
+      words: [...new Set(words.split(',').map((word) => word.trim().toLowerCase().replace(/[\s-]+/g, '_')))],
+    }
   })
 
 /** Words of topics that WordNet lacks, as lines of glosses.txt: what they mean is what their topic is about. */

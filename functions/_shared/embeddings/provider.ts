@@ -7,6 +7,12 @@ export interface Provider {
   name: string
   /** Stored with each vector. Vectors of different models are never compared. */
   model: string
+  /**
+   * Whether a word of a query is to be embedded as typed though no profile has it. Without this, only words of the
+   * offline model's vocabulary and of other scripts are: a model that makes a vector of anything finds somebody for any
+   * typing error.
+   */
+  knows?: (word: string) => boolean
   /** Returns a vector for each text, in order. Rejects on failure and when the signal aborts. */
   embed: (texts: string[], signal: AbortSignal) => Promise<number[][]>
 }
