@@ -8,7 +8,8 @@ const dominance = 3
 const leastTagCount = 8
 
 /** The lines of a file of ours, without comments. */
-export const linesOf = (text: string): string[] => text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'))
+export const linesOf = (text: string): string[] =>
+  text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'))
 
 /**
  * The embedder looks up single words and pairs, and skips stop words; anything else would be a row that no text

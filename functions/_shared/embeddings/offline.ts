@@ -1,15 +1,18 @@
 import type { Provider } from './provider.ts'
-import { loadEmbedder, model } from './wordnet/embedder.ts'
+import { type Embedder, loadEmbedder, model } from './wordnet/embedder.ts'
 
-/** An embedder without a key, a network or a download. English only; see wordnet/README.md. */
-export const offline = (): Provider => {
-  let embed: ReturnType<typeof loadEmbedder> | undefined
-  return {
-    name: 'offline',
-    model,
-    embed: (texts) => {
-      const loaded = embed ??= loadEmbedder(Deno.readFileSync(new URL('wordnet/wordnet.bin', import.meta.url)))
-      return Promise.resolve(texts.map((text) => Array.from(loaded(text))))
-    },
-  }
-}
+let loaded: Embedder | undefined
+
+/** The offline embedder, loaded at its first use; it also tells which words it knows. */
+export const offlineEmbedder = (): Embedder =>
+  loaded ??= loadEmbedder(Deno.readFileSync(new URL('wordnet/wordnet.bin', import.meta.url)))
+
+/** An embedder without a key, a network or a download; see wordnet/README.md for the languages it knows. */
+export const offline = (): Provider => ({
+  name: 'offline',
+  model,
+  embed: (texts) => {
+    const { embed } = offlineEmbedder()
+    return Promise.resolve(texts.map((text) => Array.from(embed(text))))
+  },
+})

@@ -27,7 +27,7 @@ select substring(email, '[0-9]+')::integer, profiles.id
 from profiles
 join users on users.id = user_id;
 update private.search_entries as entry
-set model = 'offline-wordnet-v1', embedding = pg_temp.vector_at(1 - (nth - .5) / 300)
+set model = 'offline-wordnet-v2', embedding = pg_temp.vector_at(1 - (nth - .5) / 300)
 from neighbours
 where neighbours.id = profile_id;
 
@@ -43,7 +43,7 @@ as $$
   select nth
   from private.nearest_profiles(
     query_vector => pg_temp.vector_at(1),
-    query_model => 'offline-wordnet-v1',
+    query_model => 'offline-wordnet-v2',
     filter => row(
       '{}', case when city is null then '{}' else array[city] end, '{}', null, null, '{}'
     )::private.search_filter,
@@ -102,7 +102,7 @@ returns json
 language sql
 as $$
   select private.find_profiles(
-    query => query, query_vector => pg_temp.vector_at(1), query_model => 'offline-wordnet-v1', semantic_ratio => .5,
+    query => query, query_vector => pg_temp.vector_at(1), query_model => 'offline-wordnet-v2', semantic_ratio => .5,
     filters => jsonb_build_object('cities', cities), caller => null, page_limit => page_limit,
     page_offset => page_offset, explain => explain
   )

@@ -1,6 +1,6 @@
 // An offline semantic text embedder. Word vectors come from wordnet.bin (see scripts/embedder); a text is their weighted
 // sum. A word that the model does not know adds nothing.
-import { rarityScale, readDataFile, rowBytes, wordDimensions, type WordVectors } from './data_file.ts'
+import { readDataFile, rowBytes, wordDimensions, type WordVectors } from './data_file.ts'
 import { formsOf, stopWords } from './english.ts'
 import { allWordsOf, foreignStopWords, stemOf } from './foreign.ts'
 
@@ -9,18 +9,11 @@ export { model } from './data_file.ts'
 /** Length of every vector: that of gte-small, so that one column of the database fits either. The rest is zeros. */
 export const dimensions = 384
 
-/**
- * `a` of the smooth inverse frequency a / (a + p(word)) (Arora, Liang and Ma 2017, "A simple but tough-to-beat baseline
- * for sentence embeddings", who recommend 1e-3 to 1e-4). They also remove the first principal component; here the build
- * subtracts the mean word, after which removing 0 to 3 components changed nDCG by less than .01.
- */
-const smoothing = 3e-4
-
 /** A form found in the list (`cycling`) counts this much, its base form (`cycle`) the rest. */
 const surfaceShare = 0.65
 
-/** The most words of a form in the glossary, as in `fin de semana`. */
-const longestForm = 3
+/** The most words of a form in the glossary, as in `hijos de la casa`. */
+const longestForm = 4
 
 export type Embedder = {
   /**
@@ -54,9 +47,8 @@ const addRow = (meaning: Float32Array, { vectors }: WordVectors, row: number, we
 /** Makes an embedder of the bytes of wordnet.bin, which it keeps and which must not change; throws if they are damaged. */
 export const loadEmbedder = (bytes: Uint8Array): Embedder => {
   const data = readDataFile(bytes)
-  const { words: { placeOf }, glossary, rarities } = data
+  const { words: { placeOf }, glossary, weights } = data
   const isEnglish = (word: string) => placeOf(word) !== undefined
-  const rarityWeight = (row: number) => smoothing / (smoothing + Math.exp(-rarities[row]! / rarityScale))
 
   /** The words of a text with the English words that each may stand for; none for stop words and unknown words. */
   const read = (text: string) => {
@@ -121,7 +113,7 @@ export const loadEmbedder = (bytes: Uint8Array): Embedder => {
       const surface = first === undefined ? foreignRow(word) : placeOf(first)
       const base = last === undefined ? surface : placeOf(last)
       if (surface === undefined || base === undefined) continue
-      const weight = rarityWeight(rarities[surface]! < rarities[base]! ? surface : base)
+      const weight = Math.min(weights[surface]!, weights[base]!) / 255
       addRow(vector, data, surface, weight * (surface === base ? 1 : surfaceShare))
       if (surface !== base) addRow(vector, data, base, weight * (1 - surfaceShare))
     }
@@ -131,9 +123,10 @@ export const loadEmbedder = (bytes: Uint8Array): Embedder => {
 
   const knows = (text: string): boolean => {
     const { words, forms } = read(text)
-    return words.length > 0 && words.every((word, i) =>
-      forms[i]!.length > 0 || stopWords.has(word) || foreignStopWords.has(word) || foreignRow(word) !== undefined
-    )
+    return words.length > 0 &&
+      words.every((word, i) =>
+        forms[i]!.length > 0 || stopWords.has(word) || foreignStopWords.has(word) || foreignRow(word) !== undefined
+      )
   }
 
   return { embed, knows }
