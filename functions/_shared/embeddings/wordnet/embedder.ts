@@ -55,7 +55,10 @@ export const loadEmbedder = (bytes: Uint8Array): Embedder => {
     const words = allWordsOf(text, (word) => glossary.has(word))
     return { words, forms: words.map((word) => stopWords.has(word) ? [] : formsOf(word, isEnglish)) }
   }
-  const foreignRow = (word: string) => glossary.get(word) ?? glossary.get(stemOf(word) ?? '')
+  /** The row of a foreign word. Where the text is English, a word that is usually English (`?pain`) is not foreign. */
+  const foreignRow = (word: string, inForeignText: boolean) =>
+    glossary.get(word) ?? (inForeignText ? glossary.get(`?${word}`) : undefined)
+  const stemRow = (word: string) => glossary.get(stemOf(word) ?? '')
 
   /** The row of the collocation that a word forms with the next one: `guest` with `house`, or with `houses`. */
   const collocation = (word: string, next: string, nextForms: string[]): number | undefined => {
@@ -76,18 +79,14 @@ export const loadEmbedder = (bytes: Uint8Array): Embedder => {
     }
   }
 
-  /**
-   * Whether a text is in another language: at least as many of its words can only be foreign as can only be English. There
-   * a word that both have (`pain`, `die`) is foreign.
-   */
+  /** Whether at least as many of a text's words can only be foreign as can only be English. */
   const isForeign = (words: string[], forms: string[][]): boolean => {
     let foreign = 0
     let english = 0
     words.forEach((word, i) => {
       const isEnglishWord = forms[i]!.length > 0 || stopWords.has(word)
-      const isForeignWord = foreignStopWords.has(word) || glossary.has(word)
-      if (isForeignWord && !isEnglishWord) foreign++
-      if (isEnglishWord && !isForeignWord) english++
+      if (glossary.has(word) || foreignStopWords.has(word) && !isEnglishWord) foreign++
+      else if (isEnglishWord && !foreignStopWords.has(word) && !glossary.has(`?${word}`)) english++
     })
     return foreign > 0 && foreign >= english
   }
@@ -109,9 +108,10 @@ export const loadEmbedder = (bytes: Uint8Array): Embedder => {
       if (pair !== undefined) addRow(vector, data, pair, 1)
       if (stopWords.has(word) || foreign && foreignStopWords.has(word)) continue
 
-      const [first, last] = foreign && glossary.has(word) ? [] : [forms[at]![0], forms[at]!.at(-1)]
-      const surface = first === undefined ? foreignRow(word) : placeOf(first)
-      const base = last === undefined ? surface : placeOf(last)
+      const [first, last] = [forms[at]![0], forms[at]!.at(-1)]
+      const translated = foreignRow(word, foreign)
+      const surface = translated ?? (first === undefined ? stemRow(word) : placeOf(first))
+      const base = translated ?? (last === undefined ? surface : placeOf(last))
       if (surface === undefined || base === undefined) continue
       const weight = Math.min(weights[surface]!, weights[base]!) / 255
       addRow(vector, data, surface, weight * (surface === base ? 1 : surfaceShare))
@@ -125,7 +125,8 @@ export const loadEmbedder = (bytes: Uint8Array): Embedder => {
     const { words, forms } = read(text)
     return words.length > 0 &&
       words.every((word, i) =>
-        forms[i]!.length > 0 || stopWords.has(word) || foreignStopWords.has(word) || foreignRow(word) !== undefined
+        forms[i]!.length > 0 || stopWords.has(word) || foreignStopWords.has(word) ||
+        (glossary.get(word) ?? stemRow(word)) !== undefined
       )
   }
 

@@ -120,7 +120,7 @@ const undo = (word: string, rules: typeof inflections, isKnown: (word: string) =
     const stem = word.slice(0, -ending.length)
     if (isKnown(stem + base)) return stem + base
     const single = stem.slice(0, -1)
-    if (base === '' && stem.length > 3 && single.at(-1) === stem.at(-1) && isKnown(single)) return single
+    if (base === '' && /([^aeiou])\1$/.test(stem) && stem.length > 3 && isKnown(single)) return single
   }
 }
 
