@@ -38,6 +38,6 @@ export const readFrequencies = (folder: string, lemmas: string[]): Frequencies =
   const countOf = (lemma: string) => sums.get(lemma) ?? pairs.get(lemma)
   return {
     of: (lemma) => Math.max(leastCount, countOf(lemma) ?? 0) / total,
-    has: (lemma) => countOf(lemma) !== undefined,
+    has: (lemma) => countOf(lemma) !== undefined || words.has(lemma),
   }
 }

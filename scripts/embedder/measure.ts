@@ -15,7 +15,7 @@ const profile =
 
 const firstLoad = milliseconds(() => loadEmbedder(bytes))
 const laterLoad = median(Array.from({ length: 9 }, () => milliseconds(() => loadEmbedder(bytes))))
-const embed = loadEmbedder(bytes)
+const { embed } = loadEmbedder(bytes)
 const firstEmbed = milliseconds(() => embed(profile))
 const laterEmbed = median(Array.from({ length: 2000 }, () => milliseconds(() => embed(profile))))
 const longest = median(Array.from({ length: 50 }, () => milliseconds(() => embed(profile.repeat(30).slice(0, 5000)))))

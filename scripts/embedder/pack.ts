@@ -1,15 +1,24 @@
-// Packs words, rarities and vectors into the layout of functions/_shared/embeddings/wordnet/data_file.ts.
+// Packs words, weights and vectors into the layout of functions/_shared/embeddings/wordnet/data_file.ts.
 import {
   adler32,
   headerBytes,
   model,
   nameBytes,
-  rarityScale,
   rowBytes,
   wordDimensions,
 } from '../../functions/_shared/embeddings/wordnet/data_file.ts'
 
-export type Word = { spelling: string; probability: number; vector: Float32Array }
+export type Word = { spelling: string; probability: number; vector: Float32Array; isTopical?: boolean }
+
+/**
+ * `a` of the smooth inverse frequency a / (a + p(word)) (Arora, Liang and Ma 2017, "A simple but tough-to-beat baseline
+ * for sentence embeddings", who recommend 1e-3 to 1e-4). They also remove the first principal component; here the build
+ * subtracts the mean word, after which removing 0 to 3 components changed nDCG by less than .01.
+ */
+const smoothing = 3e-4
+
+/** A word of no topic (`someone`, `share`, `place`) weighs this much of one that has. From .3 to .85 nDCG rose by .01. */
+const offTopic = 0.7
 
 /**
  * Components beyond 2.5 times the root mean square are clipped to it: there the squared error of 15 even levels on a
@@ -51,14 +60,15 @@ export const pack = (words: Word[], glossary: Map<string, string>, notice: strin
   const forms = [...glossary].sort(([one], [other]) => one < other ? -1 : 1)
     .map(([form, word]) => `${form}\t${rows.get(word)!.toString(36)}\n`)
   const glossaryBytes = new TextEncoder().encode(forms.join(''))
-  const rarities = Uint8Array.from(
+  const weights = Uint8Array.from(
     sorted,
-    ({ probability }) => Math.max(0, Math.min(255, Math.round(-rarityScale * Math.log(probability)))),
+    ({ probability, isTopical }) =>
+      Math.round(255 * (isTopical ? 1 : offTopic) * smoothing / (smoothing + probability)),
   )
   const vectors = new Uint8Array(sorted.length * rowBytes)
   sorted.forEach(({ vector }, row) => packVector(vector, vectors.subarray(row * rowBytes, (row + 1) * rowBytes)))
 
-  const sections = [noticeBytes, list, glossaryBytes, rarities, vectors]
+  const sections = [noticeBytes, list, glossaryBytes, weights, vectors]
   const bytes = new Uint8Array(headerBytes + sections.reduce((sum, section) => sum + section.length, 0))
   let at = headerBytes
   for (const section of sections) {

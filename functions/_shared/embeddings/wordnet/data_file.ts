@@ -10,7 +10,7 @@
 //  44    -  the notices (the licences that have to stay with every copy)
 //   -    -  the word list, sorted, front-coded (word_table.ts)
 //   -    -  the glossary: lines of a foreign form, a tab, and the row of the word that it stands for in base 36
-//   -    n  a byte for each word: its rarity, -12 ln(probability), at most 255
+//   -    n  a byte for each word: its weight in a text, 255 for the most
 //   -  n*k  half a byte for each component of each word's vector: signed, -7 to 7, the even component in the low half.
 //           Only the directions of vectors matter, so their lengths are not kept.
 import { readWordTable, type WordTable } from './word_table.ts'
@@ -21,11 +21,6 @@ export const model = 'offline-wordnet-v2'
 /** Components of a word's vector. */
 export const wordDimensions = 192
 
-/**
- * Steps of rarity for each factor e: 12 steps put the error of a probability under 5 % and one in e^21 words in a byte.
- */
-export const rarityScale = 12
-
 export const headerBytes = 44
 export const nameBytes = 24
 export const rowBytes = wordDimensions / 2
@@ -35,7 +30,7 @@ export type WordVectors = {
   words: WordTable
   /** The row of each form of a foreign word. */
   glossary: ReadonlyMap<string, number>
-  rarities: Uint8Array
+  weights: Uint8Array
   vectors: Uint8Array
 }
 
@@ -70,22 +65,22 @@ export const readDataFile = (bytes: Uint8Array): WordVectors => {
     .map((at) => fields.getUint32(at, true)) as [number, number, number, number, number]
   const listAt = headerBytes + noticeLength
   const glossaryAt = listAt + listLength
-  const raritiesAt = glossaryAt + glossaryLength
-  const vectorsAt = raritiesAt + count
+  const weightsAt = glossaryAt + glossaryLength
+  const vectorsAt = weightsAt + count
   const end = vectorsAt + count * rowBytes
   if (bytes.length !== end) fail(`it has ${bytes.length} bytes where its header promises ${end}`)
   if (adler32(bytes.subarray(headerBytes)) !== checksum) fail('its checksum does not match, so it is damaged')
 
   const words = readWordTable(bytes.subarray(listAt, glossaryAt), count)
   if (words.count !== count) fail(`it lists ${words.count} words where its header promises ${count}`)
-  const glossary = new TextDecoder().decode(bytes.subarray(glossaryAt, raritiesAt)).split('\n').slice(0, -1)
+  const glossary = new TextDecoder().decode(bytes.subarray(glossaryAt, weightsAt)).split('\n').slice(0, -1)
   return {
     words,
     glossary: new Map(glossary.map((line) => {
       const [form, row] = line.split('\t') as [string, string]
       return [form, parseInt(row, 36)]
     })),
-    rarities: bytes.subarray(raritiesAt, vectorsAt),
+    weights: bytes.subarray(weightsAt, vectorsAt),
     vectors: bytes.subarray(vectorsAt, end),
   }
 }

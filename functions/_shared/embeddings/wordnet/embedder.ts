@@ -1,6 +1,6 @@
 // An offline semantic text embedder. Word vectors come from wordnet.bin (see scripts/embedder); a text is their weighted
 // sum. A word that the model does not know adds nothing.
-import { rarityScale, readDataFile, rowBytes, wordDimensions, type WordVectors } from './data_file.ts'
+import { readDataFile, rowBytes, type WordVectors } from './data_file.ts'
 import { formsOf, stopWords } from './english.ts'
 import { allWordsOf, foreignStopWords, stemOf } from './foreign.ts'
 
@@ -9,18 +9,11 @@ export { model } from './data_file.ts'
 /** Length of every vector: that of gte-small, so that one column of the database fits either. The rest is zeros. */
 export const dimensions = 384
 
-/**
- * `a` of the smooth inverse frequency a / (a + p(word)) (Arora, Liang and Ma 2017, "A simple but tough-to-beat baseline
- * for sentence embeddings", who recommend 1e-3 to 1e-4). They also remove the first principal component; here the build
- * subtracts the mean word, after which removing 0 to 3 components changed nDCG by less than .01.
- */
-const smoothing = 3e-4
-
 /** A form found in the list (`cycling`) counts this much, its base form (`cycle`) the rest. */
 const surfaceShare = 0.65
 
-/** The most words of a form in the glossary, as in `fin de semana`. */
-const longestForm = 3
+/** The most words of a form in the glossary, as in `hijos de la casa`. */
+const longestForm = 4
 
 export type Embedder = {
   /**
@@ -54,16 +47,18 @@ const addRow = (meaning: Float32Array, { vectors }: WordVectors, row: number, we
 /** Makes an embedder of the bytes of wordnet.bin, which it keeps and which must not change; throws if they are damaged. */
 export const loadEmbedder = (bytes: Uint8Array): Embedder => {
   const data = readDataFile(bytes)
-  const { words: { placeOf }, glossary, rarities } = data
+  const { words: { placeOf }, glossary, weights } = data
   const isEnglish = (word: string) => placeOf(word) !== undefined
-  const rarityWeight = (row: number) => smoothing / (smoothing + Math.exp(-rarities[row]! / rarityScale))
 
   /** The words of a text with the English words that each may stand for; none for stop words and unknown words. */
   const read = (text: string) => {
     const words = allWordsOf(text, (word) => glossary.has(word))
     return { words, forms: words.map((word) => stopWords.has(word) ? [] : formsOf(word, isEnglish)) }
   }
-  const foreignRow = (word: string) => glossary.get(word) ?? glossary.get(stemOf(word) ?? '')
+  /** The row of a foreign word. Where the text is English, a word that is usually English (`?pain`) is not foreign. */
+  const foreignRow = (word: string, inForeignText: boolean) =>
+    glossary.get(word) ?? (inForeignText ? glossary.get(`?${word}`) : undefined)
+  const stemRow = (word: string) => glossary.get(stemOf(word) ?? '')
 
   /** The row of the collocation that a word forms with the next one: `guest` with `house`, or with `houses`. */
   const collocation = (word: string, next: string, nextForms: string[]): number | undefined => {
@@ -84,18 +79,14 @@ export const loadEmbedder = (bytes: Uint8Array): Embedder => {
     }
   }
 
-  /**
-   * Whether a text is in another language: at least as many of its words can only be foreign as can only be English. There
-   * a word that both have (`pain`, `die`) is foreign.
-   */
+  /** Whether at least as many of a text's words can only be foreign as can only be English. */
   const isForeign = (words: string[], forms: string[][]): boolean => {
     let foreign = 0
     let english = 0
     words.forEach((word, i) => {
       const isEnglishWord = forms[i]!.length > 0 || stopWords.has(word)
-      const isForeignWord = foreignStopWords.has(word) || glossary.has(word)
-      if (isForeignWord && !isEnglishWord) foreign++
-      if (isEnglishWord && !isForeignWord) english++
+      if (glossary.has(word) || foreignStopWords.has(word) && !isEnglishWord) foreign++
+      else if (isEnglishWord && !foreignStopWords.has(word) && !glossary.has(`?${word}`)) english++
     })
     return foreign > 0 && foreign >= english
   }
@@ -117,11 +108,12 @@ export const loadEmbedder = (bytes: Uint8Array): Embedder => {
       if (pair !== undefined) addRow(vector, data, pair, 1)
       if (stopWords.has(word) || foreign && foreignStopWords.has(word)) continue
 
-      const [first, last] = foreign && glossary.has(word) ? [] : [forms[at]![0], forms[at]!.at(-1)]
-      const surface = first === undefined ? foreignRow(word) : placeOf(first)
-      const base = last === undefined ? surface : placeOf(last)
+      const [first, last] = [forms[at]![0], forms[at]!.at(-1)]
+      const translated = foreignRow(word, foreign)
+      const surface = translated ?? (first === undefined ? stemRow(word) : placeOf(first))
+      const base = translated ?? (last === undefined ? surface : placeOf(last))
       if (surface === undefined || base === undefined) continue
-      const weight = rarityWeight(rarities[surface]! < rarities[base]! ? surface : base)
+      const weight = Math.min(weights[surface]!, weights[base]!) / 255
       addRow(vector, data, surface, weight * (surface === base ? 1 : surfaceShare))
       if (surface !== base) addRow(vector, data, base, weight * (1 - surfaceShare))
     }
@@ -131,9 +123,11 @@ export const loadEmbedder = (bytes: Uint8Array): Embedder => {
 
   const knows = (text: string): boolean => {
     const { words, forms } = read(text)
-    return words.length > 0 && words.every((word, i) =>
-      forms[i]!.length > 0 || stopWords.has(word) || foreignStopWords.has(word) || foreignRow(word) !== undefined
-    )
+    return words.length > 0 &&
+      words.every((word, i) =>
+        forms[i]!.length > 0 || stopWords.has(word) || foreignStopWords.has(word) ||
+        (glossary.get(word) ?? stemRow(word)) !== undefined
+      )
   }
 
   return { embed, knows }

@@ -116,11 +116,11 @@ export const wordsOf = (text: string): string[] =>
 const undo = (word: string, rules: typeof inflections, isKnown: (word: string) => boolean): string | undefined => {
   for (const [ending, base] of rules) {
     if (!word.endsWith(ending) || word.length < ending.length + (base === 'y' ? 2 : 3)) continue
-    if (ending === 's' && /(ss|us|is)$/.test(word)) continue
+    if (ending === 's' && (word.endsWith('ss') || /[ui]s$/.test(word) && isKnown(word))) continue
     const stem = word.slice(0, -ending.length)
     if (isKnown(stem + base)) return stem + base
     const single = stem.slice(0, -1)
-    if (base === '' && stem.length > 3 && single.at(-1) === stem.at(-1) && isKnown(single)) return single
+    if (base === '' && /([^aeiou])\1$/.test(stem) && stem.length > 3 && isKnown(single)) return single
   }
 }
 

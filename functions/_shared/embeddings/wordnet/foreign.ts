@@ -24,10 +24,13 @@ const endings =
   ados adas ido ida idos idas ato ata ati ito ita iti ee ees ez ent ons n en ern em t te st et ten ungen`
     .split(/\s+/).toSorted((one, other) => other.length - one.length)
 
+/** A shorter stem would make words of typing errors: `sporst` would be a form of `spor-`. */
+const shortestStem = 5
+
 /** What the inflections of a foreign word share, marked so that it equals no word; nothing if that is too short. */
 export const stemOf = (word: string): string | undefined => {
-  const ending = endings.find((each) => word.endsWith(each) && word.length - each.length >= 4) ?? ''
-  return word.length - ending.length >= 4 ? `${word.slice(0, word.length - ending.length)}~` : undefined
+  const ending = endings.find((each) => word.endsWith(each) && word.length - each.length >= shortestStem) ?? ''
+  return word.length - ending.length >= shortestStem ? `${word.slice(0, word.length - ending.length)}~` : undefined
 }
 
 /** Chinese and Japanese are written without spaces. */
