@@ -81,8 +81,8 @@ as $$
 $$;
 comment on function private.text_start(integer, integer) is
   'Where a text begins in the tsvector of its profile: the full stop before its first word. attribute: 0 name,
-1 interests, 2 city, 3 country, 4 biography, 5 first and last name; element: which of the texts of the attribute, such as
-the second interest. A position of a tsvector is at most 16,383.';
+1 interests, 2 city, 3 country, 4 biography, 5 first and last name; element: which of the texts of the attribute, such
+as the second interest. A position of a tsvector is at most 16,383.';
 
 -- The readers of positions have no search_path, so that Postgres inlines them.
 create function private.attribute_at(word_position integer)
@@ -120,9 +120,9 @@ create table private.search_lexicon (
 );
 comment on table private.search_lexicon is
   'Every word of the index. Typing errors are matched against it. Words are only added, and swept now and then
-(private.sweep_lexicon). It has no counters, which every change of a profile would update, and no unique constraint: with
-one, two transactions that add the same new words wait for each other, and in another order they deadlock. A word that
-both add is there twice until the sweep.';
+(private.sweep_lexicon). It has no counters, which every change of a profile would update, and no unique constraint:
+with one, two transactions that add the same new words wait for each other, and in another order they deadlock. A word
+that both add is there twice until the sweep.';
 create index search_lexicon_word_idx on private.search_lexicon (word);
 alter table private.search_lexicon enable row level security;
 
@@ -172,4 +172,4 @@ from 5 letters on and two from 9, so the first 5 and 6 letters suffice.';
 create index search_lexicon_deletions_idx
   on private.search_lexicon using gin (private.deletion_keys(word)) with (fastupdate = off);
 comment on index private.search_lexicon_deletions_idx is
-  'Candidates for a mistyped word. Comparing it with every word that has its first letter took 5.5 ms with 80,000 words.';
+  'Candidates for a mistyped word. To compare it with each of 80,000 words that has its first letter took 5.5 ms.';

@@ -170,7 +170,8 @@ begin
     insert into private.search_lexicon (word)
     select word
     from unnest(tsvector_to_array(vector)) as listed (word)
-    where word !~ '^[.@]' and not exists (select from private.search_lexicon as lexicon where lexicon.word = listed.word);
+    where word !~ '^[.@]'
+      and not exists (select from private.search_lexicon as lexicon where lexicon.word = listed.word);
   end if;
 end
 $$;

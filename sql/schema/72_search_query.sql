@@ -227,9 +227,9 @@ create type private.search_unit as (
   is_named boolean
 );
 comment on type private.search_unit is
-  'A word or phrase to look for. `queries` find the profiles that have the word without a typing error, with one, and with
-two; or those that have the phrase, and those that have it in their name. `holders` is about how many there are, `rarity`
-how much it says to have it: ln(1 + profiles / holders). `is_named`: it is above all the name of people or places.';
+  'A word or phrase to look for. `queries` find the profiles that have the word without a typing error, with one, and
+with two; or those that have the phrase, and those that have it in their name. `holders` is about how many there are,
+`rarity` how much it says to have it: ln(1 + profiles / holders). `is_named`: it is above all the name of people or places.';
 
 create type private.search_query as (
   words private.query_word[],
@@ -244,7 +244,7 @@ language sql immutable parallel safe
 as $$
   select string_agg('(' || query::text || ')', ' | ')::tsquery from unnest(queries) as query
 $$;
-comment on function private.any_of(tsquery[]) is 'Finds what any of the queries finds. Ignores nulls; null if there are none.';
+comment on function private.any_of(tsquery[]) is 'Finds what any of the queries finds; null if all are null.';
 
 create function private.all_of(units private.search_unit[])
 returns tsquery
@@ -307,7 +307,7 @@ comment on function private.weight_class(tsvector, tsquery) is
   'The best weight of the words of a query in a profile: 0 for A to 3 for D; null if it has none of them. Takes .4 µs,
 where reading all words of the profile takes 15.';
 
-create function private.is_named(query tsquery)
+create function private.is_named(query tsquery, is_known boolean)
 returns boolean
 language plpgsql stable security invoker
 set search_path = ''
@@ -316,16 +316,18 @@ set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
   return (
-    select coalesce(sum((array[1, -1, 1, -0.5])[private.weight_class(words, query) + 1]) > 0, false)
+    select coalesce(
+      sum((array[1, -1, 1, -0.5])[private.weight_class(words, query) + 1]) > case when is_known then 2 else 0 end, false
+    )
     from (select words from private.search_words where words @@ query limit 50) as sample
   );
 end
 $$;
-comment on function private.is_named(tsquery) is
-  'Whether a word is above all the name of people or places, in fifty profiles that have it. A biography may mention
-a place, so it counts half.';
+comment on function private.is_named(tsquery, boolean) is
+  'Whether a word is above all the name of people or places, in fifty profiles that have it. A biography may mention a
+place, so it counts half. A word that the model knows, such as Baker, is a name if at least three more have it as one.';
 
-create function private.read_query(query text)
+create function private.read_query(query text, known text[] default '{}')
 returns private.search_query
 language plpgsql stable security invoker
 set search_path = ''
@@ -363,6 +365,7 @@ begin
         unit,
         bool_or(quoted) as quoted,
         count(*) > 1 as is_phrase,
+        bool_and(word = any (known)) as is_known,
         array_agg(place order by place) filter (where place is not null) as places,
         string_agg(private.lexeme(word), ' <-> ' order by position)::tsquery as phrase,
         string_agg(private.lexeme(word) || ':a', ' <-> ' order by position)::tsquery as phrase_in_name
@@ -383,7 +386,7 @@ begin
     ) as written
     -- `offset 0` keeps Postgres from counting twice.
     cross join lateral (
-      select private.count_holders(any_of) as holders, private.is_named(any_of) as named
+      select private.count_holders(any_of) as holders, private.is_named(any_of, is_known) as named
       from private.any_of(queries)
       offset 0
     ) as counted
@@ -393,7 +396,8 @@ begin
   return asked;
 end
 $$;
-comment on function private.read_query(text) is 'What a query looks for, and how many profiles have each of it.';
+comment on function private.read_query(text, text[]) is
+  'What a query looks for, and how many profiles have each of it. `known` are words of it that the model knows.';
 
 create function private.completions_of(typed text, context tsquery)
 returns text[]
@@ -474,6 +478,6 @@ end
 $$;
 comment on function private.understand(private.search_query, text[]) is
   'What each word of a query means. A word that the model knows or a profile has is meant as typed. Any other is
-completed if it is the last one, from profiles that have the other words if there are any, or else corrected by the words
-that profiles have. Names, places and words that mean
+completed if it is the last one, from profiles that have the other words if there are any, or else corrected by the
+words that profiles have. Names, places and words that mean
 nothing are not embedded: nearest to them would be strangers.';

@@ -1,5 +1,5 @@
--- The score of an entry: how well it matches the words of a query, by Meilisearch's ranking rules, and its similarity in
--- meaning. Functions without a search_path are inlined.
+-- The score of an entry: how well it matches the words of a query, by Meilisearch's ranking rules, and its similarity
+-- in meaning. Functions without a search_path are inlined.
 
 create function private.position_cost(distance integer)
 returns integer
@@ -109,7 +109,9 @@ declare
     select private.typo_budget(word) from unnest(asked.words) where not excluded and place is not null order by place
   );
   prefix constant private.search_term := (select term from unnest(asked.terms) as term where term.is_prefix);
-  phrases constant private.search_unit[] := array(select asked_unit from unnest(asked.units) as asked_unit where is_phrase);
+  phrases constant private.search_unit[] := array(
+    select asked_unit from unnest(asked.units) as asked_unit where is_phrase
+  );
 begin
   perform private.check_deadline();
   return query
@@ -310,5 +312,5 @@ $$;
 comment on function private.final_score(
   double precision, double precision, double precision, boolean, double precision
 ) is
-  'The weighted sum of both scores, and at least the keyword score where the name contains all the words. `context`, 0 to
-0.1, is the share of the rest that nearness to the caller''s own interests adds.';
+  'The weighted sum of both scores, and at least the keyword score where the name contains all the words. `context`, 0
+to 0.1, is the share of the rest that nearness to the caller''s own interests adds.';

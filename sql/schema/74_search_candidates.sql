@@ -143,7 +143,8 @@ begin
       from found
       cross join (
         select
-          is_phrase, rarity, case when is_named then rarity else 0 end as named_rarity, queries[1] as query_1, queries[2] as query_2, queries[3] as query_3,
+          is_phrase, rarity, case when is_named then rarity else 0 end as named_rarity,
+          queries[1] as query_1, queries[2] as query_2, queries[3] as query_3,
           cardinality(places) as size, (select sum(typo_budgets[place]) from unnest(places) as place) as budget
         from unnest(units)
         offset 0
@@ -186,8 +187,9 @@ begin
 end
 $$;
 comment on function private.keyword_candidates(private.search_query, private.search_filter, integer) is
-  'Up to max_results profiles that contain words of the query and pass the filter, those first whose words say most; with
-bounds of their keyword scores. coverage is the share of the query''s rarity that they have, names_missing that of names and places that they do not have.';
+  'Up to max_results profiles that contain words of the query and pass the filter, those first whose words say most, with
+bounds of their keyword scores. coverage is the share of the query''s rarity that they have, names_missing that of names
+and places that they lack.';
 
 create function private.nearest_profiles(
   query_vector extensions.halfvec,
@@ -263,5 +265,5 @@ $$;
 comment on function private.nearest_profiles(
   extensions.halfvec, text, private.search_filter, integer, double precision
 ) is
-  'Up to max_results profiles within max_distance of a vector, and their cosine distances. Scans the vector index, or all
-vectors if few pass the filter.';
+  'Up to max_results profiles within max_distance of a vector, and their cosine distances. Scans the vector index, or
+all vectors if few pass the filter.';

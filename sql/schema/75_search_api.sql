@@ -84,7 +84,6 @@ begin
     from private.nearest_profiles(
       query_vector => query_vector, query_model => query_model, filter => filter,
       max_results => case when has_words then max_neighbours else max_results end,
-      -- Without words, every profile is a hit, however distant.
       max_distance => case when has_words then 1 - model.similarity_threshold else 2 end
     );
   end if;
@@ -94,9 +93,11 @@ begin
     select * from private.keyword_candidates(asked => asked, filter => filter, max_results => max_results)
     where has_words
     union all
-    select profile_id, 1, 0, 1, 1, false
+    -- Without words every profile is a hit, with score 1 unless the caller's context ranks them.
+    select profile_id, 1, 0, score, score, false
     from private.find_words(query => null, filter => filter, max_results => max_results)
-    where not has_words and query_vector is null
+    cross join (select case when query_vector is null then 1 else 0 end as score) as scores
+    where not has_words
   ),
   neighbours as (
     select * from unnest(neighbour_ids, distances) as neighbour (profile_id, distance)
@@ -137,9 +138,9 @@ begin
         least(
           1, greatest(0, (cosine - model.similarity_floor) / (model.similarity_ceiling - model.similarity_floor))
         ) * (1 - coalesce(names_missing, names_share)) as semantic,
-        -- If one score is missing, for the query or for one entry (such as one whose words the model does not know), the
-        -- other one has all the weight.
-        case when cosine is null then 0 when any_by_words then semantic_ratio else 1 end as ratio,
+        -- If one score is missing, for the query or for one entry (such as one whose words the model does not know),
+        -- the other one has all the weight.
+        case when cosine is null then 0 when has_words and any_by_words then semantic_ratio else 1 end as ratio,
         context_share * greatest(0, coalesce(context_cosine, 0)) as context
     ) as parts
   ),
@@ -231,8 +232,8 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
   query constant text := coalesce(request ->> 'q', '');
-  asked constant private.search_query := private.read_query(query);
   known constant text[] := private.words_of(request ->> 'known');
+  asked constant private.search_query := private.read_query(query, known);
   suggestion text := query;
   understood private.understood_word;
   embedded text := '';
@@ -261,8 +262,8 @@ end
 $$;
 comment on function api.understand_query(jsonb) is
   'What a query means, before it is embedded, from {q, known, timeout}: {text, suggestion, asked}. `known` has the words
-of the query that the model knows; `text` is to be embedded, null for the query as typed and empty if nothing is; `asked` saves api.search_profiles
-from reading the query again. Definer, as api.search_profiles.';
+of the query that the model knows; `text` is to be embedded, null for the query as typed and empty if nothing is; `asked`
+saves api.search_profiles from reading the query again. Definer, as api.search_profiles.';
 grant execute on function api.understand_query(jsonb) to edge_functions;
 
 create function api.search_profiles(request jsonb)

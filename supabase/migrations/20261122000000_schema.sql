@@ -1688,8 +1688,8 @@ as $$
 $$;
 comment on function private.text_start(integer, integer) is
   'Where a text begins in the tsvector of its profile: the full stop before its first word. attribute: 0 name,
-1 interests, 2 city, 3 country, 4 biography, 5 first and last name; element: which of the texts of the attribute, such as
-the second interest. A position of a tsvector is at most 16,383.';
+1 interests, 2 city, 3 country, 4 biography, 5 first and last name; element: which of the texts of the attribute, such
+as the second interest. A position of a tsvector is at most 16,383.';
 
 -- The readers of positions have no search_path, so that Postgres inlines them.
 create function private.attribute_at(word_position integer)
@@ -1727,9 +1727,9 @@ create table private.search_lexicon (
 );
 comment on table private.search_lexicon is
   'Every word of the index. Typing errors are matched against it. Words are only added, and swept now and then
-(private.sweep_lexicon). It has no counters, which every change of a profile would update, and no unique constraint: with
-one, two transactions that add the same new words wait for each other, and in another order they deadlock. A word that
-both add is there twice until the sweep.';
+(private.sweep_lexicon). It has no counters, which every change of a profile would update, and no unique constraint:
+with one, two transactions that add the same new words wait for each other, and in another order they deadlock. A word
+that both add is there twice until the sweep.';
 create index search_lexicon_word_idx on private.search_lexicon (word);
 alter table private.search_lexicon enable row level security;
 
@@ -1779,7 +1779,7 @@ from 5 letters on and two from 9, so the first 5 and 6 letters suffice.';
 create index search_lexicon_deletions_idx
   on private.search_lexicon using gin (private.deletion_keys(word)) with (fastupdate = off);
 comment on index private.search_lexicon_deletions_idx is
-  'Candidates for a mistyped word. Comparing it with every word that has its first letter took 5.5 ms with 80,000 words.';
+  'Candidates for a mistyped word. To compare it with each of 80,000 words that has its first letter took 5.5 ms.';
 
 -- Keeps the index in sync: the transaction that changes a profile also updates its entry, the entry's words and the
 -- context of its owner (refresh_search_context, in 76_embeddings.sql).
@@ -1953,7 +1953,8 @@ begin
     insert into private.search_lexicon (word)
     select word
     from unnest(tsvector_to_array(vector)) as listed (word)
-    where word !~ '^[.@]' and not exists (select from private.search_lexicon as lexicon where lexicon.word = listed.word);
+    where word !~ '^[.@]'
+      and not exists (select from private.search_lexicon as lexicon where lexicon.word = listed.word);
   end if;
 end
 $$;
@@ -2322,9 +2323,9 @@ create type private.search_unit as (
   is_named boolean
 );
 comment on type private.search_unit is
-  'A word or phrase to look for. `queries` find the profiles that have the word without a typing error, with one, and with
-two; or those that have the phrase, and those that have it in their name. `holders` is about how many there are, `rarity`
-how much it says to have it: ln(1 + profiles / holders). `is_named`: it is above all the name of people or places.';
+  'A word or phrase to look for. `queries` find the profiles that have the word without a typing error, with one, and
+with two; or those that have the phrase, and those that have it in their name. `holders` is about how many there are,
+`rarity` how much it says to have it: ln(1 + profiles / holders). `is_named`: it is above all the name of people or places.';
 
 create type private.search_query as (
   words private.query_word[],
@@ -2339,7 +2340,7 @@ language sql immutable parallel safe
 as $$
   select string_agg('(' || query::text || ')', ' | ')::tsquery from unnest(queries) as query
 $$;
-comment on function private.any_of(tsquery[]) is 'Finds what any of the queries finds. Ignores nulls; null if there are none.';
+comment on function private.any_of(tsquery[]) is 'Finds what any of the queries finds; null if all are null.';
 
 create function private.all_of(units private.search_unit[])
 returns tsquery
@@ -2402,7 +2403,7 @@ comment on function private.weight_class(tsvector, tsquery) is
   'The best weight of the words of a query in a profile: 0 for A to 3 for D; null if it has none of them. Takes .4 µs,
 where reading all words of the profile takes 15.';
 
-create function private.is_named(query tsquery)
+create function private.is_named(query tsquery, is_known boolean)
 returns boolean
 language plpgsql stable security invoker
 set search_path = ''
@@ -2411,16 +2412,18 @@ set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
   return (
-    select coalesce(sum((array[1, -1, 1, -0.5])[private.weight_class(words, query) + 1]) > 0, false)
+    select coalesce(
+      sum((array[1, -1, 1, -0.5])[private.weight_class(words, query) + 1]) > case when is_known then 2 else 0 end, false
+    )
     from (select words from private.search_words where words @@ query limit 50) as sample
   );
 end
 $$;
-comment on function private.is_named(tsquery) is
-  'Whether a word is above all the name of people or places, in fifty profiles that have it. A biography may mention
-a place, so it counts half.';
+comment on function private.is_named(tsquery, boolean) is
+  'Whether a word is above all the name of people or places, in fifty profiles that have it. A biography may mention a
+place, so it counts half. A word that the model knows, such as Baker, is a name if at least three more have it as one.';
 
-create function private.read_query(query text)
+create function private.read_query(query text, known text[] default '{}')
 returns private.search_query
 language plpgsql stable security invoker
 set search_path = ''
@@ -2458,6 +2461,7 @@ begin
         unit,
         bool_or(quoted) as quoted,
         count(*) > 1 as is_phrase,
+        bool_and(word = any (known)) as is_known,
         array_agg(place order by place) filter (where place is not null) as places,
         string_agg(private.lexeme(word), ' <-> ' order by position)::tsquery as phrase,
         string_agg(private.lexeme(word) || ':a', ' <-> ' order by position)::tsquery as phrase_in_name
@@ -2478,7 +2482,7 @@ begin
     ) as written
     -- `offset 0` keeps Postgres from counting twice.
     cross join lateral (
-      select private.count_holders(any_of) as holders, private.is_named(any_of) as named
+      select private.count_holders(any_of) as holders, private.is_named(any_of, is_known) as named
       from private.any_of(queries)
       offset 0
     ) as counted
@@ -2488,7 +2492,8 @@ begin
   return asked;
 end
 $$;
-comment on function private.read_query(text) is 'What a query looks for, and how many profiles have each of it.';
+comment on function private.read_query(text, text[]) is
+  'What a query looks for, and how many profiles have each of it. `known` are words of it that the model knows.';
 
 create function private.completions_of(typed text, context tsquery)
 returns text[]
@@ -2569,12 +2574,12 @@ end
 $$;
 comment on function private.understand(private.search_query, text[]) is
   'What each word of a query means. A word that the model knows or a profile has is meant as typed. Any other is
-completed if it is the last one, from profiles that have the other words if there are any, or else corrected by the words
-that profiles have. Names, places and words that mean
+completed if it is the last one, from profiles that have the other words if there are any, or else corrected by the
+words that profiles have. Names, places and words that mean
 nothing are not embedded: nearest to them would be strangers.';
 
--- The score of an entry: how well it matches the words of a query, by Meilisearch's ranking rules, and its similarity in
--- meaning. Functions without a search_path are inlined.
+-- The score of an entry: how well it matches the words of a query, by Meilisearch's ranking rules, and its similarity
+-- in meaning. Functions without a search_path are inlined.
 
 create function private.position_cost(distance integer)
 returns integer
@@ -2684,7 +2689,9 @@ declare
     select private.typo_budget(word) from unnest(asked.words) where not excluded and place is not null order by place
   );
   prefix constant private.search_term := (select term from unnest(asked.terms) as term where term.is_prefix);
-  phrases constant private.search_unit[] := array(select asked_unit from unnest(asked.units) as asked_unit where is_phrase);
+  phrases constant private.search_unit[] := array(
+    select asked_unit from unnest(asked.units) as asked_unit where is_phrase
+  );
 begin
   perform private.check_deadline();
   return query
@@ -2885,8 +2892,8 @@ $$;
 comment on function private.final_score(
   double precision, double precision, double precision, boolean, double precision
 ) is
-  'The weighted sum of both scores, and at least the keyword score where the name contains all the words. `context`, 0 to
-0.1, is the share of the rest that nearness to the caller''s own interests adds.';
+  'The weighted sum of both scores, and at least the keyword score where the name contains all the words. `context`, 0
+to 0.1, is the share of the rest that nearness to the caller''s own interests adds.';
 
 -- The profiles that a search considers: those that pass its filters and contain words of the query or are similar to it
 -- in meaning. Of the search's functions only those of schema api are security definer; no role may call the functions
@@ -3033,7 +3040,8 @@ begin
       from found
       cross join (
         select
-          is_phrase, rarity, case when is_named then rarity else 0 end as named_rarity, queries[1] as query_1, queries[2] as query_2, queries[3] as query_3,
+          is_phrase, rarity, case when is_named then rarity else 0 end as named_rarity,
+          queries[1] as query_1, queries[2] as query_2, queries[3] as query_3,
           cardinality(places) as size, (select sum(typo_budgets[place]) from unnest(places) as place) as budget
         from unnest(units)
         offset 0
@@ -3076,8 +3084,9 @@ begin
 end
 $$;
 comment on function private.keyword_candidates(private.search_query, private.search_filter, integer) is
-  'Up to max_results profiles that contain words of the query and pass the filter, those first whose words say most; with
-bounds of their keyword scores. coverage is the share of the query''s rarity that they have, names_missing that of names and places that they do not have.';
+  'Up to max_results profiles that contain words of the query and pass the filter, those first whose words say most, with
+bounds of their keyword scores. coverage is the share of the query''s rarity that they have, names_missing that of names
+and places that they lack.';
 
 create function private.nearest_profiles(
   query_vector extensions.halfvec,
@@ -3153,8 +3162,8 @@ $$;
 comment on function private.nearest_profiles(
   extensions.halfvec, text, private.search_filter, integer, double precision
 ) is
-  'Up to max_results profiles within max_distance of a vector, and their cosine distances. Scans the vector index, or all
-vectors if few pass the filter.';
+  'Up to max_results profiles within max_distance of a vector, and their cosine distances. Scans the vector index, or
+all vectors if few pass the filter.';
 
 -- The search: candidates, their scores, the requested page, and last api.search_profiles.
 
@@ -3242,7 +3251,6 @@ begin
     from private.nearest_profiles(
       query_vector => query_vector, query_model => query_model, filter => filter,
       max_results => case when has_words then max_neighbours else max_results end,
-      -- Without words, every profile is a hit, however distant.
       max_distance => case when has_words then 1 - model.similarity_threshold else 2 end
     );
   end if;
@@ -3252,9 +3260,11 @@ begin
     select * from private.keyword_candidates(asked => asked, filter => filter, max_results => max_results)
     where has_words
     union all
-    select profile_id, 1, 0, 1, 1, false
+    -- Without words every profile is a hit, with score 1 unless the caller's context ranks them.
+    select profile_id, 1, 0, score, score, false
     from private.find_words(query => null, filter => filter, max_results => max_results)
-    where not has_words and query_vector is null
+    cross join (select case when query_vector is null then 1 else 0 end as score) as scores
+    where not has_words
   ),
   neighbours as (
     select * from unnest(neighbour_ids, distances) as neighbour (profile_id, distance)
@@ -3295,9 +3305,9 @@ begin
         least(
           1, greatest(0, (cosine - model.similarity_floor) / (model.similarity_ceiling - model.similarity_floor))
         ) * (1 - coalesce(names_missing, names_share)) as semantic,
-        -- If one score is missing, for the query or for one entry (such as one whose words the model does not know), the
-        -- other one has all the weight.
-        case when cosine is null then 0 when any_by_words then semantic_ratio else 1 end as ratio,
+        -- If one score is missing, for the query or for one entry (such as one whose words the model does not know),
+        -- the other one has all the weight.
+        case when cosine is null then 0 when has_words and any_by_words then semantic_ratio else 1 end as ratio,
         context_share * greatest(0, coalesce(context_cosine, 0)) as context
     ) as parts
   ),
@@ -3389,8 +3399,8 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
   query constant text := coalesce(request ->> 'q', '');
-  asked constant private.search_query := private.read_query(query);
   known constant text[] := private.words_of(request ->> 'known');
+  asked constant private.search_query := private.read_query(query, known);
   suggestion text := query;
   understood private.understood_word;
   embedded text := '';
@@ -3419,8 +3429,8 @@ end
 $$;
 comment on function api.understand_query(jsonb) is
   'What a query means, before it is embedded, from {q, known, timeout}: {text, suggestion, asked}. `known` has the words
-of the query that the model knows; `text` is to be embedded, null for the query as typed and empty if nothing is; `asked` saves api.search_profiles
-from reading the query again. Definer, as api.search_profiles.';
+of the query that the model knows; `text` is to be embedded, null for the query as typed and empty if nothing is; `asked`
+saves api.search_profiles from reading the query again. Definer, as api.search_profiles.';
 grant execute on function api.understand_query(jsonb) to edge_functions;
 
 create function api.search_profiles(request jsonb)
@@ -3872,9 +3882,9 @@ begin
 end
 $$;
 comment on function private.audit_search_index() is
-  'Sweeps the lexicon, and counts the differences between the index and the profiles. missing: not in the index, but should be; surplus: in it,
-but should not be; stale: with other texts; misworded: with other words, and unlisted: words that the lexicon lacks (both
-of 100 random profiles); forgotten: without an embedding and not queued for one.';
+  'Sweeps the lexicon, and counts the differences between the index and the profiles. missing: not in the index, but
+should be; surplus: in it, but should not be; stale: with other texts; misworded: with other words, and unlisted: words
+that the lexicon lacks (both of 100 random profiles); forgotten: without an embedding and not queued for one.';
 
 create function private.rebuild_search_index()
 returns json

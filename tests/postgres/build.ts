@@ -39,6 +39,7 @@ const execute = (url: string, ...scripts: string[]): Promise<void> =>
  *   leaking    a copy in which the caller's identity outlives the statement
  *   storage    a copy that looks like a project with Storage
  *   queued     a copy for several workers on the embedding queue
+ *   writing    a copy for several writers of profiles
  *   erased     a copy for erasing accounts under locks
  *   abandoned  a copy with a statement of variable duration
  *   bare, postgres   the platform alone; only `postgres` has pg_cron
@@ -47,7 +48,7 @@ export default async (project: TestProject) => {
   project.provide('push', await supabase(['db', 'push', '--include-seed', '--yes', `--remote=${platform('pushed')}`]))
   const files = readdirSync('sql/schema').sort().map((file) => readFileSync(`sql/schema/${file}`, 'utf8'))
   await execute(platform('scripted'), ...files)
-  for (const copy of ['faulty', 'pooled', 'leaking', 'storage', 'queued', 'erased', 'abandoned']) {
+  for (const copy of ['faulty', 'pooled', 'leaking', 'storage', 'queued', 'erased', 'abandoned', 'writing']) {
     await execute(platform('postgres', 'supabase_admin'), `create database ${copy} template scripted owner postgres`)
   }
   await execute(platform('faulty'), faulty)

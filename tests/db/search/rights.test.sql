@@ -84,7 +84,7 @@ from unnest(array[
   $$completions_of('zorb', 'zorb:*')$$,
   $$read_query('zorbing')$$,
   $$understand(null, '{}')$$,
-  $$is_named('zorbing')$$,
+  $$is_named('zorbing', false)$$,
   $$count_holders('zorbing')$$,
   $$count_profiles()$$,
   $$read_filter('{}', null, null)$$,
