@@ -229,7 +229,7 @@ create type private.search_unit as (
 comment on type private.search_unit is
   'A word or phrase to look for. `queries` find the profiles that have the word without a typing error, with one, and
 with two; or those that have the phrase, and those that have it in their name. `holders` is about how many there are,
-`rarity` how much it says to have it: ln(1 + profiles / holders). `is_named`: it is above all the name of people or places.';
+`rarity` how much it says to have it: ln(1 + profiles / holders). `is_named`: above all a name of people or places.';
 
 create type private.search_query as (
   words private.query_word[],
@@ -459,10 +459,15 @@ begin
     end if;
     if not is_word and (not part.unfinished or understood.meant = '{}') then
       understood.meant := array(
-        select term.word
-        from unnest(asked.terms) as term
-        where term.place = part.place and term.typos > 0
-        order by term.typos, private.count_holders(private.lexeme(term.word)::tsquery) desc, term.word
+        select closest.word
+        from (
+          select term.word, term.typos
+          from unnest(asked.terms) as term
+          where term.place = part.place and term.typos > 0
+          order by term.typos, term.word
+          limit 5
+        ) as closest
+        order by closest.typos, private.count_holders(private.lexeme(closest.word)::tsquery) desc, closest.word
         limit 1
       );
       understood.is_corrected := understood.meant <> '{}';

@@ -187,9 +187,9 @@ begin
 end
 $$;
 comment on function private.keyword_candidates(private.search_query, private.search_filter, integer) is
-  'Up to max_results profiles that contain words of the query and pass the filter, those first whose words say most, with
-bounds of their keyword scores. coverage is the share of the query''s rarity that they have, names_missing that of names
-and places that they lack.';
+  'Up to max_results profiles that contain words of the query and pass the filter, those first whose words say most.
+With bounds of their keyword scores; coverage is the share of the query''s rarity that they have, names_missing that of
+the names and places that they lack.';
 
 create function private.nearest_profiles(
   query_vector extensions.halfvec,
@@ -210,9 +210,9 @@ set enable_seqscan = off
 set enable_sort = off
 as $$
 declare
-  -- Up to this many rows a scan of all vectors is exact, and quicker than the vector index, in which the rows that pass
-  -- a filter are far apart.
-  exact_scan_limit constant integer := 2000;
+  -- Up to this many rows a scan of their vectors is exact, and quicker than the vector index, in which the rows that
+  -- pass a filter are far apart.
+  exact_scan_limit constant integer := case when filter.required is null then 2000 else 10000 end;
   passing bigint[];
   misses integer := 0;
   found integer := 0;

@@ -262,7 +262,7 @@ end
 $$;
 comment on function api.understand_query(jsonb) is
   'What a query means, before it is embedded, from {q, known, timeout}: {text, suggestion, asked}. `known` has the words
-of the query that the model knows; `text` is to be embedded, null for the query as typed and empty if nothing is; `asked`
+of the query that the model knows; `text` is to be embedded: null for the query as typed, empty for nothing; `asked`
 saves api.search_profiles from reading the query again. Definer, as api.search_profiles.';
 grant execute on function api.understand_query(jsonb) to edge_functions;
 

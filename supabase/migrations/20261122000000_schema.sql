@@ -2325,7 +2325,7 @@ create type private.search_unit as (
 comment on type private.search_unit is
   'A word or phrase to look for. `queries` find the profiles that have the word without a typing error, with one, and
 with two; or those that have the phrase, and those that have it in their name. `holders` is about how many there are,
-`rarity` how much it says to have it: ln(1 + profiles / holders). `is_named`: it is above all the name of people or places.';
+`rarity` how much it says to have it: ln(1 + profiles / holders). `is_named`: above all a name of people or places.';
 
 create type private.search_query as (
   words private.query_word[],
@@ -2555,10 +2555,15 @@ begin
     end if;
     if not is_word and (not part.unfinished or understood.meant = '{}') then
       understood.meant := array(
-        select term.word
-        from unnest(asked.terms) as term
-        where term.place = part.place and term.typos > 0
-        order by term.typos, private.count_holders(private.lexeme(term.word)::tsquery) desc, term.word
+        select closest.word
+        from (
+          select term.word, term.typos
+          from unnest(asked.terms) as term
+          where term.place = part.place and term.typos > 0
+          order by term.typos, term.word
+          limit 5
+        ) as closest
+        order by closest.typos, private.count_holders(private.lexeme(closest.word)::tsquery) desc, closest.word
         limit 1
       );
       understood.is_corrected := understood.meant <> '{}';
@@ -2764,21 +2769,21 @@ begin
     -- that occurs ten times, 1,000 candidates had 180,000 pairs, and took 45 ms.
     nearby as (
       select
-        standing.*,
+        occupied.*,
         lead(word_position, 1) over following - word_position as distance_1,
         lead(word_position, 2) over following - word_position as distance_2,
         lead(word_position, 3) over following - word_position as distance_3,
-        lead(standing.places, 1) over following as places_1,
-        lead(standing.places, 2) over following as places_2,
-        lead(standing.places, 3) over following as places_3
+        lead(occupied.places, 1) over following as places_1,
+        lead(occupied.places, 2) over following as places_2,
+        lead(occupied.places, 3) over following as places_3
       from (
         select matches.profile_id, matches.word_position, bit_or(1::bigint << matches.place) as places
         from matches
         join best_matches on best_matches.profile_id = matches.profile_id and best_matches.place = matches.place
         where words_asked > 1 and matches.typos = private.match_typos(best_matches.cost)
         group by matches.profile_id, matches.word_position
-      ) as standing
-      window following as (partition by standing.profile_id order by standing.word_position)
+      ) as occupied
+      window following as (partition by occupied.profile_id order by occupied.word_position)
     ),
     neighbours as (
       -- Bit n is set if no word, one word or two words stand between query words n and n + 1 anywhere. In reverse order
@@ -3084,9 +3089,9 @@ begin
 end
 $$;
 comment on function private.keyword_candidates(private.search_query, private.search_filter, integer) is
-  'Up to max_results profiles that contain words of the query and pass the filter, those first whose words say most, with
-bounds of their keyword scores. coverage is the share of the query''s rarity that they have, names_missing that of names
-and places that they lack.';
+  'Up to max_results profiles that contain words of the query and pass the filter, those first whose words say most.
+With bounds of their keyword scores; coverage is the share of the query''s rarity that they have, names_missing that of
+the names and places that they lack.';
 
 create function private.nearest_profiles(
   query_vector extensions.halfvec,
@@ -3107,9 +3112,9 @@ set enable_seqscan = off
 set enable_sort = off
 as $$
 declare
-  -- Up to this many rows a scan of all vectors is exact, and quicker than the vector index, in which the rows that pass
-  -- a filter are far apart.
-  exact_scan_limit constant integer := 2000;
+  -- Up to this many rows a scan of their vectors is exact, and quicker than the vector index, in which the rows that
+  -- pass a filter are far apart.
+  exact_scan_limit constant integer := case when filter.required is null then 2000 else 10000 end;
   passing bigint[];
   misses integer := 0;
   found integer := 0;
@@ -3429,7 +3434,7 @@ end
 $$;
 comment on function api.understand_query(jsonb) is
   'What a query means, before it is embedded, from {q, known, timeout}: {text, suggestion, asked}. `known` has the words
-of the query that the model knows; `text` is to be embedded, null for the query as typed and empty if nothing is; `asked`
+of the query that the model knows; `text` is to be embedded: null for the query as typed, empty for nothing; `asked`
 saves api.search_profiles from reading the query again. Definer, as api.search_profiles.';
 grant execute on function api.understand_query(jsonb) to edge_functions;
 

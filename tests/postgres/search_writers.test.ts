@@ -115,7 +115,7 @@ test.each(['profile', 'user'])('a change of the %s never undoes hiding it at the
   expect(await findings()).toEqual({})
 })
 
-test('a change of one profile does not wait for a transaction that has changed another, with the same words', async () => {
+test('a change does not wait for a transaction that has changed another profile, with the same words', async () => {
   const [one, other] = [writers[0]!, writers[1]!]
   await one.begin(async (sql) => {
     await sql`update public.profiles set biography = 'plonthir gribwax' where id = ${profiles[2]!}`

@@ -173,8 +173,9 @@ language plpgsql
 as $$
 begin
   execute replace(
-    pg_get_functiondef('private.nearest_profiles'::regproc), 'exact_scan_limit constant integer := 2000',
-    'exact_scan_limit constant integer := 0'
+    pg_get_functiondef('private.nearest_profiles'::regproc),
+    'case when filter.required is null then 2000 else 10000 end',
+    '0'
   );
 end
 $$;
