@@ -66,7 +66,10 @@ const words = new Map(vocabulary.map((lemma, i): [string, Word] => {
 }))
 const phrases = applyTopics(topics, words, frequencies.of(''))
 
-const concepts = parseGlossary(readBeside('glossary.tsv'), (word) => words.has(word))
+const concepts = parseGlossary(
+  readBeside('glossary.tsv'),
+  (phrase) => phrases.get(phrase) ?? formsOf(phrase, (word) => words.has(word))[0],
+)
 for (const concept of concepts) {
   const [first, ...more] = concept.english.map((word) => words.get(word)!)
   if (first === undefined || more.length === 0) continue
@@ -89,8 +92,9 @@ const isEnglish = (form: string, concept: string): boolean => {
 const glossary = new Map([...formsOfConcepts(concepts, isEnglish), ...phrases])
 logStep(`pulled ${topics.length} topics together and translated ${glossary.size} forms of ${concepts.length} concepts`)
 
-const notice = readBeside('../../functions/_shared/embeddings/wordnet/LICENSE-WORDNET.txt')
-const bytes = pack([...words.values()], glossary, notice)
+const notices = ['WORDNET', 'FREQUENCIES']
+  .map((name) => readBeside(`../../functions/_shared/embeddings/wordnet/LICENSE-${name}.txt`))
+const bytes = pack([...words.values()], glossary, notices.join('\n'))
 const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes.slice()))
 Deno.writeFileSync(out, bytes)
 Deno.writeTextFileSync(`${out}.sha256`, `${digest.toHex()}  ${out.split('/').at(-1)}\n`)
