@@ -3,9 +3,9 @@
  * tests/search/labelled:
  *   similarity_floor      mean cosine of all pairs of a query and a profile
  *   similarity_ceiling    their 99.95th percentile
- *   similarity_threshold  from which cosine on a profile is a hit: the lowest at which the stated share of what is found
- *                         (--precision, .2 by default) is graded, for one half of the queries. The other half validates
- *                         it. A missing profile is lost, an irrelevant one is ranked last.
+ *   similarity_threshold  from which cosine on a profile is a hit: the lowest at which the stated share (--precision,
+ *                         .2 by default) of what is found is graded, for one half of the queries. The other half
+ *                         validates it. A missing profile is lost, an irrelevant one is ranked last.
  *
  * A short text gets higher cosines, and a long one lower, so the same is done with texts of three lengths: the first
  * fifteen words of each profile's text, all of it, and those of three profiles in one, which has the best of their

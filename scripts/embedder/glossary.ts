@@ -19,7 +19,7 @@ const rowsOf = (phrase: string, rowOf: RowOf): string[] => {
   return phrase.includes('_') ? phrase.split('_').flatMap((word) => rowsOf(word, rowOf)) : []
 }
 
-/** Reads the lines after the header: English words with commas between, then a column for each language with forms `|`. */
+/** Reads the lines after the header: English words with commas between, then a column of forms for each language. */
 export const parseGlossary = (text: string, rowOf: RowOf): Concept[] =>
   linesOf(text).slice(1).map((line) => {
     const [words = '', ...columns] = line.split('\t')
@@ -32,8 +32,8 @@ export const parseGlossary = (text: string, rowOf: RowOf): Concept[] =>
 export const conceptName = ({ english }: Concept): string => english.join('+')
 
 /**
- * The concept of each form, and of each stem that only one concept has. The first concept keeps a form of several. A form
- * that is usually English is marked with `?`.
+ * The concept of each form, and of each stem that only one concept has. The first concept keeps a form of several. A
+ * form that is usually English is marked with `?`.
  */
 export const formsOfConcepts = (
   concepts: Concept[],

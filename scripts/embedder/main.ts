@@ -79,7 +79,7 @@ for (const concept of concepts) {
   const probability = Math.min(first.probability, ...more.map((other) => other.probability))
   words.set(conceptName(concept), { spelling: conceptName(concept), probability, vector, isTopical })
 }
-/** The English reading of a foreign form wins if it means about the same, or if it is common (`pain`, but not `berg`). */
+/** A form is usually English if that means about the same, or is common in WordNet (`pain`, but not `berg`). */
 const isEnglish = (form: string, concept: string): boolean => {
   if (stopWords.has(form)) return true
   const [lemma] = formsOf(form, (word) => words.has(word))

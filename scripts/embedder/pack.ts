@@ -17,7 +17,7 @@ export type Word = { spelling: string; probability: number; vector: Float32Array
  */
 const smoothing = 3e-4
 
-/** A word of no topic (`someone`, `share`, `place`) weighs this much of one that has. From .3 to .85 nDCG rose by .01. */
+/** A word of no topic (`someone`, `share`) weighs this much of a word that has one. It raises nDCG by .01. */
 const offTopic = 0.7
 
 /**
@@ -61,11 +61,11 @@ export const pack = (words: Word[], glossary: Map<string, string>, notice: strin
   const noticeBytes = new TextEncoder().encode(notice)
   const list = packWords(sorted.map(({ spelling }) => spelling))
   const rows = new Map(sorted.map(({ spelling }, row) => [spelling, row]))
-  // Where a form of several words begins there is a mark, so that the embedder need not try every sequence of words.
-  const marks = [...glossary].flatMap(([form, word]): [string, string][] =>
+  // Where a form of several words begins is a form of its own, so that the embedder need not try every sequence of words.
+  const beginnings = [...glossary].flatMap(([form, word]): [string, string][] =>
     form.includes('_') ? [[form.slice(0, form.indexOf('_') + 1), word]] : []
   )
-  const forms = [...new Map([...marks, ...glossary])].map(([form, word]) => ({
+  const forms = [...new Map([...beginnings, ...glossary])].map(([form, word]) => ({
     form: binary(form),
     row: rows.get(word)!,
   }))

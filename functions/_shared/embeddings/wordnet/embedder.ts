@@ -1,5 +1,5 @@
-// An offline semantic text embedder. Word vectors come from wordnet.bin (see scripts/embedder); a text is their weighted
-// sum. A word that the model does not know adds nothing.
+// An offline semantic text embedder. Word vectors come from wordnet.bin (see scripts/embedder); a text is their
+// weighted sum. A word that the model does not know adds nothing.
 import { readDataFile, rowBytes, wordDimensions, type WordVectors } from './data_file.ts'
 import { formsOf, stopWords } from './english.ts'
 import { allWordsOf, foreignStopWords, stemOf } from './foreign.ts'
@@ -22,7 +22,7 @@ export type Embedder = {
    * store it or search with it.
    */
   embed: (text: string) => Float32Array
-  /** Whether the model knows the word: its meaning or as a stop word, in English or from the glossary, inflected too. */
+  /** Whether the model knows a word, as one with a meaning or a stop word, in any of its languages, inflected too. */
   knows: (word: string) => boolean
 }
 
@@ -44,7 +44,9 @@ const addRow = (meaning: Float32Array, { vectors }: WordVectors, row: number, we
   }
 }
 
-/** Makes an embedder of the bytes of wordnet.bin, which it keeps and which must not change; throws if they are damaged. */
+/**
+ * Makes an embedder of the bytes of wordnet.bin, which it keeps and which must not change; throws if they are damaged.
+ */
 export const loadEmbedder = (bytes: Uint8Array): Embedder => {
   const data = readDataFile(bytes)
   const { words: { placeOf }, translate, weights } = data

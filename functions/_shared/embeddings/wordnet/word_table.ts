@@ -17,7 +17,8 @@ const finish = (h: number): number => {
 const start = 0x811c9dc5
 const prime = 0x01000193
 
-/** Reads a front-coded list: each word is a base-36 digit counting the characters it shares with the word before it, the
+/**
+ * Reads a front-coded list: each word is a base-36 digit counting the characters it shares with the word before it, the
  * remaining ones, and a line feed. Characters are bytes of UTF-8. */
 const encoder = new TextEncoder()
 /** The bytes of a word as the characters of a string; those of an ASCII word are its own. */
