@@ -61,7 +61,7 @@ export const pack = (words: Word[], glossary: Map<string, string>, notice: strin
   const noticeBytes = new TextEncoder().encode(notice)
   const list = packWords(sorted.map(({ spelling }) => spelling))
   const rows = new Map(sorted.map(({ spelling }, row) => [spelling, row]))
-  // Where a form of several words begins is a form of its own, so that the embedder need not try every sequence of words.
+  // The beginning of a form of several words is a form too, so that the embedder need not try every sequence of words.
   const beginnings = [...glossary].flatMap(([form, word]): [string, string][] =>
     form.includes('_') ? [[form.slice(0, form.indexOf('_') + 1), word]] : []
   )
