@@ -1,5 +1,5 @@
 import { log } from '../log.ts'
-import { provider } from './chosen.ts'
+import { currentProvider } from './current_provider.ts'
 import { embedInTime } from './provider.ts'
 
 /** A search waits this long for its vector; then it goes on with words alone. */
@@ -33,7 +33,7 @@ export const queryVector = async (query: string): Promise<number[] | null> => {
   if (known) return known
   if (failures >= failuresUntilOpen && Date.now() < openUntil) return null
   try {
-    const [vector = []] = await embedInTime(provider(), [text], budgetMilliseconds)
+    const [vector = []] = await embedInTime(currentProvider(), [text], budgetMilliseconds)
     failures = 0
     // The model knows none of the words.
     if (!vector.some((value) => value !== 0)) return null
@@ -43,7 +43,7 @@ export const queryVector = async (query: string): Promise<number[] | null> => {
     failures++
     openUntil = Date.now() + openMilliseconds
     const { name } = error as Error
-    log('warn', 'A search continued without a query vector', { provider: provider().name, name })
+    log('warn', 'A search continued without a query vector', { provider: currentProvider().name, name })
     return null
   }
 }
