@@ -100,7 +100,7 @@ describe('a vector', () => {
 })
 
 describe('meaning', () => {
-  test.each(knownToWordNet)('with WordNet, "%s" is nearer to "%s" than to "%s"', (text, near, far) => {
+  test.each(knownToWordNet)('without a gloss of ours, "%s" is nearer to "%s" than to "%s"', (text, near, far) => {
     expect(similarity(text, near)).toBeGreaterThan(similarity(text, far) + margin)
   })
 
@@ -170,6 +170,13 @@ describe('a topic', () => {
     })
     const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
     expect(mean(within)).toBeGreaterThan(mean(across) + 0.25)
+  })
+})
+
+describe('a phrase of a topic', () => {
+  test('is read as a whole', () => {
+    expect(similarity('I have two left feet', 'dancing')).toBeGreaterThan(0.5)
+    expect(similarity('two feet', 'dancing')).toBeLessThan(0.3)
   })
 })
 

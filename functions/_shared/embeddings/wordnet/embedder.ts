@@ -1,6 +1,6 @@
 // An offline semantic text embedder. Word vectors come from wordnet.bin (see scripts/embedder); a text is their
 // weighted sum. A word that the model does not know adds nothing.
-import { readDataFile, rowBytes, wordDimensions, type WordVectors } from './data_file.ts'
+import { readDataFile, rowBytes, type WordVectors } from './data_file.ts'
 import { formsOf, stopWords } from './english.ts'
 import { allWordsOf, foreignStopWords, stemOf } from './foreign.ts'
 

@@ -22,9 +22,7 @@ const prime = 0x01000193
  * remaining ones, and a line feed. Characters are bytes of UTF-8. */
 const encoder = new TextEncoder()
 /** The bytes of a word as the characters of a string; those of an ASCII word are its own. */
-const bytesOf = (word: string): string =>
-  // deno-lint-ignore no-control-regex
-  /[^\0-\x7f]/.test(word) ? String.fromCharCode(...encoder.encode(word)) : word
+const bytesOf = (word: string): string => /[^\0-\x7f]/.test(word) ? String.fromCharCode(...encoder.encode(word)) : word
 
 export const readWordTable = (list: Uint8Array, count: number): WordTable => {
   const letters = new Uint8Array(list.length * 4)
