@@ -1,16 +1,19 @@
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { denoVersions } from './tests/tools/deno_versions.ts'
 
 // tests/postgres/run.sh starts a Postgres server and sets this.
 const hasServer = Boolean(process.env.PLATFORM_URL)
 
+// npm run test:platform runs tests/platform, with Supabase's own servers.
 // Slow tests run once. The mutants of policies and grants are quicker on a server. Tests that start their own stack on
 // PGlite, or no stack, do not depend on the server.
 const onServer = ['tests/postgres/**', 'tests/crash/postgres.test.ts', 'tests/attack/mutants.test.ts']
 const onPglite = [
   'tests/demo/**',
+  'tests/doctor/faults.test.ts',
   'tests/functions/**',
-  'tests/local/{auth_errors,body,dashboard,embedding_failures,lifecycle,mutex,readme,settings}.test.ts',
+  'tests/local/{auth_errors,body,dashboard,embedding_failures,embedding_runs,lifecycle,mutex,readme,settings}.test.ts',
   // These use the network simulator.
   'tests/clients/!(account_switch|deno|live).test.ts',
   'tests/fuzz/seeded_faults.test.ts',
@@ -20,7 +23,7 @@ const onPglite = [
 
 // These take half a minute to two and a half, so they start first.
 const slow = [
-  ...['attack/mutants', 'clients/live', 'demo/page', 'functions/pool', 'fuzz/cost'],
+  ...['attack/mutants', 'clients/live', 'demo/page', 'doctor/doctor', 'doctor/faults', 'functions/pool', 'fuzz/cost'],
   ...[
     'http/embeddings',
     'http/hostile',
@@ -38,17 +41,46 @@ class SlowFirst extends BaseSequencer {
   }
 }
 
+const shared = {
+  include: ['tests/**/*.test.ts'],
+  // A test without an assertion cannot fail.
+  expect: { requireAssertions: true },
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+}
+
+// All files of a project share one stack; each test creates its own users.
+const stack = 'tests/tools/stack.ts'
+
+/** On a server the HTTP tests meet the functions as they are deployed: the bundles, on both versions of Deno. */
+const onBundles = ({ version, deno }: { version: string; deno: string }, index: number) => ({
+  test: {
+    ...shared,
+    name: `bundles on ${version}`,
+    include: ['tests/http/**/*.test.ts'],
+    globalSetup: [stack],
+    env: { FUNCTIONS_DENO: deno, TEST_DATABASE_URL: `${process.env.TEST_DATABASE_URL}_on_bundles_${index}` },
+  },
+})
+
+const projects = () => [
+  {
+    test: {
+      ...shared,
+      name: 'sources',
+      exclude: [...onPglite, 'tests/http/**', 'tests/platform/**'],
+      globalSetup: ['tests/postgres/build.ts', stack],
+    },
+  },
+  ...denoVersions().map(onBundles),
+]
+
 export default defineConfig({
   test: {
-    include: ['tests/**/*.test.ts'],
-    exclude: hasServer ? onPglite : onServer,
-    // All files share one stack; each test creates its own users.
-    globalSetup: [...(hasServer ? ['tests/postgres/build.ts'] : []), 'tests/tools/stack.ts'],
-    // A test without an assertion cannot fail.
-    expect: { requireAssertions: true },
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
     maxWorkers: 4,
     sequence: { sequencer: SlowFirst },
+    ...(hasServer
+      ? { projects: projects() }
+      : { ...shared, exclude: [...onServer, 'tests/platform/**'], globalSetup: [stack] }),
   },
 })

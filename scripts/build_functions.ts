@@ -6,6 +6,7 @@
 import { builtinModules } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
+import { describeRelease } from './release.ts'
 
 /** In bytes. A larger bundle starts slowly, and the largest has 0.9 MB. */
 const sizeLimit = 1_000_000
@@ -24,6 +25,8 @@ const names = [...Deno.readDirSync(new URL('functions', root))]
   .map(({ name }) => name)
   .sort()
 
+const release = await describeRelease(root)
+
 for (const name of names) {
   const { output: [bundle] } = await build({
     input: fileURLToPath(new URL(`functions/${name}/index.ts`, root)),
@@ -32,6 +35,7 @@ for (const name of names) {
     external: [/^node:/],
     // Deno 2.1, the version of the platform's runtime, has these globals only within packages.
     transform: {
+      define: { RELEASE: JSON.stringify(release) },
       inject: {
         Buffer: ['node:buffer', 'Buffer'],
         process: ['node:process', 'default'],

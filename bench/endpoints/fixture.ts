@@ -20,6 +20,8 @@ export interface Size {
 export interface Fixture extends Size {
   url: string
   postmaster: number
+  /** Where tests/postgres/install.sh has put the programs. */
+  prefix: string
   bin: string
   wrk: string
   sql: postgres.Sql
@@ -119,6 +121,7 @@ export const openFixture = async (size: Size, defer: Defer): Promise<Fixture> =>
     ...size,
     url,
     postmaster: await postmasterOf(url),
+    prefix,
     bin,
     wrk: `${prefix}/usr/bin/wrk`,
     sql,

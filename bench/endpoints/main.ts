@@ -13,6 +13,7 @@
  *   --against=FOLDER        instead: compares with the functions of another checkout, whose packages are installed;
  *                           pool sizes from --pools, or 3
  *   --half                  instead: latencies at half load
+ *   --pooler                instead: the ways to the database: direct and through PgBouncer, near and at a distance
  *   --pages                 instead: pages and time of each API function with one caller, and the share of policies
  */
 import { parseArgs } from 'node:util'
@@ -33,7 +34,9 @@ import {
   writeRequests,
 } from './measure.ts'
 import { pages } from './pages.ts'
+import { openWays } from './ways.ts'
 import { median, row } from './table.ts'
+import { countFlights } from '../../tests/tools/flights.ts'
 
 const { values } = parseArgs({
   args: Deno.args,
@@ -49,6 +52,7 @@ const { values } = parseArgs({
     against: { type: 'string', default: '' },
     pages: { type: 'boolean', default: false },
     half: { type: 'boolean', default: false },
+    pooler: { type: 'boolean', default: false },
   },
 })
 const rounds = Number(values.rounds)
@@ -71,10 +75,16 @@ const defer: Defer = (task) => {
 }
 const serve = (script: string, args: string[], env: Record<string, string>): Promise<Server> =>
   start(script, args, env, defer)
-const serveFunctions = (database: string, auth?: Server, pool = '6', script = 'serve_functions.ts') => {
+const serveFunctions = (
+  database: string,
+  auth?: Server,
+  pool = '6',
+  script = 'serve_functions.ts',
+  args: string[] = [],
+) => {
   const edge = new URL(database)
   edge.username = 'edge_functions'
-  return serve(script, [], {
+  return serve(script, args, {
     EDGE_DATABASE_URL: edge.href,
     DATABASE_POOL: pool,
     // load.lua sends every request from another address, so that no rate limit is reached.
@@ -293,18 +303,52 @@ const measureHalfLoad = async (fixture: Fixture): Promise<void> => {
   }
 }
 
+/** Ratios to prepared statements on a direct connection, with as many connections and at the same distance. */
+const compareWaysToDatabase = async (fixture: Fixture): Promise<void> => {
+  const ways = await openWays(fixture.url, fixture.prefix, defer)
+  console.log(row('', ['/s', 'p50 ms', 'p99 ms', ...ways.slice(1).map(({ name }) => name)]))
+  for (const pool of ['1', '6']) {
+    for (const milliseconds of [0, 1]) {
+      const servers = await Promise.all(ways.map(async ({ url, args }) => {
+        const { url: database } = await countFlights(url, milliseconds)
+        return await serveFunctions(database, undefined, pool, 'serve_functions.ts', args)
+      }))
+      for (const testCase of await selectedCases(fixture)) {
+        const file = await writeRequests(fixture, testCase, ({ path }) => path, tokens)
+        const all = servers.map((): Measurement[] => [])
+        for (let round = -1; round < rounds; round++) {
+          for (const index of round % 2 ? servers.keys() : [...servers.keys()].toReversed()) {
+            const measurement = await runWrk(fixture, servers[index]!, file, defaultLoad)
+            // The first round is a warm-up.
+            if (round >= 0) all[index]!.push(measurement)
+          }
+        }
+        const [prepared, ...others] = all
+        console.log(row(`${testCase.name}, pool ${pool}, ${2 * milliseconds} ms`, [
+          ...speed(prepared!),
+          ...others.map((one) => ratios(one, prepared!)),
+        ]))
+        if (failures(...all)) console.log(`${failures(...all)} failed`)
+        await Deno.remove(file)
+      }
+      for (const server of servers) await server.stop()
+    }
+  }
+}
+
 try {
   const { users, conversations, messages } = values
   const size = { users: Number(users), conversations: Number(conversations), messages: Number(messages) }
   const fixture = await openFixture(size, defer)
-  const copy = values.half || values.against ? null : await fixture.withoutPolicies()
+  const copy = values.half || values.against || values.pooler ? null : await fixture.withoutPolicies()
   console.log(`${users} users, ${conversations} conversations, ${messages} messages, ready after ${elapsed()}`)
   if (values.pages && copy) await pages(fixture, await selectedCases(fixture), copy)
   else {
     if (values.against) await compareWithCheckout(fixture, values.against, (values.pools || '3').split(','))
     else if (values.pools) await comparePoolSizes(fixture, values.pools.split(','))
     if (values.half) await measureHalfLoad(fixture)
-    else if (copy) await compareEndpoints(fixture, { ...copy, from: 0 })
+    if (values.pooler) await compareWaysToDatabase(fixture)
+    if (copy) await compareEndpoints(fixture, { ...copy, from: 0 })
   }
   console.log(`\ndone after ${elapsed()}`)
 } finally {

@@ -8,6 +8,7 @@ import { withRequestId } from './log.ts'
 import { requestMetrics } from './request_metrics.ts'
 import { openApiDocument } from './openapi.ts'
 import { onError } from './errors.ts'
+import { release } from './release.ts'
 
 // CORS preflight.
 const preflight = cors({
@@ -60,7 +61,8 @@ export const createApp = (name: string): Hono => {
   let document: string | undefined
   app.get('/openapi.json', (c) => {
     document ??= JSON.stringify(openApiDocument(app, name))
-    return c.body(document, 200, { 'Content-Type': 'application/json' })
+    // `npm run doctor` compares the releases of all functions.
+    return c.body(document, 200, { 'Content-Type': 'application/json', 'X-Release': release })
   })
   return app
 }

@@ -37,7 +37,7 @@ export const parseNetwork = (value: string): string | null => {
 
 // Clients without a known address share one rate limit. The hop to the left is forgeable, and the hop to the right is
 // our own proxy, which every client shares as well.
-const unknown = 'unknown'
+export const unknownAddress = 'unknown'
 let hasWarned = false
 
 /**
@@ -53,5 +53,5 @@ export const clientAddress = (headers: Headers): string => {
     hasWarned = true
     log('warn', 'Client address unknown: set CLIENT_ADDRESS_HEADER', { header: addressHeader })
   }
-  return network ?? unknown
+  return network ?? unknownAddress
 }

@@ -1,265 +1,256 @@
-export type Json = string | number | boolean | null | { [key: string]: Json | undefined } | Json[]
+export type Json =
+  | string
+  | number
+  | boolean
+  | null
+  | { [key: string]: Json | undefined }
+  | Json[]
 
 export type Database = {
-  'public': {
+  public: {
     Tables: {
-      'conversations': {
+      conversations: {
         Row: {
-          'created_at': string
-          'id': number
-          'local_id': number
-          'voyager_id': number
+          created_at: string
+          id: number
+          local_id: number
+          voyager_id: number
         }
-        ComputedFields: never
         Insert: {
-          'created_at'?: string
-          'id'?: never
-          'local_id': number
-          'voyager_id': number
+          created_at?: string
+          id?: never
+          local_id: number
+          voyager_id: number
         }
         Update: {
-          'created_at'?: string
-          'id'?: never
-          'local_id'?: number
-          'voyager_id'?: number
+          created_at?: string
+          id?: never
+          local_id?: number
+          voyager_id?: number
         }
         Relationships: [
           {
             foreignKeyName: 'conversations_local_id_fkey'
             columns: ['local_id']
-            isOneToOne: false
             referencedRelation: 'users'
             referencedColumns: ['id']
           },
           {
             foreignKeyName: 'conversations_voyager_id_fkey'
             columns: ['voyager_id']
-            isOneToOne: false
             referencedRelation: 'users'
             referencedColumns: ['id']
           },
         ]
       }
-      'interests': {
+      interests: {
         Row: {
-          'id': number
-          'name': string
+          id: number
+          name: string
         }
-        ComputedFields: never
         Insert: {
-          'id'?: never
-          'name': string
+          id?: never
+          name: string
         }
         Update: {
-          'id'?: never
-          'name'?: string
+          id?: never
+          name?: string
         }
         Relationships: []
       }
-      'messages': {
+      messages: {
         Row: {
-          'attachment': Json | null
-          'client_id': string | null
-          'content': string
-          'conversation_id': number
-          'created_at': string
-          'id': number
-          'read': boolean
-          'user_id': number
+          attachment: Json | null
+          client_id: string | null
+          content: string
+          conversation_id: number
+          created_at: string
+          id: number
+          read: boolean
+          user_id: number
         }
-        ComputedFields: never
         Insert: {
-          'attachment'?: Json | null
-          'client_id'?: string | null
-          'content': string
-          'conversation_id': number
-          'created_at'?: string
-          'id'?: never
-          'read'?: boolean
-          'user_id': number
+          attachment?: Json | null
+          client_id?: string | null
+          content: string
+          conversation_id: number
+          created_at?: string
+          id?: never
+          read?: boolean
+          user_id: number
         }
         Update: {
-          'attachment'?: Json | null
-          'client_id'?: string | null
-          'content'?: string
-          'conversation_id'?: number
-          'created_at'?: string
-          'id'?: never
-          'read'?: boolean
-          'user_id'?: number
+          attachment?: Json | null
+          client_id?: string | null
+          content?: string
+          conversation_id?: number
+          created_at?: string
+          id?: never
+          read?: boolean
+          user_id?: number
         }
         Relationships: [
           {
             foreignKeyName: 'messages_conversation_id_fkey'
             columns: ['conversation_id']
-            isOneToOne: false
             referencedRelation: 'conversations'
             referencedColumns: ['id']
           },
           {
             foreignKeyName: 'messages_user_id_fkey'
             columns: ['user_id']
-            isOneToOne: false
             referencedRelation: 'users'
             referencedColumns: ['id']
           },
         ]
       }
-      'profile_interests': {
+      profile_interests: {
         Row: {
-          'interest_id': number
-          'profile_id': number
+          interest_id: number
+          profile_id: number
         }
-        ComputedFields: never
         Insert: {
-          'interest_id': number
-          'profile_id': number
+          interest_id: number
+          profile_id: number
         }
         Update: {
-          'interest_id'?: number
-          'profile_id'?: number
+          interest_id?: number
+          profile_id?: number
         }
         Relationships: [
           {
             foreignKeyName: 'profile_interests_interest_id_fkey'
             columns: ['interest_id']
-            isOneToOne: false
             referencedRelation: 'interests'
             referencedColumns: ['id']
           },
           {
             foreignKeyName: 'profile_interests_profile_id_fkey'
             columns: ['profile_id']
-            isOneToOne: false
             referencedRelation: 'profiles'
             referencedColumns: ['id']
           },
         ]
       }
-      'profiles': {
+      profiles: {
         Row: {
-          'age': number | null
-          'biography': string | null
-          'city': string | null
-          'country': string | null
-          'first_name': string | null
-          'id': number
-          'image_url': string | null
-          'is_searchable': boolean
-          'last_name': string | null
-          'user_id': number
+          age: number | null
+          biography: string | null
+          city: string | null
+          country: string | null
+          first_name: string | null
+          id: number
+          image_url: string | null
+          is_searchable: boolean
+          last_name: string | null
+          user_id: number
         }
-        ComputedFields: never
         Insert: {
-          'age'?: number | null
-          'biography'?: string | null
-          'city'?: string | null
-          'country'?: string | null
-          'first_name'?: string | null
-          'id'?: never
-          'image_url'?: string | null
-          'is_searchable'?: boolean
-          'last_name'?: string | null
-          'user_id': number
+          age?: number | null
+          biography?: string | null
+          city?: string | null
+          country?: string | null
+          first_name?: string | null
+          id?: never
+          image_url?: string | null
+          is_searchable?: boolean
+          last_name?: string | null
+          user_id: number
         }
         Update: {
-          'age'?: number | null
-          'biography'?: string | null
-          'city'?: string | null
-          'country'?: string | null
-          'first_name'?: string | null
-          'id'?: never
-          'image_url'?: string | null
-          'is_searchable'?: boolean
-          'last_name'?: string | null
-          'user_id'?: number
+          age?: number | null
+          biography?: string | null
+          city?: string | null
+          country?: string | null
+          first_name?: string | null
+          id?: never
+          image_url?: string | null
+          is_searchable?: boolean
+          last_name?: string | null
+          user_id?: number
         }
         Relationships: [
           {
             foreignKeyName: 'profiles_user_id_fkey'
             columns: ['user_id']
-            isOneToOne: true
             referencedRelation: 'users'
             referencedColumns: ['id']
           },
         ]
       }
-      'reservations': {
+      reservations: {
         Row: {
-          'conversation_id': number
-          'date': string
-          'id': number
-          'price': number
-          'status': string
-          'title': string
+          conversation_id: number
+          date: string
+          id: number
+          price: number
+          status: string
+          title: string
         }
-        ComputedFields: never
         Insert: {
-          'conversation_id': number
-          'date': string
-          'id'?: never
-          'price': number
-          'status'?: string
-          'title': string
+          conversation_id: number
+          date: string
+          id?: never
+          price: number
+          status?: string
+          title: string
         }
         Update: {
-          'conversation_id'?: number
-          'date'?: string
-          'id'?: never
-          'price'?: number
-          'status'?: string
-          'title'?: string
+          conversation_id?: number
+          date?: string
+          id?: never
+          price?: number
+          status?: string
+          title?: string
         }
         Relationships: [
           {
             foreignKeyName: 'reservations_conversation_id_fkey'
             columns: ['conversation_id']
-            isOneToOne: false
             referencedRelation: 'conversations'
             referencedColumns: ['id']
           },
         ]
       }
-      'users': {
+      users: {
         Row: {
-          'auth_id': string | null
-          'bio': string | null
-          'confirmed_at': string | null
-          'created_at': string
-          'email': string
-          'erased_at': string | null
-          'id': number
-          'is_active': boolean
-          'location': string | null
-          'name': string
-          'role': string
+          auth_id: string | null
+          bio: string | null
+          confirmed_at: string | null
+          created_at: string
+          email: string
+          erased_at: string | null
+          id: number
+          is_active: boolean
+          location: string | null
+          name: string
+          role: string
         }
-        ComputedFields: never
         Insert: {
-          'auth_id'?: string | null
-          'bio'?: string | null
-          'confirmed_at'?: string | null
-          'created_at'?: string
-          'email': string
-          'erased_at'?: string | null
-          'id'?: never
-          'is_active'?: boolean
-          'location'?: string | null
-          'name': string
-          'role'?: string
+          auth_id?: string | null
+          bio?: string | null
+          confirmed_at?: string | null
+          created_at?: string
+          email: string
+          erased_at?: string | null
+          id?: never
+          is_active?: boolean
+          location?: string | null
+          name: string
+          role?: string
         }
         Update: {
-          'auth_id'?: string | null
-          'bio'?: string | null
-          'confirmed_at'?: string | null
-          'created_at'?: string
-          'email'?: string
-          'erased_at'?: string | null
-          'id'?: never
-          'is_active'?: boolean
-          'location'?: string | null
-          'name'?: string
-          'role'?: string
+          auth_id?: string | null
+          bio?: string | null
+          confirmed_at?: string | null
+          created_at?: string
+          email?: string
+          erased_at?: string | null
+          id?: never
+          is_active?: boolean
+          location?: string | null
+          name?: string
+          role?: string
         }
         Relationships: []
       }
@@ -287,22 +278,29 @@ export type Tables<
   DefaultSchemaTableNameOrOptions extends
     | keyof (DefaultSchema['Tables'] & DefaultSchema['Views'])
     | { schema: keyof DatabaseWithoutInternals },
-  TableName extends DefaultSchemaTableNameOrOptions extends {
+  TableName extends (DefaultSchemaTableNameOrOptions extends {
     schema: keyof DatabaseWithoutInternals
   } ? keyof (
       & DatabaseWithoutInternals[DefaultSchemaTableNameOrOptions['schema']]['Tables']
       & DatabaseWithoutInternals[DefaultSchemaTableNameOrOptions['schema']]['Views']
     )
-    : never = never,
-> = DefaultSchemaTableNameOrOptions extends { schema: keyof DatabaseWithoutInternals } ? (
+    : never) = never,
+> = DefaultSchemaTableNameOrOptions extends {
+  schema: keyof DatabaseWithoutInternals
+} ? (
     & DatabaseWithoutInternals[DefaultSchemaTableNameOrOptions['schema']]['Tables']
     & DatabaseWithoutInternals[DefaultSchemaTableNameOrOptions['schema']]['Views']
   )[TableName] extends {
     Row: infer R
   } ? R
   : never
-  : DefaultSchemaTableNameOrOptions extends keyof (DefaultSchema['Tables'] & DefaultSchema['Views'])
-    ? (DefaultSchema['Tables'] & DefaultSchema['Views'])[DefaultSchemaTableNameOrOptions] extends {
+  : DefaultSchemaTableNameOrOptions extends keyof (
+    & DefaultSchema['Tables']
+    & DefaultSchema['Views']
+  ) ? (
+      & DefaultSchema['Tables']
+      & DefaultSchema['Views']
+    )[DefaultSchemaTableNameOrOptions] extends {
       Row: infer R
     } ? R
     : never
@@ -312,12 +310,13 @@ export type TablesInsert<
   DefaultSchemaTableNameOrOptions extends
     | keyof DefaultSchema['Tables']
     | { schema: keyof DatabaseWithoutInternals },
-  TableName extends DefaultSchemaTableNameOrOptions extends {
+  TableName extends (DefaultSchemaTableNameOrOptions extends {
     schema: keyof DatabaseWithoutInternals
   } ? keyof DatabaseWithoutInternals[DefaultSchemaTableNameOrOptions['schema']]['Tables']
-    : never = never,
-> = DefaultSchemaTableNameOrOptions extends { schema: keyof DatabaseWithoutInternals }
-  ? DatabaseWithoutInternals[DefaultSchemaTableNameOrOptions['schema']]['Tables'][TableName] extends {
+    : never) = never,
+> = DefaultSchemaTableNameOrOptions extends {
+  schema: keyof DatabaseWithoutInternals
+} ? DatabaseWithoutInternals[DefaultSchemaTableNameOrOptions['schema']]['Tables'][TableName] extends {
     Insert: infer I
   } ? I
   : never
@@ -332,12 +331,13 @@ export type TablesUpdate<
   DefaultSchemaTableNameOrOptions extends
     | keyof DefaultSchema['Tables']
     | { schema: keyof DatabaseWithoutInternals },
-  TableName extends DefaultSchemaTableNameOrOptions extends {
+  TableName extends (DefaultSchemaTableNameOrOptions extends {
     schema: keyof DatabaseWithoutInternals
   } ? keyof DatabaseWithoutInternals[DefaultSchemaTableNameOrOptions['schema']]['Tables']
-    : never = never,
-> = DefaultSchemaTableNameOrOptions extends { schema: keyof DatabaseWithoutInternals }
-  ? DatabaseWithoutInternals[DefaultSchemaTableNameOrOptions['schema']]['Tables'][TableName] extends {
+    : never) = never,
+> = DefaultSchemaTableNameOrOptions extends {
+  schema: keyof DatabaseWithoutInternals
+} ? DatabaseWithoutInternals[DefaultSchemaTableNameOrOptions['schema']]['Tables'][TableName] extends {
     Update: infer U
   } ? U
   : never
@@ -352,12 +352,13 @@ export type Enums<
   DefaultSchemaEnumNameOrOptions extends
     | keyof DefaultSchema['Enums']
     | { schema: keyof DatabaseWithoutInternals },
-  EnumName extends DefaultSchemaEnumNameOrOptions extends {
+  EnumName extends (DefaultSchemaEnumNameOrOptions extends {
     schema: keyof DatabaseWithoutInternals
   } ? keyof DatabaseWithoutInternals[DefaultSchemaEnumNameOrOptions['schema']]['Enums']
-    : never = never,
-> = DefaultSchemaEnumNameOrOptions extends { schema: keyof DatabaseWithoutInternals }
-  ? DatabaseWithoutInternals[DefaultSchemaEnumNameOrOptions['schema']]['Enums'][EnumName]
+    : never) = never,
+> = DefaultSchemaEnumNameOrOptions extends {
+  schema: keyof DatabaseWithoutInternals
+} ? DatabaseWithoutInternals[DefaultSchemaEnumNameOrOptions['schema']]['Enums'][EnumName]
   : DefaultSchemaEnumNameOrOptions extends keyof DefaultSchema['Enums']
     ? DefaultSchema['Enums'][DefaultSchemaEnumNameOrOptions]
   : never
@@ -366,18 +367,19 @@ export type CompositeTypes<
   PublicCompositeTypeNameOrOptions extends
     | keyof DefaultSchema['CompositeTypes']
     | { schema: keyof DatabaseWithoutInternals },
-  CompositeTypeName extends PublicCompositeTypeNameOrOptions extends {
+  CompositeTypeName extends (PublicCompositeTypeNameOrOptions extends {
     schema: keyof DatabaseWithoutInternals
   } ? keyof DatabaseWithoutInternals[PublicCompositeTypeNameOrOptions['schema']]['CompositeTypes']
-    : never = never,
-> = PublicCompositeTypeNameOrOptions extends { schema: keyof DatabaseWithoutInternals }
-  ? DatabaseWithoutInternals[PublicCompositeTypeNameOrOptions['schema']]['CompositeTypes'][CompositeTypeName]
+    : never) = never,
+> = PublicCompositeTypeNameOrOptions extends {
+  schema: keyof DatabaseWithoutInternals
+} ? DatabaseWithoutInternals[PublicCompositeTypeNameOrOptions['schema']]['CompositeTypes'][CompositeTypeName]
   : PublicCompositeTypeNameOrOptions extends keyof DefaultSchema['CompositeTypes']
     ? DefaultSchema['CompositeTypes'][PublicCompositeTypeNameOrOptions]
   : never
 
 export const Constants = {
-  'public': {
+  public: {
     Enums: {},
   },
 } as const

@@ -8,7 +8,7 @@ export const httpError = (status: ContentfulStatusCode, message: string, headers
   throw new HTTPException(status, { message, ...(headers && { res: new Response(null, { headers }) }) })
 }
 
-const busy = 'The service is busy, please try again'
+export const busy = 'The service is busy, please try again'
 
 /** Throws 503: the request was valid and can be retried. */
 export const serviceUnavailable = (): never => httpError(503, busy)
@@ -20,6 +20,9 @@ export const tooManyRequests = (seconds?: number): never =>
 interface DatabaseError {
   code: string
   message: string
+  severity?: string
+  /** In the language of the server. PgBouncer sends only this one. */
+  severity_local?: string
   detail?: string
   /** postgres.js calls it constraint_name, PGlite constraint. */
   constraint_name?: string
@@ -59,6 +62,13 @@ const connectionLossCodes = new Set([
 /** Whether the database connection is gone, rather than one statement refused. */
 export const isConnectionLoss = (error: unknown): boolean =>
   connectionLossCodes.has((error as { code?: string } | null)?.code ?? '')
+
+/**
+ * Whether a server or pooler has refused to open a connection, for example because it has none left: Supavisor says so
+ * with XX000, PgBouncer with 08P01.
+ */
+export const isConnectionRefusal = (error: unknown): boolean =>
+  isDatabaseError(error) && (error.severity ?? error.severity_local) === 'FATAL'
 
 /** Clients see only texts that we wrote: what our SQL raises (PTnnn) and the names of our constraints. */
 const fromDatabase = (error: DatabaseError): ErrorResponse | undefined => {
@@ -104,6 +114,7 @@ const errorResponse = (error: unknown): ErrorResponse => {
   if (isDatabaseError(error)) {
     const known = fromDatabase(error)
     if (known) return known
+    if (isConnectionRefusal(error)) return unavailable
   }
   if (isConnectionLoss(error)) return unavailable
   return { status: 500, body: { error: 'Internal server error' } }
@@ -120,6 +131,7 @@ export const describeError = (error: unknown): Record<string, unknown> => {
 /** Turns everything thrown into a response. Unhandled errors are logged and not described to the client. */
 export const onError = (error: unknown, c: Context): Response => {
   const { status, body, headers = {} } = errorResponse(error)
+  if (isConnectionRefusal(error)) log('warn', 'Database connection refused', describeError(error))
   if (status === 500) log('error', 'Unhandled error', { route: c.req.routePath, ...describeError(error) })
   return c.json(body, status, { 'Cache-Control': 'no-store', ...headers })
 }

@@ -1,6 +1,6 @@
 import postgres from 'postgres'
 import { openSocket, readTarget } from './postgres_socket.ts'
-import { isConnectionLoss, serviceUnavailable } from './errors.ts'
+import { isConnectionLoss, isConnectionRefusal, serviceUnavailable } from './errors.ts'
 import { settings } from './settings.ts'
 
 /** Runs one statement and returns its rows. Objects are sent as JSON. */
@@ -27,6 +27,24 @@ export interface PoolLimits {
 /** Milliseconds until a connection must be open. */
 const connectTimeout = 5000
 
+/** A parameter as text, whose type Postgres then takes from the statement. */
+const asText = (value: unknown): string | null => {
+  if (value === undefined) throw new TypeError('A parameter is undefined')
+  if (value === null) return null
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+/**
+ * One round trip, and nothing prepared, so that it works through poolers that assign a connection to each transaction.
+ * Given arguments, postgres.js 3.4.9 asks for their types first, which is a second round trip for every statement that
+ * it has not prepared. It sends all at once if the query has its parameters already. tests/postgres/round_trips.test.ts
+ * counts.
+ */
+const send = async (sql: postgres.Sql, text: string, values: unknown[]): Promise<Record<string, unknown>[]> => {
+  const query = sql.unsafe(text, [], { prepare: false, ...{ simple: false } })
+  return await Object.assign(query, { parameters: values.map(asText) })
+}
+
 /** One postgres.js connection, which opens at its first statement. */
 export const connectTo = (url: string, options: postgres.Options<Record<string, never>>): Connection => {
   let isOpen = true
@@ -49,7 +67,7 @@ export const connectTo = (url: string, options: postgres.Options<Record<string, 
     ...options,
   })
   return {
-    query: (text, values) => sql.unsafe(text, values as never[], { prepare: true }),
+    query: (text, values) => send(sql, text, values),
     isOpen: () => isOpen,
     close: () => {
       isOpen = false
@@ -170,7 +188,8 @@ export const retryOnce = (query: Query): Query => async (text, values) => {
   try {
     return await query(text, values)
   } catch (error) {
-    if (!retryable.has((error as { code?: string } | null)?.code ?? '')) throw error
+    // Poolers that have no connection left say XX000, too. Another attempt would only add to their load.
+    if (isConnectionRefusal(error) || !retryable.has((error as { code?: string } | null)?.code ?? '')) throw error
     return await query(text, values)
   }
 }

@@ -4,7 +4,16 @@ import { log } from './log.ts'
 import { startRequest } from './metrics.ts'
 import { settings } from './settings.ts'
 
-/** Counts and logs each request by its route pattern, because a path can contain user input. */
+/** In milliseconds. */
+const slow = 1000
+
+const isLogged = (status: number, ms: number): boolean => {
+  const { accessLog } = settings
+  if (accessLog === 'all') return true
+  return accessLog !== 'off' && (status >= 500 || (accessLog === 'slow' && ms > slow))
+}
+
+/** Counts requests, and logs those that ACCESS_LOG names, by route pattern, because a path can contain user input. */
 export const requestMetrics = createMiddleware(async (c, next) => {
   const start = performance.now()
   const endRequest = startRequest()
@@ -19,6 +28,6 @@ export const requestMetrics = createMiddleware(async (c, next) => {
     const route = handler?.path ?? 'unknown'
     const method = handler?.method ?? 'unknown'
     endRequest(method, route, status, ms / 1000)
-    if (settings.accessLog) log('info', 'Request completed', { method, route, status, ms: Math.round(ms * 10) / 10 })
+    if (isLogged(status, ms)) log('info', 'Request completed', { method, route, status, ms: Math.round(ms * 10) / 10 })
   }
 })

@@ -42,8 +42,6 @@ const connect = (): Query => {
     // Poolers refuse or drop both; through one, log in as edge_functions.
     ...(!logsInAsEdgeFunctions && { role: 'edge_functions', statement_timeout: 5000 }),
   }
-  // Some poolers assign a connection for each transaction and keep no prepared statements. `?prepare=false` in the URL
-  // turns those off; a query then takes two round trips.
   const pool = openPool(() => connectTo(url, { connection }), {
     connections: settings.databasePool,
     waitMilliseconds: 4000,

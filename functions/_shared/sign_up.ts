@@ -18,7 +18,7 @@ export const getAccount = async (authId: string): Promise<Account> => {
   return JSON.parse((await actAs(claims, true)`get_account()`).body)
 }
 
-type NewUser = z.output<typeof newUser> & { password: string }
+type NewUser = z.output<typeof newUser> & { password: string; captcha_token?: string | undefined }
 
 interface SignedUp {
   /** As in the response. Only `outcome` says whether it exists, because its id is drawn in advance. */
@@ -45,8 +45,8 @@ interface SignUp {
  * If e-mail confirmation is on, Auth reports a taken address as free, or returns the pending account with its old
  * password. The ticket tells these cases apart: creating the account consumes it.
  */
-export const beginSignUp = async (user: NewUser): Promise<SignUp> => {
-  const { email, password, name, ...fields } = user
+export const beginSignUp = async (user: NewUser, client = authClient()): Promise<SignUp> => {
+  const { email, password, captcha_token, name, ...fields } = user
   // First, because Auth would report an unknown interest as an unspecified failure.
   await actAs(null, false)`check_interests(${{ ids: fields.interest_ids ?? [] }})`
   const { signUpDisabled, confirmationRequired } = await readAuthSettings()
@@ -55,13 +55,33 @@ export const beginSignUp = async (user: NewUser): Promise<SignUp> => {
     await asService`begin_sign_up(address => ${email}, name => ${name}, fields => ${fields})`,
   )
   const account: Account = { id: user_id, name, email: email.toLowerCase(), role: 'user' }
-  return { account, confirmationRequired, signedUp: createAuthUser(password, ticket, account) }
+  return {
+    account,
+    confirmationRequired,
+    signedUp: createAuthUser(client, { password, captcha_token, ticket }, account),
+  }
 }
 
-const createAuthUser = async (password: string, ticket: string, account: Account): Promise<SignedUp> => {
+interface NewAuthUser {
+  password: string
+  captcha_token: string | undefined
+  ticket: string
+}
+
+const createAuthUser = async (
+  client: ReturnType<typeof authClient>,
+  { password, captcha_token, ticket }: NewAuthUser,
+  account: Account,
+): Promise<SignedUp> => {
   const { email } = account
-  for (let triesLeft = 5;; triesLeft--) {
-    const { data, error } = await authClient().signUp({ email, password, options: { data: { ticket } } })
+  const options = { data: { ticket }, ...(captcha_token && { captchaToken: captcha_token }) }
+  const maxTries = 6
+  for (let triesLeft = maxTries - 1;; triesLeft--) {
+    const { data, error } = await client.signUp({ email, password, options })
+    if (error?.code === 'captcha_failed') {
+      // A CAPTCHA can be used once, so a second try never passes.
+      return triesLeft === maxTries - 1 ? throwAuthError(error) : serviceUnavailable()
+    }
     if (error?.code === 'user_already_exists' || error?.code === 'email_exists') return httpError(409, emailTaken)
     if (data.session) {
       drainSoon()
@@ -93,7 +113,9 @@ export const createAccount = async (
   if (granted && !granted.success) httpError(400, 'role: must be user or admin')
 
   // Without a password the only way in is recovery, so this one must be unguessable.
-  const { signedUp } = await beginSignUp({ ...fields, password: password ?? crypto.randomUUID() + crypto.randomUUID() })
+  const newUser = { ...fields, password: password ?? crypto.randomUUID() + crypto.randomUUID() }
+  // Auth asks the holder of the secret key for no CAPTCHA.
+  const { signedUp } = await beginSignUp(newUser, trusted ? createSupabaseClient(apikey!).auth : authClient())
   const { account, outcome, session } = await signedUp
   if (outcome === 'taken') return httpError(409, emailTaken)
   if (outcome === 'superseded' || outcome === 'not made') return serviceUnavailable()

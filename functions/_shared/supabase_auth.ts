@@ -1,6 +1,7 @@
 import { type AuthError, createClient, type Session } from '@supabase/supabase-js'
 import type { Database } from './database.types.ts'
-import { httpError, serviceUnavailable, tooManyRequests } from './errors.ts'
+import { unknownAddress } from './client_address.ts'
+import { busy, httpError, serviceUnavailable, tooManyRequests } from './errors.ts'
 import { platformFetch } from './platform_fetch.ts'
 import { settings } from './settings.ts'
 
@@ -14,40 +15,63 @@ export const createSupabaseClient = (key: string) =>
 /** Supabase Auth with the publishable key. */
 export const authClient = () => createSupabaseClient(settings.publishableKey).auth
 
+/**
+ * The headers with which Auth counts a request for the client's address instead of ours. It takes them with a secret
+ * key only, and skips the CAPTCHA for one, so they are only for requests that need none.
+ */
+const forwardingHeaders = (address: string): Record<string, string> => {
+  const secretKey = settings.secretKeys.find((key) => key.startsWith('sb_secret_'))
+  return settings.forwardClientAddress && secretKey && address !== unknownAddress
+    ? { apikey: secretKey, 'Sb-Forwarded-For': address.replace('/64', '') }
+    : {}
+}
+
 /** A new session, or null for an invalid refresh token. The client library would retry for half a minute. */
-export const refreshSession = async (refreshToken: string): Promise<Session | null> => {
+export const refreshSession = async (refreshToken: string, address: string): Promise<Session | null> => {
   const response = await platformFetch(`${settings.platformUrl}/auth/v1/token?grant_type=refresh_token`, {
     method: 'POST',
-    headers: { apikey: settings.publishableKey, 'Content-Type': 'application/json' },
+    headers: {
+      apikey: settings.publishableKey,
+      'Content-Type': 'application/json',
+      ...forwardingHeaders(address),
+    },
     body: JSON.stringify({ refresh_token: refreshToken }),
   }).catch(() => null)
   if (response?.ok) return await response.json().catch(serviceUnavailable)
   await response?.body?.cancel()
   if (response?.status === 429) return tooManyRequests()
-  return response && response.status < 500 ? null : serviceUnavailable()
+  // 409: too many requests at once have this token. It stays valid.
+  return response && response.status < 500 && response.status !== 409 ? null : serviceUnavailable()
 }
 
 /** One message for every failed log-in, so that it does not reveal which addresses have an account. */
 export const invalidCredentials = 'Wrong e-mail or password, or the e-mail is not confirmed yet'
 
-/** Translates an error of Auth. Its own messages are not passed on. */
+/** What Auth refuses, by its code, and what we answer. Its own messages are not passed on. */
+const refusals: Record<string, [status: 400 | 401 | 403 | 503, message: string]> = {
+  captcha_failed: [400, 'captcha_token: is missing or was not accepted, please solve the CAPTCHA again'],
+  weak_password: [400, 'password: is too weak'],
+  validation_failed: [400, 'email: is not accepted'],
+  email_address_invalid: [400, 'email: is not accepted'],
+  email_address_not_authorized: [400, 'email: is not accepted'],
+  invalid_credentials: [401, invalidCredentials],
+  email_not_confirmed: [401, invalidCredentials],
+  // Auth reports this before it checks the password.
+  user_banned: [401, invalidCredentials],
+  signup_disabled: [403, 'Signing up is switched off'],
+  email_provider_disabled: [403, 'Sign-up and log-in by e-mail are switched off'],
+  // A hook of the operator refused.
+  unknown: [403, 'Not allowed by the settings of this service'],
+  hook_timeout: [503, busy],
+  hook_timeout_after_retry: [503, busy],
+  request_timeout: [503, busy],
+}
+
+/** Translates an error of Auth. */
 export const throwAuthError = (error: AuthError): never => {
-  switch (error.code) {
-    case 'weak_password':
-      return httpError(400, 'password: is too weak')
-    case 'validation_failed':
-    case 'email_address_invalid':
-    case 'email_address_not_authorized':
-      return httpError(400, 'email: is not accepted')
-    case 'invalid_credentials':
-    case 'email_not_confirmed':
-    // Auth reports this before it checks the password.
-    case 'user_banned':
-      return httpError(401, invalidCredentials)
-    case 'signup_disabled':
-    case 'email_provider_disabled':
-      return httpError(403, 'Signing up is switched off')
-  }
+  const refusal = refusals[error.code ?? '']
+  if (refusal) return httpError(...refusal)
+  // Auth does not say how long to wait. Its limits refill within seconds.
   if (error.status === 429) return tooManyRequests()
   if (error.name === 'AuthRetryableFetchError') return serviceUnavailable()
   throw error

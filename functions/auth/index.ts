@@ -11,7 +11,7 @@ import { log } from '../_shared/log.ts'
 import { route } from '../_shared/openapi.ts'
 import { httpError, serviceUnavailable } from '../_shared/errors.ts'
 import { beginSignUp, getAccount } from '../_shared/sign_up.ts'
-import { type Account, accountShape, email, newSignUp } from '../_shared/schemas/accounts.ts'
+import { type Account, accountShape, captcha_token, email, newSignUp } from '../_shared/schemas/accounts.ts'
 import { authClient, invalidCredentials, refreshSession, throwAuthError } from '../_shared/supabase_auth.ts'
 
 const auth = createApp('auth')
@@ -40,6 +40,8 @@ const signUpTime = 1500
 const signUpFloor = createTimingFloor(800, 200, 5000)
 const logInFloor = createTimingFloor(500, 200, 5000)
 const recoverTime = 500
+// Auth asks the provider of the CAPTCHA first, over the Internet.
+const captchaRecoverTime = 1500
 
 const sleep = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
@@ -83,15 +85,19 @@ auth.post(
   route('Log in', {
     200: sessionShape,
     401: 'Wrong e-mail or password, or not confirmed yet',
-    403: 'The account is deactivated',
+    403: 'The account is deactivated, or log-in by e-mail is switched off',
   }),
-  validate({ json: z.object({ email: text(1, 254), password: secret }) }),
+  validate({ json: z.object({ email: text(1, 254), password: secret, captcha_token }) }),
   async (c) => {
     await consumeRateLimit('RATE_LIMIT_LOGIN', clientAddress(c.req.raw.headers))
     const timer = logInFloor.start()
     // bcrypt ignores everything after 72 bytes.
     if (new TextEncoder().encode(c.var.json.password).length > 72) httpError(401, invalidCredentials)
-    const { data, error } = await authClient().signInWithPassword(c.var.json)
+    const { captcha_token: captchaToken, ...credentials } = c.var.json
+    const { data, error } = await authClient().signInWithPassword({
+      ...credentials,
+      ...(captchaToken && { options: { captchaToken } }),
+    })
     if (error) {
       await timer.wait()
       return throwAuthError(error)
@@ -110,46 +116,61 @@ auth.post(
   }),
   validate({ json: z.object({ refresh_token: secret }) }),
   async (c) => {
-    const session = await refreshSession(c.var.json.refresh_token)
+    const address = clientAddress(c.req.raw.headers)
+    await consumeRateLimit('RATE_LIMIT_REFRESH', address)
+    const session = await refreshSession(c.var.json.refresh_token, address)
     return session ? c.json(await newSession(session)) : httpError(401, 'The refresh token is not valid')
   },
 )
 
 auth.post(
   '/logout',
-  route('End the session of the token', { 204: 'Logged out' }),
+  route('End the session of the token', { 204: 'Logged out', 403: 'The account is deactivated or suspended' }),
   requireUser,
   async (c) => {
     // Answers 401 or 403 for an erased or deactivated account, as every route does. Auth would only fail.
     await c.var.db`get_account()`
     const { error } = await authClient().admin.signOut(c.var.token, 'local')
+    if (error?.code === 'user_banned') httpError(403, 'The account is suspended')
     // If the session is gone already, there is nothing left to do.
     if (error && error.name !== 'AuthSessionMissingError' && error.code !== 'session_not_found') throwAuthError(error)
     return c.body(null, 204)
   },
 )
 
+/** Errors that Auth reports before it looks for the account. */
+const independentOfAccount = new Set([
+  'captcha_failed',
+  'over_request_rate_limit',
+  'email_provider_disabled',
+  'validation_failed',
+  'email_address_invalid',
+])
+
 /** Sends a recovery link, if the account exists. Throws only errors that do not depend on the address. */
-const sendRecoveryLink = async (address: string): Promise<void> => {
-  const { error } = await authClient().resetPasswordForEmail(address)
+const sendRecoveryLink = async (address: string, captchaToken: string | undefined): Promise<void> => {
+  const { error } = await authClient().resetPasswordForEmail(address, { ...(captchaToken && { captchaToken }) })
+  if (!error) return
   // Auth sends e-mail to known addresses only. An e-mail error (twice within a minute, domain not allowed, no mail
   // server, a timeout) would reveal that the address is known.
-  const isTimeout = error?.status === 504 || / due to timeout$/.test(error?.message ?? '')
-  if (error && !isTimeout && (!error.status || error.status > 500)) throwAuthError(error)
-  if (error) log('warn', 'Recovery mail not sent', { code: error.code, status: error.status })
+  const isTimeout = error.status === 504 || / due to timeout$/.test(error.message)
+  const isUnavailable = !isTimeout && (!error.status || error.status > 500 || /^captcha /.test(error.message))
+  if (isUnavailable || independentOfAccount.has(error.code ?? '')) throwAuthError(error)
+  log('warn', 'Recovery mail not sent', { code: error.code, status: error.status })
 }
 
 auth.post(
   '/recover',
   route('Send a link to choose a new password, if there is such an account', {
     202: z.strictObject({ success: z.literal(true) }),
+    403: 'Log-in by e-mail is switched off',
   }),
-  validate({ json: z.object({ email }) }),
+  validate({ json: z.object({ email, captcha_token }) }),
   async (c) => {
     await consumeRateLimit('RATE_LIMIT_RECOVER', clientAddress(c.req.raw.headers))
     // The same response time for every address: Auth finishes after the response.
-    const time = sleep(recoverTime)
-    const sent = sendRecoveryLink(c.var.json.email)
+    const time = sleep(c.var.json.captcha_token ? captchaRecoverTime : recoverTime)
+    const sent = sendRecoveryLink(c.var.json.email, c.var.json.captcha_token)
     waitUntil(sent.catch(({ name, code, status }) => log('warn', 'Recovery mail not sent', { name, code, status })))
     await Promise.race([sent, time])
     await time

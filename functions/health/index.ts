@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { asService } from '../_shared/rpc.ts'
 import { createApp } from '../_shared/app.ts'
-import { provider } from '../_shared/embeddings/chosen.ts'
+import { currentProvider } from '../_shared/embeddings/current_provider.ts'
 import { validate } from '../_shared/validate.ts'
 import { log } from '../_shared/log.ts'
 import { formatMetric, formatRequestMetrics } from '../_shared/metrics.ts'
@@ -18,7 +18,7 @@ const report = z.strictObject({
 })
 
 health.get('/', route('Whether the service is up', { 200: report, 503: report }), async (c) => {
-  const { name, model } = provider()
+  const { name, model } = currentProvider()
   // Any other answer than a number means that the database is not working.
   const pending = await asService`count_pending_embeddings()`
     .then((text) => /^\d+$/.test(text) ? Number(text) : null)

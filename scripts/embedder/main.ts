@@ -66,7 +66,10 @@ const words = new Map(vocabulary.map((lemma, i): [string, Word] => {
 }))
 const phrases = applyTopics(topics, words, frequencies.of(''))
 
-const concepts = parseGlossary(readBeside('glossary.tsv'), (word) => words.has(word))
+const concepts = parseGlossary(
+  readBeside('glossary.tsv'),
+  (phrase) => phrases.get(phrase) ?? formsOf(phrase, (word) => words.has(word))[0],
+)
 for (const concept of concepts) {
   const [first, ...more] = concept.english.map((word) => words.get(word)!)
   if (first === undefined || more.length === 0) continue
@@ -76,7 +79,7 @@ for (const concept of concepts) {
   const probability = Math.min(first.probability, ...more.map((other) => other.probability))
   words.set(conceptName(concept), { spelling: conceptName(concept), probability, vector, isTopical })
 }
-/** The English reading of a foreign form wins if it means about the same, or if it is common (`pain`, but not `berg`). */
+/** A form is usually English if that means about the same, or is common in WordNet (`pain`, but not `berg`). */
 const isEnglish = (form: string, concept: string): boolean => {
   if (stopWords.has(form)) return true
   const [lemma] = formsOf(form, (word) => words.has(word))
@@ -89,8 +92,9 @@ const isEnglish = (form: string, concept: string): boolean => {
 const glossary = new Map([...formsOfConcepts(concepts, isEnglish), ...phrases])
 logStep(`pulled ${topics.length} topics together and translated ${glossary.size} forms of ${concepts.length} concepts`)
 
-const notice = readBeside('../../functions/_shared/embeddings/wordnet/LICENSE-WORDNET.txt')
-const bytes = pack([...words.values()], glossary, notice)
+const notices = ['WORDNET', 'FREQUENCIES']
+  .map((name) => readBeside(`../../functions/_shared/embeddings/wordnet/LICENSE-${name}.txt`))
+const bytes = pack([...words.values()], glossary, notices.join('\n'))
 const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes.slice()))
 Deno.writeFileSync(out, bytes)
 Deno.writeTextFileSync(`${out}.sha256`, `${digest.toHex()}  ${out.split('/').at(-1)}\n`)

@@ -17,7 +17,7 @@ export type Word = { spelling: string; probability: number; vector: Float32Array
  */
 const smoothing = 3e-4
 
-/** A word of no topic (`someone`, `share`, `place`) weighs this much of one that has. From .3 to .85 nDCG rose by .01. */
+/** A word of no topic (`someone`, `share`) weighs this much of a word that has one. It raises nDCG by .01. */
 const offTopic = 0.7
 
 /**
@@ -38,6 +38,10 @@ const packVector = (vector: Float32Array, packed: Uint8Array) => {
   for (let i = 0; i < packed.length; i++) packed[i] = (level(2 * i) & 15) | (level(2 * i + 1) & 15) << 4
 }
 
+/** The bytes of UTF-8 as the characters of a string. */
+const binary = (word: string): string => String.fromCharCode(...new TextEncoder().encode(word))
+
+/** Front-codes binary strings in order. */
 const packWords = (sorted: string[]): Uint8Array => {
   let before = ''
   const lines = sorted.map((word) => {
@@ -46,20 +50,29 @@ const packWords = (sorted: string[]): Uint8Array => {
     before = word
     return `${shared.toString(36)}${word.slice(shared)}\n`
   })
-  return new TextEncoder().encode(lines.join(''))
+  return Uint8Array.from(lines.join(''), (character) => character.charCodeAt(0))
 }
 
 /**
- * The glossary tells the word of each form. The notice is the licence of WordNet, which must stay with every copy.
+ * The glossary tells the word of each form. The notice holds the licences that must stay with every copy.
  */
 export const pack = (words: Word[], glossary: Map<string, string>, notice: string): Uint8Array => {
   const sorted = words.toSorted((a, b) => a.spelling < b.spelling ? -1 : 1)
   const noticeBytes = new TextEncoder().encode(notice)
   const list = packWords(sorted.map(({ spelling }) => spelling))
   const rows = new Map(sorted.map(({ spelling }, row) => [spelling, row]))
-  const forms = [...glossary].sort(([one], [other]) => one < other ? -1 : 1)
-    .map(([form, word]) => `${form}\t${rows.get(word)!.toString(36)}\n`)
-  const glossaryBytes = new TextEncoder().encode(forms.join(''))
+  // The beginning of a form of several words is a form too, so that the embedder need not try every sequence of words.
+  const beginnings = [...glossary].flatMap(([form, word]): [string, string][] =>
+    form.includes('_') ? [[form.slice(0, form.indexOf('_') + 1), word]] : []
+  )
+  const forms = [...new Map([...beginnings, ...glossary])].map(([form, word]) => ({
+    form: binary(form),
+    row: rows.get(word)!,
+  }))
+    .sort((one, other) => one.form < other.form ? -1 : 1)
+  const formList = packWords(forms.map(({ form }) => form))
+  const targets = new DataView(new ArrayBuffer(4 * forms.length))
+  forms.forEach(({ row }, i) => targets.setUint32(4 * i, row, true))
   const weights = Uint8Array.from(
     sorted,
     ({ probability, isTopical }) =>
@@ -68,7 +81,7 @@ export const pack = (words: Word[], glossary: Map<string, string>, notice: strin
   const vectors = new Uint8Array(sorted.length * rowBytes)
   sorted.forEach(({ vector }, row) => packVector(vector, vectors.subarray(row * rowBytes, (row + 1) * rowBytes)))
 
-  const sections = [noticeBytes, list, glossaryBytes, weights, vectors]
+  const sections = [noticeBytes, list, formList, new Uint8Array(targets.buffer), weights, vectors]
   const bytes = new Uint8Array(headerBytes + sections.reduce((sum, section) => sum + section.length, 0))
   let at = headerBytes
   for (const section of sections) {
@@ -76,13 +89,8 @@ export const pack = (words: Word[], glossary: Map<string, string>, notice: strin
     at += section.length
   }
   bytes.set(new TextEncoder().encode(model))
-  const fields = [
-    adler32(bytes.subarray(headerBytes)),
-    noticeBytes.length,
-    sorted.length,
-    list.length,
-    glossaryBytes.length,
-  ]
+  const checksum = adler32(bytes.subarray(headerBytes))
+  const fields = [checksum, noticeBytes.length, sorted.length, list.length, forms.length, formList.length]
   const header = new DataView(bytes.buffer)
   fields.forEach((field, i) => header.setUint32(nameBytes + 4 * i, field, true))
   if (sorted[0]?.vector.length !== wordDimensions) throw new Error(`Vectors need ${wordDimensions} components`)

@@ -25,6 +25,13 @@ create table private.embedding_queue (
 comment on table private.embedding_queue is
   'What needs an embedding: profiles (by profile id) and contexts (by user id). A row is deleted when its embedding is
 saved. After 8 attempts it is a dead letter until its text or the model changes.';
+comment on column private.embedding_queue.attempts is
+  'How often a worker began to embed it. A worker claims what its next call embeds and nothing else, so one that is
+killed does not count against texts that it had not begun.';
+comment on column private.embedding_queue.due_at is
+  'When the next attempt may begin. Until then the worker of the last one has it, or it waits after a failure.';
+comment on column private.embedding_queue.last_error is
+  'Why the last attempt failed; null if it was not told: its worker is at it, or was killed.';
 comment on column private.embedding_queue.queued_at is
   'Since when the embedding is missing. Another change of the text does not reset it.';
 comment on column private.embedding_queue.model is
@@ -164,42 +171,66 @@ models are never compared; until theirs is made, profiles are found by words. De
 rights on the index.';
 grant execute on function private.adopt_model(text) to edge_functions;
 
-create function private.claim_embeddings(wanted text, max_jobs integer)
+create function private.claim_embeddings(wanted text, max_jobs integer, newest boolean default false)
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
   claimed json;
+  jobs json;
 begin
-  with taken as (
-    update private.embedding_queue
-    set
-      attempts = attempts + 1,
-      -- The worker has half a minute. Then the job is due again, later after each attempt.
-      due_at = now() + interval '30 seconds' * 2 ^ attempts,
-      model = wanted
-    where (kind, id) in (
-      select kind, id
+  -- Usually once. Again if all that was claimed is deleted below, but not without end, because a statement has 5 s.
+  for round in 1..100 loop
+    with oldest_due as (
+      select kind, id, attempts, due_at
       from private.embedding_queue
-      where due_at <= now() and attempts < 8
+      where not newest and due_at <= now() and attempts < 8
       order by due_at
       limit max_jobs
       for update skip locked
+    ),
+    -- Profiles before contexts, because others look for them.
+    newest_untried as (
+      select kind, id, attempts, due_at
+      from private.embedding_queue
+      where newest and due_at <= now() and attempts = 0
+      order by due_at desc, kind desc
+      limit max_jobs
+      for update skip locked
+    ),
+    due as (
+      select
+        kind, id, attempts, row_number() over (order by due_at) as place,
+        first_value(attempts) over (order by due_at) as first_attempts
+      from (select * from oldest_due union all select * from newest_untried) as locked
+    ),
+    taken as (
+      update private.embedding_queue
+      set
+        attempts = attempts + 1,
+        -- The worker has half a minute. Then the job is due again, later after each attempt.
+        due_at = now() + interval '30 seconds' * 2 ^ attempts,
+        last_error = null,
+        model = wanted
+      where (kind, id) in (
+        select kind, id
+        from due
+        -- What was tried before is tried alone: it may be what made its call fail, or killed its worker.
+        where attempts = 0 and first_attempts = 0 or place = 1
+      )
+      returning kind, id
     )
-    returning kind, id
-  )
-  select coalesce(json_agg(taken), '[]') into claimed from taken;
+    select coalesce(json_agg(taken), '[]') into claimed from taken;
 
-  -- Deletes jobs whose entry was hidden or deleted since they were queued. These are separate statements, because a
-  -- statement cannot delete a row that it updates, and does not see an entry that was shown again before it locked the
-  -- row. Showing an entry from now on waits for this transaction, and queues the job again.
-  delete from private.embedding_queue as job
-  using json_to_recordset(claimed) as mine (kind text, id bigint)
-  where job.kind = mine.kind and job.id = mine.id
-    and not exists (select from private.search_entries where mine.kind = 'profile' and profile_id = mine.id)
-    and not exists (select from private.search_contexts where mine.kind = 'context' and user_id = mine.id);
+    -- Deletes jobs whose entry was hidden or deleted since they were queued. These are separate statements, because a
+    -- statement cannot delete a row that it updates, and does not see an entry that was shown again before it locked
+    -- the row. Showing an entry from now on waits for this transaction, and queues the job again.
+    delete from private.embedding_queue as job
+    using json_to_recordset(claimed) as mine (kind text, id bigint)
+    where job.kind = mine.kind and job.id = mine.id
+      and not exists (select from private.search_entries where mine.kind = 'profile' and profile_id = mine.id)
+      and not exists (select from private.search_contexts where mine.kind = 'context' and user_id = mine.id);
 
-  return (
     select coalesce(
       json_agg(
         json_build_object(
@@ -211,17 +242,22 @@ begin
       ),
       '[]'
     )
+    into jobs
     from json_to_recordset(claimed) as mine (kind text, id bigint)
     left join private.search_entries as entry on mine.kind = 'profile' and entry.profile_id = mine.id
     left join private.search_contexts as context on mine.kind = 'context' and context.user_id = mine.id
-    where entry.profile_id is not null or context.user_id is not null
-  );
+    where entry.profile_id is not null or context.user_id is not null;
+
+    exit when json_array_length(jobs) > 0 or json_array_length(claimed) = 0;
+  end loop;
+  return jobs;
 end
 $$;
-comment on function private.claim_embeddings(text, integer) is
-  'Claims up to max_jobs due jobs for this model, as [{kind, id, text, content_hash}]. Two workers never get the same
-job. Definer, because edge_functions has no rights on the queue.';
-grant execute on function private.claim_embeddings(text, integer) to edge_functions;
+comment on function private.claim_embeddings(text, integer, boolean) is
+  'Claims up to max_jobs due jobs for this model, to be embedded in one call, as [{kind, id, text, content_hash}]: those
+that are due longest, or the newest of those that were never tried. A job that was tried before comes alone. Two workers
+never get the same job. Definer, because edge_functions has no rights on the queue.';
+grant execute on function private.claim_embeddings(text, integer, boolean) to edge_functions;
 
 create function private.save_embeddings(made_by text, vectors jsonb)
 returns void

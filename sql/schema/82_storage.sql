@@ -2,13 +2,15 @@
 --   attachments/<conversation id>/<uuid>/<name>   private, for the two participants
 --   avatars/<Auth account id>/<name>              public to read, writable by their owner
 -- Statements on storage.objects have no comments: the table belongs to the platform, which allows only policies on it.
+-- Storage compares the whole type with these. supabase-js declares a charset where the body is a string.
 insert into storage.buckets (id, name, public, file_size_limit, allowed_mime_types)
 values
   (
     'attachments', 'attachments', false, 10485760,
     array[
-      'image/jpeg', 'image/png', 'image/webp', 'image/gif', 'application/pdf', 'text/plain', 'audio/mpeg', 'audio/mp4',
-      'video/mp4'
+      'image/jpeg', 'image/png', 'image/webp', 'image/gif', 'application/pdf', 'audio/mpeg', 'audio/mp4', 'video/mp4',
+      'text/plain', 'text/plain;charset=UTF-8', 'text/plain;charset=utf-8', 'text/plain; charset=UTF-8',
+      'text/plain; charset=utf-8'
     ]
   ),
   ('avatars', 'avatars', true, 2097152, array['image/jpeg', 'image/png', 'image/webp'])
@@ -81,6 +83,20 @@ create policy "users list their own avatars" on storage.objects
 
 create policy "users add their own avatars" on storage.objects
   for insert to authenticated
+  with check (
+    bucket_id = 'avatars'
+    and name ~ '^[^/]+/[^/]+$'
+    and (storage.foldername(name))[1] = (select auth.uid())::text
+    and (select private.my_id()) is not null
+  );
+
+-- An upload with `upsert` is an insert that updates where there is a file of that name.
+create policy "users replace their own avatars" on storage.objects
+  for update to authenticated
+  using (
+    bucket_id = 'avatars'
+    and (storage.foldername(name))[1] = (select auth.uid())::text
+  )
   with check (
     bucket_id = 'avatars'
     and name ~ '^[^/]+/[^/]+$'
@@ -178,4 +194,4 @@ end
 $$;
 comment on function private.require_matching_mime_type(jsonb, boolean) is
   'Raises 400 if the first bytes of a stored file do not match its type, and 503 if the Edge Function could not read
-them (null). Files are never overwritten, so what the Edge Function read is what is sent.';
+them (null). Attachments are never overwritten, so what the Edge Function read is what is sent.';

@@ -78,6 +78,20 @@ const countPatterns = (url: URL): number =>
     return sum + count + (/\bi?like\(/.test(part) ? part.split(',').length - 1 : 0)
   }, 0)
 
+// Every other parameter is a filter.
+const notFilters = new Set(['select', 'columns', 'order', 'limit', 'offset', 'on_conflict', 'apikey'])
+
+/**
+ * The error for an update or delete without a filter, which the platform refuses to everybody: its connections of the
+ * Data API have the extension safeupdate.
+ */
+export const missingFilterError = (method: string, path: string, url: URL) => {
+  if ((method !== 'PATCH' && method !== 'DELETE') || path.startsWith('/rest/v1/rpc/')) return null
+  if ([...url.searchParams.keys()].some((name) => !notFilters.has(name))) return null
+  const statement = method === 'PATCH' ? 'UPDATE' : 'DELETE'
+  return { code: '21000', details: null, hint: null, message: `${statement} requires a WHERE clause` }
+}
+
 const maxLogicDepth = 10
 
 /** The error for a Data API query that only the secret key may send; null if anybody may send it. */

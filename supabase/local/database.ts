@@ -55,6 +55,10 @@ export const retryOnConflict = async (change: () => Promise<void>, tries = 5): P
   }
 }
 
+// Object ids of the types.
+const timestamp = 1114
+const timestamptz = 1184
+
 const maxParameters = 32_767
 
 /**
@@ -72,6 +76,16 @@ const limitParameters = (driver: PGlite): void => {
   }
 }
 
+/**
+ * A timestamp as PostgREST prints it, 2026-11-22T04:17:56.931623+00:00. @supabase/lite prints what the driver returns,
+ * which is Postgres' own format: 2026-11-22 04:17:56.931623+00.
+ */
+export const isoTimestamp = (text: string): string =>
+  text.replace(
+    /^(\S+) (\d\d:\d\d:\d\d(?:\.\d+)?)(?:([+-]\d\d)((?::\d\d)*))?/,
+    (_, date, time, hours, rest) => `${date}T${time}${hours ? `${hours}${rest || ':00'}` : ''}`,
+  )
+
 /** Opens PGlite, in a folder or in memory. The settings are those of the Data API's connections. */
 export const openPglite = async (
   dataDir: string | null,
@@ -81,7 +95,10 @@ export const openPglite = async (
   const connection = patchConnection(
     await createPgliteConnection({
       url: stored ? `file://${stored.folder}` : 'memory://',
-      pgliteOptions: { extensions: { vector, pgtap, fuzzystrmatch, unaccent } },
+      pgliteOptions: {
+        extensions: { vector, pgtap, fuzzystrmatch, unaccent },
+        parsers: { [timestamp]: isoTimestamp, [timestamptz]: isoTimestamp },
+      },
     }),
   )
   const { driver } = connection
@@ -122,8 +139,18 @@ const jsonType = (oid: number): postgres.PostgresType => ({
   serialize: (value: unknown) => typeof value === 'string' ? value : JSON.stringify(value),
   parse: (text: string) => JSON.parse(text),
 })
-const json = jsonType(114)
-const jsonb = jsonType(3802)
+const timestampType = (oid: number): postgres.PostgresType => ({
+  to: oid,
+  from: [oid],
+  serialize: (value: unknown) => value,
+  parse: isoTimestamp,
+})
+const types = {
+  json: jsonType(114),
+  jsonb: jsonType(3802),
+  timestamp: timestampType(timestamp),
+  timestamptz: timestampType(timestamptz),
+}
 
 /** Connects to a Postgres server. The settings are those of the Data API's connections. */
 export const openPostgres = async (url: string, settings: Record<string, string> = {}): Promise<Database> => {
@@ -145,7 +172,7 @@ export const openPostgres = async (url: string, settings: Record<string, string>
   const connection = patchConnection(
     createPostgresConnection({
       url,
-      postgresOptions: { types: { json, jsonb }, connection: { ...timeout, ...settings }, onnotice: () => {} },
+      postgresOptions: { types, connection: { ...timeout, ...settings }, onnotice: () => {} },
     }),
   )
   return {

@@ -9,16 +9,15 @@ import { describeError } from '../../functions/_shared/errors.ts'
 import { log } from '../../functions/_shared/log.ts'
 import { BodyError, readBody } from './body.ts'
 import type { Dashboard } from './dashboard.ts'
-import { dataApiLimitError, limitSelfEmbeds } from './data_api_limits.ts'
+import { dataApiLimitError, limitSelfEmbeds, missingFilterError } from './data_api_limits.ts'
 import type { Database } from './database.ts'
 import { demo } from './demo.ts'
+import type { EdgeFunction } from './edge_functions.ts'
 import { callLite } from './lite_call.ts'
 import { jsonExceedsDepth } from './nesting.ts'
 import { isUnder, readPath } from './path.ts'
 import type { Realtime } from './realtime/server.ts'
 import type { Keys, Settings } from './settings.ts'
-
-type EdgeFunction = { fetch: (request: Request) => Response | Promise<Response> }
 
 export interface Gateway {
   fetch: (request: Request, peer: { peerAddress: string }) => Response | Promise<Response>
@@ -130,6 +129,8 @@ export const openGateway = (
     const { path, url, isDashboard } = c.env
     const apikey = c.req.header('apikey') ?? url.searchParams.get('apikey')
     if (!apikey && !isDashboard) return c.json({ message: 'No API key found in request' }, 401)
+    const filterError = missingFilterError(c.req.method, path, url)
+    if (filterError) return c.json(filterError, 400)
     if (apikey === keys.secretKey || (!apikey && isDashboard)) return await next()
     const limitError = dataApiLimitError(path, url)
     if (limitError) return c.json(limitError, 400)
@@ -144,7 +145,7 @@ export const openGateway = (
     c.json({
       statusCode: '501',
       error: 'Not Implemented',
-      message: 'Storage does not run on this machine: files need Supabase (docs/deploy.md, section 7), ' +
+      message: 'Storage does not run on this machine: files need Supabase (docs/deploy.md, Files), ' +
         'or an https URL in the message',
     }, 501))
   gateway.get('/demo/', (c) => c.redirect('/demo'))

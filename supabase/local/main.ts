@@ -5,6 +5,7 @@ import { printBanner } from './banner.ts'
 import { openDashboard } from './dashboard.ts'
 import { openDataDir } from './data_dir.ts'
 import { type Database, openPglite, openPostgres, retryOnConflict } from './database.ts'
+import { openEdgeFunctions } from './edge_functions.ts'
 import { openGateway } from './gateway.ts'
 import { openPlatform } from './platform.ts'
 import { openRealtime } from './realtime/server.ts'
@@ -77,20 +78,14 @@ const start = async (): Promise<void> => {
   const realtime = await openRealtime(database, keys).catch((error) => {
     throw new CannotStart(`Realtime could not be set up in the database: ${error.message}`)
   })
-  const { drainSoon } = await import('../../functions/_shared/embeddings/drain.ts')
+  const functions = await openEdgeFunctions(settings, keys)
   const dashboard = openDashboard(settings)
   const gateway = openGateway(
     platform,
     database,
     settings,
     keys,
-    {
-      auth: (await import('../../functions/auth/index.ts')).default,
-      users: (await import('../../functions/users/index.ts')).default,
-      conversations: (await import('../../functions/conversations/index.ts')).default,
-      health: (await import('../../functions/health/index.ts')).default,
-      embed: (await import('../../functions/embed/index.ts')).default,
-    },
+    functions.byName,
     realtime,
     dashboard,
   )
@@ -98,8 +93,8 @@ const start = async (): Promise<void> => {
   provideFetch(async (input, init) => await gateway.fetch(new Request(input, init), { peerAddress: '127.0.0.1' }))
 
   // pg_cron does this on Supabase: it makes the embeddings that were not made right after a write.
-  const schedule = setInterval(drainSoon, 5000)
-  drainSoon()
+  const schedule = setInterval(functions.drain, 5000)
+  functions.drain()
 
   let stopping = false
   const stop = async () => {
@@ -118,6 +113,7 @@ const start = async (): Promise<void> => {
     // that are still arriving, and those requests would get the error that their body ended too soon.
     await atMost(4000, Promise.allSettled(inFlight).then(() => server.shutdown()))
     // A clean close is not needed: the next start replays the WAL.
+    functions.close()
     await atMost(500, database.close())
     Deno.exit(0)
   }

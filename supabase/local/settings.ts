@@ -11,12 +11,14 @@ export interface Settings {
   dataDir: string | null
   /** A Postgres server to use instead of PGlite. */
   databaseUrl: string | null
+  /** A Deno that runs the bundles of the functions; null for their sources, in this process. */
+  functionsDeno: string | null
   seed: 'demo' | 'none'
   emailConfirmation: boolean
   /** The rate limits as configured; limits that are not configured are off. */
   rates: Record<RateName, string>
-  /** Logs each response. Off by default: a process that waits for the ready line may not read the output after it. */
-  accessLog: 'off' | 'on'
+  /** Which responses are logged. None by default: who waits for the ready line may not read the output after it. */
+  accessLog: 'off' | 'errors' | 'slow' | 'all'
   /** The configured keys; the others are made on first start. */
   keys: Partial<Keys>
 }
@@ -82,6 +84,15 @@ const databaseUrl = (env: Environment): string | null => {
   return value
 }
 
+const functionsDeno = (env: Environment): string | null => {
+  if (env.FUNCTIONS_DENO && !env.DATABASE_URL) {
+    throw new CannotStart(
+      'FUNCTIONS_DENO needs DATABASE_URL: bundles have a process of their own, and PGlite is in this one',
+    )
+  }
+  return env.FUNCTIONS_DENO || null
+}
+
 const rates = (env: Environment): Record<RateName, string> => {
   try {
     for (const name of rateNames) parseRate(name, env[name])
@@ -113,10 +124,11 @@ export const readSettings = (env: Environment): Settings => {
     port: port(env),
     dataDir: env.DATA_DIR === 'memory' ? null : env.DATA_DIR || '.data',
     databaseUrl: databaseUrl(env),
+    functionsDeno: functionsDeno(env),
     seed: oneOf(env, 'SEED', ['demo', 'none']),
     emailConfirmation: oneOf(env, 'EMAIL_CONFIRMATION', ['off', 'on']) === 'on',
     rates: rates(env),
-    accessLog: oneOf(env, 'ACCESS_LOG', ['off', 'on']),
+    accessLog: oneOf(env, 'ACCESS_LOG', ['off', 'errors', 'slow', 'all']),
     keys: keys(env),
   }
 }

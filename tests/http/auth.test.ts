@@ -1,9 +1,11 @@
+import { createClient } from '@supabase/supabase-js'
+import ws from 'ws'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { mailedLinks, useStack } from '../tools/own_stack.ts'
 import { type Answer, asAdmin, call, type Person, seededInterests, signUp, uniqueEmail } from '../tools/people.ts'
 import { expectError } from '../tools/responses.ts'
 
-const { secretKey, publishableKey } = inject('stack')
+const { origin, secretKey, publishableKey } = inject('stack')
 const password = 'correct horse'
 const keys = (value: object): string[] => Object.keys(value).sort()
 const sessionKeys = ['access_token', 'expires_in', 'refresh_token', 'token_type', 'user']
@@ -27,6 +29,29 @@ const expectSession = async ({ status, body }: Answer, expected: number, user: o
   expect(me.body.id).toBe(body.user.id)
   return me.body
 }
+
+test('a CAPTCHA that Auth does not ask for is ignored, by our endpoints and by Auth itself', async () => {
+  const captcha = { captcha_token: 'x'.repeat(8000) }
+  const email = uniqueEmail()
+  expect((await register({ email, ...captcha })).status).toBe(201)
+  expect((await call('POST', '/auth/login', { email, password, ...captcha })).status).toBe(200)
+  expect((await call('POST', '/auth/recover', { email, ...captcha })).status).toBe(202)
+  expect((await create(captcha)).status).toBe(201)
+  const { auth } = createClient(origin, publishableKey, {
+    auth: { persistSession: false },
+    realtime: { transport: ws as never },
+  })
+  const options = { captchaToken: 'x' }
+  expect((await auth.signUp({ email: uniqueEmail(), password, options })).error).toBeNull()
+  expect((await auth.signInWithPassword({ email, password, options })).error).toBeNull()
+  expect((await auth.resetPasswordForEmail(email, options)).error).toBeNull()
+})
+
+test.each([[''], [7], [null], ['x'.repeat(16_385)], ['\0']])('the CAPTCHA %j is 400', async (captcha_token) => {
+  expectError(await register({ captcha_token }), 400)
+  expectError(await call('POST', '/auth/login', { email: ana.email, password, captcha_token }), 400)
+  expectError(await call('POST', '/auth/recover', { email: ana.email, captcha_token }), 400)
+})
 
 let ana: Person
 beforeAll(async () => {

@@ -3,6 +3,7 @@ import ws from 'ws'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import {
   asAdmin,
+  call,
   dataApi,
   openConversation,
   type Person,
@@ -12,7 +13,7 @@ import {
   uniqueEmail,
 } from '../tools/people.ts'
 
-const { origin, publishableKey } = inject('stack')
+const { origin, publishableKey, secretKey } = inject('stack')
 const password = 'correct horse'
 
 /** What a client app has: supabase-js with the publishable key, and a session of this user. */
@@ -296,5 +297,57 @@ describe('writing', () => {
     expect((await own.insert({ profile_id: ana.profileId, interest_id: interests![5]!.id })).error).not.toBeNull()
     const { body } = await ana.call('GET', '/users/me')
     expect(body.Profile.Interests).toMatchObject([{ id: interest }])
+  })
+})
+
+describe('as on the platform', () => {
+  const everyone = (): [string, Record<string, string>][] => [
+    ['a participant', { apikey: publishableKey, Authorization: `Bearer ${ana.token}` }],
+    ['an anonymous caller', { apikey: publishableKey }],
+    ['an admin', { apikey: secretKey }],
+  ]
+  const send = (method: string, path: string, headers: Record<string, string>, body?: unknown) =>
+    call(method, `${origin}/rest/v1/${path}`, body, { headers })
+
+  test('nobody changes or deletes rows without a filter', async () => {
+    for (const [who, headers] of everyone()) {
+      for (const [method, statement] of [['PATCH', 'UPDATE'], ['DELETE', 'DELETE']] as const) {
+        for (const path of ['users', 'users?select=id', 'users?limit=1&order=id', `users?apikey=${publishableKey}`]) {
+          const body = method === 'PATCH' ? { bio: 'Everybody' } : undefined
+          const answer = await send(method, path, headers, body)
+          expect({ who, path, status: answer.status, body: answer.body }).toEqual({
+            who,
+            path,
+            status: 400,
+            body: { code: '21000', details: null, hint: null, message: `${statement} requires a WHERE clause` },
+          })
+        }
+      }
+    }
+    expect((await rowOf('users', ana.id)).bio).toBe('Potter')
+  })
+
+  test('a change with a filter is made', async () => {
+    const { status } = await send('PATCH', `users?id=eq.${ben.id}`, { apikey: secretKey }, { bio: 'Baker' })
+    expect([status, (await rowOf('users', ben.id)).bio]).toEqual([204, 'Baker'])
+  })
+
+  test('timestamps are ISO 8601 with an offset, also embedded; texts that look like them stay', async () => {
+    const iso = expect.stringMatching(/^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?\+00:00$/)
+    const text = '2026-11-22 04:17:56.931623+00'
+    await asAdmin('PATCH', `users?id=eq.${ben.id}`, { location: text })
+    const path = `conversations?id=eq.${conversation}&select=created_at,messages(created_at)`
+    const { body } = await send('GET', path, { apikey: secretKey })
+    expect(body).toEqual([{ created_at: iso, messages: [{ created_at: iso }] }])
+    expect(await rowOf('users', ben.id)).toMatchObject({ location: text, created_at: iso })
+    const reservations = await asAdmin('GET', `reservations?id=eq.${reservation}&select=date`)
+    expect(reservations.body).toEqual([{ date: '2026-06-01T12:00:00+00:00' }])
+    // Filters take what answers print.
+    const { created_at } = await rowOf('users', ben.id)
+    const found = await asAdmin(
+      'GET',
+      `users?created_at=eq.${encodeURIComponent(created_at)}&id=eq.${ben.id}&select=id`,
+    )
+    expect(found.body).toEqual([{ id: ben.id }])
   })
 })

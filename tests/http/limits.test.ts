@@ -14,6 +14,7 @@ const rates = {
   RATE_LIMIT_SEARCH_ANONYMOUS: '4/6000',
   RATE_LIMIT_SIGNUP: '2/6000',
   RATE_LIMIT_LOGIN: '3/6000',
+  RATE_LIMIT_REFRESH: '3/6000',
   RATE_LIMIT_RECOVER: '2/6000',
   RATE_LIMIT_PROFILE: '4/6000',
   RATE_LIMIT_BLOCK: '4/6000',
@@ -200,6 +201,22 @@ test('log-in attempts are limited by address, whatever the password and the acco
   // Failed attempts by others do not lock an account.
   expect((await logIn(ana.email, from(freshAddress()))).status).toBe(200)
   expect((await request('POST', '/auth/login', { email: ana.email }, from(freshAddress()))).status).toBe(400)
+})
+
+test('refreshes are limited by address, whether or not the token is valid', async () => {
+  const ana = await person()
+  const { body } = await logIn(ana.email, from(freshAddress()))
+  const here = from(freshAddress())
+  const refresh = (refresh_token: string, options = here) =>
+    request('POST', '/auth/refresh', { refresh_token }, options)
+  const renewed = await refresh(body.refresh_token)
+  expect(renewed.status).toBe(200)
+  expect((await refresh('unknown')).status).toBe(401)
+  expect((await request('POST', '/auth/refresh', {}, here)).status).toBe(400)
+  expect((await refresh('unknown')).status).toBe(401)
+  expectLimited(await refresh(renewed.body.refresh_token), 2000)
+  // The token was not used up.
+  expect((await refresh(renewed.body.refresh_token, from(freshAddress()))).status).toBe(200)
 })
 
 test('recovery is limited by address, whether or not the account exists', async () => {

@@ -1,5 +1,14 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type Answer, asAdmin, call, type Person, seededInterests, signUp, uniqueEmail } from '../tools/people.ts'
+import {
+  type Answer,
+  asAdmin,
+  call,
+  opaqueTag,
+  type Person,
+  seededInterests,
+  signUp,
+  uniqueEmail,
+} from '../tools/people.ts'
 import { expectError } from '../tools/responses.ts'
 
 type Interest = { id: number; name: string }
@@ -271,14 +280,18 @@ describe('GET /users/:id', () => {
     expect(tag).toMatch(/^(W\/)?".+"$/)
     const unchanged = await view(ana, { 'If-None-Match': tag })
     expect({ status: unchanged.status, text: unchanged.text }).toEqual({ status: 304, text: '' })
-    expect(unchanged.headers.get('ETag')).toBe(tag)
+    expect(opaqueTag(unchanged)).toBe(opaqueTag(first))
     expect(unchanged.headers.get('Cache-Control')).toBe(cacheable)
+    // A server or proxy that compresses makes the tag weak.
+    for (const same of [`"${opaqueTag(first)}"`, `W/"${opaqueTag(first)}"`]) {
+      expect((await view(ana, { 'If-None-Match': same })).status).toBe(304)
+    }
     expect((await view(ana, { 'If-None-Match': '"another"' })).text).toBe(first.text)
 
     await update({ city: 'Porto' }, ana)
     const changed = await view(ana, { 'If-None-Match': tag })
     expect({ status: changed.status, city: changed.body?.profile.city }).toEqual({ status: 200, city: 'Porto' })
-    expect(changed.headers.get('ETag')).not.toBe(tag)
+    expect(opaqueTag(changed)).not.toBe(opaqueTag(first))
   })
 
   test('refuses hidden, deactivated and unknown profiles without caching', async () => {

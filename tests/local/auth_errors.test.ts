@@ -14,6 +14,12 @@ test.concurrent.each([
   ['cannot send mail', 201],
   ['answers email_address_not_authorized', 201],
   ['answers weak_password', 400],
+  ['answers captcha_failed', 400],
+  ['cannot check the CAPTCHA', 503],
+  ['answers email_address_invalid', 400],
+  ['answers email_provider_disabled', 403],
+  ['answers unknown', 403],
+  ['answers hook_timeout', 503],
   ['answers signup_disabled', 403],
   ['answers over_request_rate_limit', 429],
   ['answers unexpected_failure', 503],
@@ -50,7 +56,6 @@ test.concurrent('if Auth fails after recovery was answered, a warning is logged'
 })
 
 test.concurrent.each([
-  'answers over_request_rate_limit',
   'answers email_address_not_authorized',
   'answers unexpected_failure',
 ])(
@@ -59,3 +64,28 @@ test.concurrent.each([
     expect(await outcomesWhere(behaviour)).toMatchObject({ recover: 202 })
   },
 )
+
+// All of these are reported before Auth looks for the account.
+test.concurrent.each([
+  ['answers captcha_failed', 400, 400],
+  ['cannot check the CAPTCHA', 503, 503],
+  ['answers over_request_rate_limit', 429, 429],
+  ['answers email_provider_disabled', 403, 403],
+  ['answers email_address_invalid', 400, 400],
+])('if Auth %s, log-in is answered %s and recovery %s', async (behaviour, login, recover) => {
+  expect(await outcomesWhere(behaviour)).toMatchObject({ login, recover })
+})
+
+test.concurrent('every 429 of Auth is answered with Retry-After', async () => {
+  const { login, recover, refresh, free, waits } = await outcomesWhere('answers over_request_rate_limit')
+  expect({ login, recover, refresh, free }).toEqual({ login: 429, recover: 429, refresh: 429, free: 429 })
+  expect(waits).toEqual(Array(5).fill('60'))
+})
+
+test.concurrent('a banned account logs in, refreshes and logs out no more', async () => {
+  expect(await outcomesWhere('answers user_banned')).toMatchObject({ login: 401, refresh: 401, logout: 403 })
+})
+
+test.concurrent('if too many refreshes share a token, the client is asked to repeat its request', async () => {
+  expect(await outcomesWhere('answers conflict')).toMatchObject({ refresh: 503 })
+})

@@ -1,5 +1,6 @@
 // Run by auth_errors.test.ts with the name of a behaviour: a mock of Auth that behaves so. Prints the statuses of the
 // functions' answers.
+import { SignJWT } from 'jose'
 import { provideQuery } from '../../functions/_shared/rpc.ts'
 import auth from '../../functions/auth/index.ts'
 import users from '../../functions/users/index.ts'
@@ -22,6 +23,17 @@ const behaviours: Record<string, Behaviour> = {
   'answers unexpected_failure': fails(500, 'unexpected_failure'),
   'answers user_already_exists': fails(422, 'user_already_exists'),
   'answers email_address_not_authorized': fails(400, 'email_address_not_authorized'),
+  'answers captcha_failed': fails(400, 'captcha_failed'),
+  // Auth refuses so if hCaptcha or Turnstile does not answer.
+  'cannot check the CAPTCHA': () =>
+    Response.json({ error_code: 'unexpected_failure', msg: 'captcha verification process failed' }, { status: 500 }),
+  'answers user_banned': fails(400, 'user_banned'),
+  'answers email_address_invalid': fails(400, 'email_address_invalid'),
+  'answers email_provider_disabled': fails(422, 'email_provider_disabled'),
+  // A hook that refuses.
+  'answers unknown': fails(403, 'unknown'),
+  'answers hook_timeout': fails(422, 'hook_timeout'),
+  'answers conflict': fails(409, 'conflict'),
   'is unavailable': fails(503, 'unavailable'),
   'is unavailable after a while': () =>
     new Promise((resolve) => setTimeout(() => resolve(Response.json({}, { status: 503 })), 700)),
@@ -50,6 +62,8 @@ const server = Deno.serve(
 )
 Deno.env.set('SUPABASE_URL', `http://127.0.0.1:${server.addr.port}`)
 Deno.env.set('SUPABASE_PUBLISHABLE_KEY', 'sb_publishable_test')
+const secret = 'a shared secret of more than 32 characters'
+Deno.env.set('JWT_SECRET', secret)
 console.error = console.info = () => {}
 const warnings: string[] = []
 console.warn = (line) => warnings.push(JSON.parse(line).message)
@@ -66,6 +80,8 @@ provideQuery((text) => {
   return Promise.resolve([{ body: JSON.stringify(answers.find(([rpc]) => text.includes(rpc))?.[1] ?? []) }])
 })
 
+/** The Retry-After of each 429. */
+const waits: (string | null)[] = []
 const post = async (path: string, body: object) => {
   const headers = { 'Content-Type': 'application/json' }
   const start = performance.now()
@@ -73,6 +89,7 @@ const post = async (path: string, body: object) => {
     new Request(`http://x/auth/${path}`, { method: 'POST', headers, body: JSON.stringify(body) }),
   )
   await answer.body?.cancel()
+  if (answer.status === 429) waits.push(answer.headers.get('Retry-After'))
   return performance.now() - start < 9000 ? answer.status : 'late'
 }
 const signUp = () => post('signup', { email: 'ana@example.com', password: 'correct horse', name: 'Ana' })
@@ -96,6 +113,12 @@ wasMailed = false
 const token = [{ alg: 'ES256', kid: 'x' }, { sub: crypto.randomUUID(), aud: 'authenticated', exp: 1e10 }, 'x']
   .map((part) => btoa(JSON.stringify(part)).replaceAll('=', '')).join('.')
 const me = await users.fetch(new Request('http://x/users/me', { headers: { Authorization: `Bearer ${token}` } }))
-const outcomes = { login, recover, refresh, free, taken, mailed, unmailed, hasBegun, me: me.status, warnings }
+const own = await new SignJWT({}).setProtectedHeader({ alg: 'HS256' }).setSubject(crypto.randomUUID())
+  .setAudience('authenticated').setExpirationTime('1h').sign(new TextEncoder().encode(secret))
+const logout = await auth.fetch(
+  new Request('http://x/auth/logout', { method: 'POST', headers: { Authorization: `Bearer ${own}` } }),
+)
+const statuses = { login, recover, refresh, logout: logout.status, free, taken, mailed, unmailed, me: me.status }
+const outcomes = { ...statuses, waits, hasBegun, warnings }
 console.log(JSON.stringify(outcomes))
 Deno.exit(0)

@@ -12,7 +12,8 @@ if (failure === 'throws at once') {
 }
 if (failure === 'never answers') {
   const Session = class {
-    run = () => new Promise(() => {})
+    // `a` is what drain sends to wait for the model.
+    run = (text: string) => text === 'a' ? Promise.resolve([1]) : new Promise(() => {})
   }
   Object.assign(globalThis, { Supabase: { ai: { Session } } })
 }

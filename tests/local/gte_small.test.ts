@@ -10,8 +10,8 @@ const choose = async (key: string): Promise<unknown> => {
         return Promise.resolve(new Float32Array([text.length, options.mean_pool && options.normalize ? 1 : 0]))
       }
     } } }
-    const { provider } = await import('./functions/_shared/embeddings/chosen.ts')
-    const { name, model, embed } = provider()
+    const { currentProvider } = await import('./functions/_shared/embeddings/current_provider.ts')
+    const { name, model, embed } = currentProvider()
     const late = await embed(['hello'], AbortSignal.abort()).catch(({ name }) => name)
     const vectors = name === 'gte-small' && await embed(['hello', 'you'], AbortSignal.timeout(1000))
     console.log(JSON.stringify({ name, model, late, vectors }))`

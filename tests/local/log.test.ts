@@ -10,7 +10,7 @@ const process_ = spawn('node_modules/.bin/deno', ['run', '-A', 'supabase/local/m
     PORT: '0',
     DATA_DIR: 'memory',
     SEED: 'none',
-    ACCESS_LOG: 'on',
+    ACCESS_LOG: 'all',
     JWT_SECRET: testKeys.jwtSecret,
     SUPABASE_PUBLISHABLE_KEY: testKeys.publishableKey,
   },

@@ -38,6 +38,7 @@ test.each<[description: string, env: Record<string, string>, message: RegExp]>([
     { DATABASE_URL: 'mysql://x' },
     /^DATABASE_URL must look like postgresql:\/\/\S+$/,
   ],
+  ['FUNCTIONS_DENO on PGlite', { FUNCTIONS_DENO: 'deno' }, /^FUNCTIONS_DENO needs DATABASE_URL: bundles .+$/],
 ])('refuses %s in one line', (_, env, message) => {
   expect(() => readSettings(env)).toThrow(message)
   expect(() => readSettings(env)).toThrow(CannotStart)

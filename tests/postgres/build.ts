@@ -42,13 +42,27 @@ const execute = (url: string, ...scripts: string[]): Promise<void> =>
  *   writing    a copy for several writers of profiles
  *   erased     a copy for erasing accounts under locks
  *   abandoned  a copy with a statement of variable duration
+ *   counted    a copy to count round trips
  *   bare, postgres   the platform alone; only `postgres` has pg_cron
  */
 export default async (project: TestProject) => {
-  project.provide('push', await supabase(['db', 'push', '--include-seed', '--yes', `--remote=${platform('pushed')}`]))
+  project.provide('push', await supabase(['db', 'push', '--include-seed', '--yes', `--db-url=${platform('pushed')}`]))
   const files = readdirSync('sql/schema').sort().map((file) => readFileSync(`sql/schema/${file}`, 'utf8'))
   await execute(platform('scripted'), ...files)
-  for (const copy of ['faulty', 'pooled', 'leaking', 'storage', 'queued', 'erased', 'abandoned', 'writing']) {
+  for (
+    const copy of [
+      'faulty',
+      'pooled',
+      'leaking',
+      'storage',
+      'queued',
+      'erased',
+      'abandoned',
+      'embedded',
+      'counted',
+      'writing',
+    ]
+  ) {
     await execute(platform('postgres', 'supabase_admin'), `create database ${copy} template scripted owner postgres`)
   }
   await execute(platform('faulty'), faulty)

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { denoVersions } from '../tools/deno_versions.ts'
 import { listen } from '../tools/ports.ts'
 import { type ServedFunction, serveFunction } from '../tools/serve_function.ts'
-import { type Outcome, platform, run, supabase } from '../tools/supabase.ts'
+import { type Outcome, platform, supabase } from '../tools/supabase.ts'
 
 interface Upload {
   metadata: { entrypoint_path: string; verify_jwt: boolean }
@@ -22,6 +22,8 @@ const names = readdirSync('functions', { withFileTypes: true })
 const folder = mkdtempSync(join(tmpdir(), 'deployed-'))
 const uploads = new Map<string, Upload>()
 let deployed: Outcome
+/** What the functions report; one build has one. */
+const releases = new Set<string>()
 
 /** A stand-in for the Management API that keeps the uploads. */
 const management = createServer(async (request, response) => {
@@ -44,10 +46,9 @@ beforeAll(async () => {
   const url = `http://127.0.0.1:${await listen(management)}`
   const profile = join(folder, 'profile.yaml')
   writeFileSync(profile, `name: mock\napi_url: ${url}\ndashboard_url: ${url}\nproject_host: localhost\n`)
-  const built = await run('deno', ['run', '-A', 'scripts/build_functions.ts'])
-  expect(built.code, built.stderr).toBe(0)
+  // run.sh has built the bundles.
   deployed = await supabase(
-    ['functions', 'deploy', '--use-api', '--yes', '--remote=abcdefghijklmnopqrst', '--profile', profile],
+    ['functions', 'deploy', '--use-api', '--yes', '--project-ref=abcdefghijklmnopqrst', '--profile', profile],
     { SUPABASE_ACCESS_TOKEN: `sbp_${'0'.repeat(40)}` },
   )
 })
@@ -146,6 +147,10 @@ describe.each(denoVersions())('started alone from the uploaded bundle, on $versi
       const document = await fetch(`${base}/openapi.json`)
       const boot = performance.now() - began
       expect(document.status).toBe(200)
+      const release = document.headers.get('X-Release')!
+      expect(release).toMatch(/^\d+\.\d+\.\d+\+([0-9a-f]{12}|uncommitted\.\d{4}-.*Z)$/)
+      releases.add(release)
+      expect([...releases]).toEqual([release])
       expect(Object.keys((await document.json()).paths)[0]).toMatch(new RegExp(`^/${name}`))
       const [path, request, status] = requests[name] ?? ['/no-such-path', {}, 404]
       const send = () => fetch(base + path, { ...request, headers: { 'Content-Type': 'application/json' } })

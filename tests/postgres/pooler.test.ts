@@ -1,14 +1,12 @@
 // A pooler in transaction mode must not mix up callers.
-import { spawn } from 'node:child_process'
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
+import { createServer } from 'node:net'
 import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { freePort } from '../tools/ports.ts'
+import { startPooler } from '../tools/pooler.ts'
 import { connected } from '../tools/postgres.ts'
+import { listen } from '../tools/ports.ts'
 import { runScript } from '../tools/run_script.ts'
+import { serveFunction } from '../tools/serve_function.ts'
 import { platform, run } from '../tools/supabase.ts'
 
 const ana = '00000000-0000-4000-8000-00000000000a'
@@ -43,46 +41,11 @@ const identityFunctions = `
   grant execute on function private.my_id(), api.describe_caller(jsonb) to edge_functions;
 `
 
-/** Starts PgBouncer with this many connections and without prepared statements; returns its port. */
-const startPooler = async (database: string, size: number): Promise<number> => {
-  const port = await freePort()
-  const folder = mkdtempSync(join(tmpdir(), 'pooler-'))
-  // PgBouncer does not run as root, and its user reads these files.
-  chmodSync(folder, 0o755)
-  const server = new URL(platform(database))
-  writeFileSync(join(folder, 'users'), '"edge_functions" ""\n"postgres" ""\n')
-  writeFileSync(
-    join(folder, 'pooler.ini'),
-    `[databases]
-${database} = host=${server.hostname} port=${server.port}
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = ${port}
-unix_socket_dir =
-auth_type = trust
-auth_file = ${folder}/users
-pool_mode = transaction
-default_pool_size = ${size}
-server_round_robin = 1
-max_prepared_statements = 0
-ignore_startup_parameters = role, statement_timeout
-`,
-  )
-  const asUserNobody = process.getuid!() === 0 ? ['setpriv', '--reuid=nobody', '--regid=nogroup', '--clear-groups'] : []
-  const [command, ...args] = [...asUserNobody, `${process.env.PREFIX}/usr/sbin/pgbouncer`, join(folder, 'pooler.ini')]
-  const pooler = spawn(command!, args, { stdio: ['ignore', 'ignore', 'pipe'] })
-  stops.push(() => {
-    pooler.kill('SIGKILL')
-    rmSync(folder, { recursive: true, force: true })
-  })
-  let output = ''
-  for await (const line of createInterface(pooler.stderr)) {
-    output += `${line}\n`
-    if (!line.includes('process up')) continue
-    pooler.stderr.resume()
-    return port
-  }
-  throw new Error(`The pooler ended: ${output}`)
+/** The database through a pooler that has this many connections. */
+const pooled = async (database: string, login: string, connections: number, settings = ''): Promise<URL> => {
+  const { url, stop } = await startPooler(platform(database, login), { connections, settings })
+  stops.push(stop)
+  return new URL(url)
 }
 
 /** How often each caller got which answer. */
@@ -101,12 +64,10 @@ const fill = async (url: string, size: number): Promise<void> => {
 
 /** Runs alternating callers through a pooler; returns their answers and the log. */
 const alternate = async (
-  { database = 'pooled', login = 'edge_functions', query = '?prepare=false', size = 1, rounds = 50 },
+  { database = 'pooled', login = 'edge_functions', size = 1, rounds = 50 },
 ) => {
-  const url = new URL(platform(database, login))
-  url.port = String(await startPooler(database, size))
+  const url = await pooled(database, login, size)
   await fill(url.href, size)
-  url.search = query
   const args = ['run', '-A', 'tests/postgres/alternate.ts', `${rounds}`, ana, ben]
   const { stdout, stderr, code } = await run('deno', args, { EDGE_DATABASE_URL: url.href })
   expect(code, stderr).toBe(0)
@@ -163,7 +124,7 @@ describe('behind a pooler in transaction mode', () => {
     expect(stderr).toBe('')
   })
 
-  test('every caller keeps their identity on two connections', async () => {
+  test('every caller keeps their identity on two connections, where no prepared statement would be found', async () => {
     const { counts, stderr } = await alternate({ rounds: 200, size: 2 })
     expect(withoutServers(counts)).toEqual({ answers: expected(200), servers: 2 })
     expect(stderr).toBe('')
@@ -175,25 +136,66 @@ describe('behind a pooler in transaction mode', () => {
     expect(stderr).toContain('Not connected as edge_functions')
   })
 
-  test('prepared statements fail on two connections, so the URL must turn them off', async () => {
-    const { counts } = await alternate({ query: '', size: 2 })
-    expect(JSON.stringify(counts)).toMatch(/prepared statement .* does not exist/)
-  })
-
   test('an identity that outlives its statement would be noticed', async () => {
     const { counts } = await alternate({ database: 'leaking' })
     expect(withoutServers(counts).answers.edge_functions).not.toEqual(expected(50).edge_functions)
   })
 })
 
+/** A server that refuses every connection as Supavisor does; with the number of connections. */
+const refuseConnections = async () => {
+  let connections = 0
+  const refusal = 'SFATAL\0VFATAL\0CXX000\0M(EMAXCONN) max client connections reached, limit: 200\0\0'
+  const message = Buffer.concat([Buffer.from('E'), Buffer.alloc(4), Buffer.from(refusal)])
+  message.writeInt32BE(message.length - 1, 1)
+  const server = createServer((socket) => {
+    connections++
+    socket.on('error', () => {})
+    // The first message asks for TLS.
+    socket.once('data', () => socket.write('N') && socket.once('data', () => socket.end(message)))
+  })
+  stops.push(() => server.close())
+  return { url: `postgresql://edge_functions@127.0.0.1:${await listen(server)}/postgres`, count: () => connections }
+}
+
+describe('a pooler without a free connection', () => {
+  const serveUsers = async (url: string) => {
+    const served = await serveFunction('functions/users/index.ts', { EDGE_DATABASE_URL: url, DATABASE_POOL: '1' })
+    stops.push(served.stop)
+    return { ...served, ask: () => fetch(`${served.base}/users/interests`) }
+  }
+
+  test('is answered with 503 and logged, and the instance recovers', async () => {
+    const url = await pooled('pooled', 'edge_functions', 1, 'max_client_conn = 1')
+    const { ask, log } = await serveUsers(url.href)
+    await connected(url.href, async (sql) => {
+      await sql`select 1`
+      for (const answer of await Promise.all([ask(), ask(), ask()])) {
+        expect([answer.status, answer.headers.get('Retry-After')]).toEqual([503, '1'])
+        expect(await answer.json()).toEqual({ error: 'The service is busy, please try again' })
+      }
+      expect(log()).toContain('Database connection refused')
+      expect(log()).toContain('08P01')
+    })
+    expect((await ask()).status).toBe(200)
+  })
+
+  test('is not asked a second time by the same request', async () => {
+    const { url, count } = await refuseConnections()
+    const { ask, log } = await serveUsers(url)
+    const before = count()
+    expect((await ask()).status).toBe(503)
+    expect(count() - before).toBe(1)
+    expect(log()).toContain('"code":"XX000"')
+  })
+})
+
 test.concurrent.each(['a server', 'a pooler'])(
   'anonymous statements end after 3 s and those of users after 5 s, independently, through %s',
   async (path) => {
-    const url = new URL(platform('pooled', 'edge_functions'))
-    if (path === 'a pooler') {
-      url.port = String(await startPooler('pooled', 2))
-      url.search = '?prepare=false'
-    }
+    const url = path === 'a pooler'
+      ? await pooled('pooled', 'edge_functions', 2)
+      : new URL(platform('pooled', 'edge_functions'))
     type Outcome = { code: string | number | null; milliseconds: number }
     const env = { DATABASE_POOL: '2', EDGE_DATABASE_URL: url.href }
     const { user, anonymous, anonymousAgain, userAgain, userTooLong } = await runScript<

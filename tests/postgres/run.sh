@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs the test suite on a Postgres 17 server of its own: HTTP tests and pgTAP, each on a fresh database, and tests that
-# need a server: the Supabase CLI's checks, deployment, a pooler.
+# Runs the test suite on a Postgres 17 server of its own: pgTAP, the HTTP tests on the functions' bundles under both
+# versions of Deno, each on a fresh database, and tests that need a server: the Supabase CLI's checks, deployment, a
+# pooler.
 #   usage: tests/postgres/run.sh [arguments of vitest]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -26,7 +27,7 @@ url=postgresql://supabase_admin@127.0.0.1:$port
 for database in pushed scripted bare postgres; do
   "${psql[@]}" -p "$port" "$database" -f tests/postgres/platform.sql
 done
-for database in http pgtap mutants cost; do
+for database in http http_on_bundles_0 http_on_bundles_1 pgtap mutants cost; do
   "${psql[@]}" -p "$port" postgres -c "create database $database"
 done
 if [ -n "${RESTORED:-}" ]; then
@@ -38,5 +39,6 @@ if [ -n "${RESTORED:-}" ]; then
   TEST_DATABASE_URL=$url/http npx vitest run "$@"
   exit
 fi
+npm run --silent build
 export MUTANTS_DATABASE_URL=$url/mutants COST_DATABASE_URL=$url/cost
 TEST_DATABASE_URL=$url/http PGTAP_DATABASE_URL=$url/pgtap PLATFORM_URL=$url npx vitest run "$@"

@@ -31,7 +31,8 @@ wal_level = logical
 # Its worker runs in database postgres, as on Supabase.
 shared_preload_libraries = 'pg_cron'
 jit = off
-max_connections = 100
+# Each bundle of a stack has a pool of its own.
+max_connections = 300
 CONF
     # Deleted after the tests, so durability is not needed.
     [ "${4:-}" = durable ] || cat >> "$data/postgresql.conf" <<CONF

@@ -100,7 +100,7 @@ describe('a vector', () => {
 })
 
 describe('meaning', () => {
-  test.each(knownToWordNet)('with WordNet, "%s" is nearer to "%s" than to "%s"', (text, near, far) => {
+  test.each(knownToWordNet)('without a gloss of ours, "%s" is nearer to "%s" than to "%s"', (text, near, far) => {
     expect(similarity(text, near)).toBeGreaterThan(similarity(text, far) + margin)
   })
 
@@ -173,6 +173,13 @@ describe('a topic', () => {
   })
 })
 
+describe('a phrase of a topic', () => {
+  test('is read as a whole', () => {
+    expect(similarity('I have two left feet', 'dancing')).toBeGreaterThan(0.5)
+    expect(similarity('two feet', 'dancing')).toBeLessThan(0.3)
+  })
+})
+
 describe('the glossary', () => {
   const [header = '', ...lines] = readFileSync('scripts/embedder/glossary.tsv', 'utf8').split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'))
@@ -181,9 +188,17 @@ describe('the glossary', () => {
     expect(header.split('\t')).toEqual(['english', 'es', 'pt', 'fr', 'de', 'it', 'ja', 'zh'])
   })
 
-  test('has forms that the model knows', () => {
-    const forms = lines.flatMap((line) => line.split('\t').slice(1)).flatMap((forms) => forms.split('|'))
-    expect(forms.filter((form) => form !== '' && !embed(form).some((x) => x !== 0))).toEqual([])
+  test('has forms that the model finds, near to their English', () => {
+    const pairs = lines.flatMap((line) => {
+      const [english = '', ...columns] = line.split('\t')
+      return columns.flatMap((column) => column.split('|')).flatMap((form) => form === '' ? [] : [[english, form]])
+    })
+    expect(pairs.length).toBeGreaterThan(20_000)
+    // Those are stop words of some language without their accents, as `thé`.
+    const unfound = pairs.filter(([, form]) => !embed(form!).some((x) => x !== 0))
+    expect(unfound.length / pairs.length, unfound.map(([, form]) => form).join(' ')).toBeLessThan(0.001)
+    const far = pairs.filter(([english, form]) => similarity(english!, form!) < 0.5)
+    expect(far.length / pairs.length).toBeLessThan(0.02)
   })
 
   test.each([
@@ -214,9 +229,12 @@ describe('the data file', () => {
     expect(recorded).toBe(`${createHash('sha256').update(file).digest('hex')}  wordnet.bin\n`)
   })
 
-  test('is below 4 MB and contains its licence', () => {
-    expect(file.length).toBeLessThan(4_000_000)
-    expect(new TextDecoder().decode(file.subarray(0, 2000))).toContain(read('./LICENSE-WORDNET.txt').toString())
+  test('is below 9 MB and contains its licences', () => {
+    expect(file.length).toBeLessThan(9_000_000)
+    const beginning = new TextDecoder().decode(file.subarray(0, 4000))
+    for (const name of ['WORDNET', 'FREQUENCIES']) {
+      expect(beginning).toContain(read(`./LICENSE-${name}.txt`).toString())
+    }
   })
 
   test('contains the name of its model', () => {
@@ -247,7 +265,7 @@ describe('the data file', () => {
     ['a wrong count', changed(32), /has \d+ bytes where its header promises \d+/],
     ['a wrong checksum', changed(24), /checksum does not match/],
     ['a changed licence', changed(100), /checksum does not match/],
-    ['a changed word', changed(5000), /checksum does not match/],
+    ['a changed word', changed(9000), /checksum does not match/],
     ['a changed last byte', changed(file.length - 1), /checksum does not match/],
   ])('is rejected if it is %s', (_, bytes, reason) => {
     expect(() => loadEmbedder(bytes)).toThrow(reason)

@@ -41,6 +41,10 @@ export interface Person {
   call: (method: string, path: string, body?: unknown, options?: Options) => Promise<Answer>
 }
 
+/** The ETag without its mark of weakness, which compression adds, as in the platform's runtime. */
+export const opaqueTag = ({ headers }: Answer): string | undefined =>
+  /^(?:W\/)?"(.*)"$/.exec(headers.get('ETag') ?? '')?.[1]
+
 let count = 0
 /** An unused e-mail address. */
 export const uniqueEmail = (): string => `p${process.pid}.${Date.now()}.${count++}@example.com`

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { TestProject } from 'vitest/node'
+import { makeDatabase } from './postgres.ts'
 
 /** The stack of this test run and its keys. */
 export interface Stack {
@@ -37,6 +38,8 @@ export const startStack = async (
   env: Record<string, string> = {},
   folder = process.cwd(),
 ): Promise<{ base: string; process: ChildProcess; dashboard: string }> => {
+  // The bundles have a connection of their own, so they need a server.
+  const needsServer = process.env.FUNCTIONS_DENO && !env.DATABASE_URL
   const process_ = spawn(`${process.cwd()}/node_modules/.bin/deno`, ['run', '-A', 'supabase/local/main.ts'], {
     cwd: folder,
     env: {
@@ -47,6 +50,7 @@ export const startStack = async (
       JWT_SECRET: testKeys.jwtSecret,
       SUPABASE_PUBLISHABLE_KEY: testKeys.publishableKey,
       SUPABASE_SECRET_KEY: testKeys.secretKey,
+      ...(needsServer && { DATABASE_URL: await makeDatabase('own') }),
       ...env,
     },
     stdio: ['ignore', 'pipe', process.env.STACK_LOG ? 'inherit' : 'ignore'],
@@ -70,10 +74,16 @@ export const stopStack = async (process_: ChildProcess): Promise<void> => {
   await exited
 }
 
-/** The stack of the whole run: PGlite in memory, or the Postgres of TEST_DATABASE_URL. */
+/**
+ * The stack of the whole project: PGlite in memory, or the Postgres of TEST_DATABASE_URL, there with the bundles of the
+ * functions if FUNCTIONS_DENO is set.
+ */
 export default async (project: TestProject) => {
-  const databaseUrl = process.env.TEST_DATABASE_URL
-  const { base, process: process_, dashboard } = await startStack(databaseUrl ? { DATABASE_URL: databaseUrl } : {})
+  const { TEST_DATABASE_URL: databaseUrl, FUNCTIONS_DENO } = { ...process.env, ...project.config.env }
+  const { base, process: process_, dashboard } = await startStack({
+    ...(databaseUrl && { DATABASE_URL: databaseUrl }),
+    ...(FUNCTIONS_DENO && { FUNCTIONS_DENO }),
+  })
   project.provide('stack', { base, origin: new URL(base).origin, dashboard, ...testKeys })
   return () => stopStack(process_)
 }

@@ -1,7 +1,7 @@
 import { waitUntil } from '../wait_until.ts'
 import { asService } from '../rpc.ts'
-import { provider } from './chosen.ts'
-import { embedInTime } from './provider.ts'
+import { currentProvider } from './current_provider.ts'
+import { embedInTime, loadInTime, type Provider } from './provider.ts'
 import { log } from '../log.ts'
 
 interface Job {
@@ -11,68 +11,106 @@ interface Job {
   content_hash: string
 }
 
-const batchSize = 64
+/** Less than the 30 s after which claim_embeddings gives the first attempt of a job to another worker. */
 const timeoutMilliseconds = 20_000
 
-let adopted: string | undefined
-let draining: Promise<number> | undefined
-let again = false
-
-const drainOnce = async (): Promise<number> => {
-  const current = provider()
-  const { name, model } = current
-  if (adopted !== model) {
-    await asService`adopt_model(${model})`
-    adopted = model
-  }
-  let made = 0
-  while (true) {
-    const jobs: Job[] = JSON.parse(await asService`claim_embeddings(${model}, ${batchSize})`)
-    if (jobs.length === 0) return made
-    try {
-      const texts = jobs.map(({ text }) => text)
-      const vectors = await embedInTime(current, texts, timeoutMilliseconds)
-      // A text without any word that the model knows gets a zero vector, which has no cosine. It is stored as null, and
-      // the profile is found by words alone.
-      const saved = jobs.map(({ kind, id, content_hash }, index) => {
-        const vector = vectors[index]!
-        return { kind, id, content_hash, embedding: vector.some((value) => value !== 0) ? vector : null }
-      })
-      await asService`save_embeddings(${model}, ${saved})`
-      made += jobs.length
-    } catch (error) {
-      // The provider's message may quote the text, so only the kind of error is kept.
-      const { name: kind, status } = error as Error & { status?: number }
-      const reason = [name, kind, status].filter(Boolean).join(' ')
-      log('warn', 'Embedding failed', { jobs: jobs.length, reason })
-      await asService`fail_embeddings(${jobs.map(({ kind, id }) => ({ kind, id }))}, ${reason})`
-      return made
-    }
-  }
+/** The provider's message may quote the text, so only the kind of error is kept. */
+const describe = ({ name }: Provider, error: unknown): string => {
+  const { name: kind, status } = error as Error & { status?: number }
+  return [name, kind, status].filter(Boolean).join(' ')
 }
 
-/** Makes the embeddings that are due, and returns how many. If it is called while it runs, it runs once more. */
-export const drain = (): Promise<number> => {
-  again = true
-  draining ??= (async () => {
-    let made = 0
-    try {
-      while (again) {
-        again = false
-        made += await drainOnce()
-      }
-      return made
-    } finally {
-      draining = undefined
-    }
-  })()
-  return draining
+let adopted: string | undefined
+
+const adopt = async (model: string): Promise<void> => {
+  if (adopted === model) return
+  await asService`adopt_model(${model})`
+  adopted = model
+}
+
+/** Embeds and saves the texts of the jobs; on failure records why and returns false. */
+const embed = async (provider: Provider, jobs: Job[]): Promise<boolean> => {
+  let vectors: number[][]
+  try {
+    vectors = await embedInTime(provider, jobs.map(({ text }) => text), timeoutMilliseconds)
+  } catch (error) {
+    const reason = describe(provider, error)
+    log('warn', 'Embedding failed', { jobs: jobs.length, reason })
+    await asService`fail_embeddings(${jobs.map(({ kind, id }) => ({ kind, id }))}, ${reason})`
+    return false
+  }
+  // A text without any word that the model knows gets a zero vector, which has no cosine. It is stored as null, and the
+  // profile is found by words alone.
+  const made = jobs.map(({ kind, id, content_hash }, index) => {
+    const vector = vectors[index]!
+    return { kind, id, content_hash, embedding: vector.some((value) => value !== 0) ? vector : null }
+  })
+  await asService`save_embeddings(${provider.model}, ${made})`
+  return true
 }
 
 /**
- * Drains the queue after the response, so that a change is found by meaning within seconds. Failed jobs are retried
- * later.
+ * A function that runs until the queue is empty, a call fails or the time is up, and returns how many embeddings it
+ * made. Each call's vectors are saved before the next call, so a kill loses one call. If it is called while it runs, it
+ * looks at the queue once more.
  */
-export const drainSoon = (): void => {
-  waitUntil(drain().catch(({ name }) => log('warn', 'Draining the embedding queue failed', { name })))
+const createDrain = ({ newest, share }: { newest: boolean; share: number }): () => Promise<number> => {
+  let running: Promise<number> | undefined
+  let again = false
+
+  const run = async (): Promise<number> => {
+    const provider = currentProvider()
+    const { model, batchSize, runMilliseconds } = provider
+    await adopt(model)
+    try {
+      // Before a job is claimed, so that no text is blamed if it fails, and outside of the time, because waiting for
+      // the model takes no processor time.
+      await loadInTime(provider, timeoutMilliseconds)
+    } catch (error) {
+      log('warn', 'The embedding model was not loaded', { reason: describe(provider, error) })
+      return 0
+    }
+    let [made, spent, longest] = [0, 0, 0]
+    // The next call is expected to take as long as the longest so far. The first is always made.
+    while (spent + longest <= runMilliseconds * share) {
+      again = false
+      const jobs: Job[] = JSON.parse(
+        await asService`claim_embeddings(wanted => ${model}, max_jobs => ${batchSize}, newest => ${newest})`,
+      )
+      if (jobs.length === 0) {
+        if (again) continue
+        return made
+      }
+      const start = performance.now()
+      if (!await embed(provider, jobs)) return made
+      const took = performance.now() - start
+      spent += took
+      longest = Math.max(longest, took)
+      made += jobs.length
+    }
+    return made
+  }
+
+  return () => {
+    again = true
+    return running ??= run().finally(() => running = undefined)
+  }
 }
+
+/** Makes embeddings that are due, those that are due longest first. */
+export const drain = createDrain({ newest: false, share: 1 })
+
+/** Half of the time, because this isolate also answers requests. */
+const drainNewest = createDrain({ newest: true, share: 0.5 })
+
+const inBackground = (work: Promise<number>): void =>
+  waitUntil(work.catch(({ name }) => log('warn', 'Draining the embedding queue failed', { name })))
+
+/** Makes the embeddings that are due, in the background. On Supabase a schedule calls the function embed instead. */
+export const drainInBackground = (): void => inBackground(drain())
+
+/**
+ * Makes the newest embeddings after the response, so that a change is found by meaning within seconds, however long the
+ * queue is. Texts that were tried before are left to `drain`, because one of them may have killed its isolate.
+ */
+export const drainSoon = (): void => inBackground(drainNewest())

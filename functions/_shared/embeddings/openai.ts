@@ -10,6 +10,10 @@ export const openai = (apiKey: string): Provider => {
   return {
     name: 'openai',
     model,
+    batchSize: 64,
+    // Mostly waiting, which is no processor time; the JSON of a batch takes some 10 ms. If the last call takes 20 s,
+    // the schedule's request is still answered before it gives up, after 30 s.
+    runMilliseconds: 5000,
     embed: async (texts, signal) => {
       const { data } = await client.embeddings.create(
         { model, input: texts, dimensions, encoding_format: 'float' },

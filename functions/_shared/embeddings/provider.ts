@@ -13,6 +13,12 @@ export interface Provider {
    * typing error.
    */
   knows?: (word: string) => boolean
+  /** How many texts one call embeds. What a kill interrupts is made again, so it is 1 where a text takes long. */
+  batchSize: number
+  /** How long the calls of one run may take together. What is left is for the next run. */
+  runMilliseconds: number
+  /** Waits until the model is loaded. Only for a model inside the runtime. */
+  load?: () => Promise<unknown>
   /** Returns a vector for each text, in order. Rejects on failure and when the signal aborts. */
   embed: (texts: string[], signal: AbortSignal) => Promise<number[][]>
 }
@@ -29,11 +35,20 @@ const validate = (vectors: number[][], count: number): number[][] => {
   return vectors
 }
 
-/** Embeds the texts, or rejects after the timeout, even if the provider ignores its signal. */
+/** Rejects when the signal aborts, even if the work ignores the signal. */
+const orAbort = <Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> => {
+  const aborted = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  return Promise.race([work, aborted])
+}
+
+/** Embeds the texts, or rejects after the timeout. */
 export const embedInTime = async ({ embed }: Provider, texts: string[], milliseconds: number): Promise<number[][]> => {
   const signal = AbortSignal.timeout(milliseconds)
-  // Called before the listener is added: if it throws at once, nothing would handle the timeout's rejection.
-  const vectors = embed(texts, signal)
-  const timeout = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
-  return validate(await Promise.race([vectors, timeout]), texts.length)
+  // `embed` is called before the listener is added: if it throws at once, nothing would handle the timeout's rejection.
+  return validate(await orAbort(embed(texts, signal), signal), texts.length)
+}
+
+/** Waits until the model is loaded, or rejects after the timeout. */
+export const loadInTime = async ({ load }: Provider, milliseconds: number): Promise<void> => {
+  if (load) await orAbort(load(), AbortSignal.timeout(milliseconds))
 }

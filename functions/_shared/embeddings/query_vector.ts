@@ -1,5 +1,5 @@
 import { log } from '../log.ts'
-import { provider } from './chosen.ts'
+import { currentProvider } from './current_provider.ts'
 import { isDictionaryWord } from './offline.ts'
 import { embedInTime } from './provider.ts'
 
@@ -26,7 +26,7 @@ const isOtherScript = (word: string): boolean => /[^\p{Script=Latin}\p{N}\p{M}]/
 
 /** The words of a query that the provider's model knows. They are not corrected, even if no profile has them. */
 export const knownWords = (query: string): string => {
-  const { knows = (word) => isOtherScript(word) || isDictionaryWord(word) } = provider()
+  const { knows = (word) => isOtherScript(word) || isDictionaryWord(word) } = currentProvider()
   const words = query.normalize('NFKC').match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu) ?? []
   try {
     return words.slice(0, 30).filter(knows).join(' ')
@@ -46,7 +46,7 @@ export const queryVector = async (text: string): Promise<number[] | null> => {
   if (known) return known
   if (failures >= failuresUntilOpen && Date.now() < openUntil) return null
   try {
-    const [vector = []] = await embedInTime(provider(), [text], budgetMilliseconds)
+    const [vector = []] = await embedInTime(currentProvider(), [text], budgetMilliseconds)
     failures = 0
     // The model knows none of the words.
     if (!vector.some((value) => value !== 0)) return null
@@ -56,7 +56,7 @@ export const queryVector = async (text: string): Promise<number[] | null> => {
     failures++
     openUntil = Date.now() + openMilliseconds
     const { name } = error as Error
-    log('warn', 'A search continued without a query vector', { provider: provider().name, name })
+    log('warn', 'A search continued without a query vector', { provider: currentProvider().name, name })
     return null
   }
 }

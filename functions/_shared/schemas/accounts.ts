@@ -19,7 +19,14 @@ const password = text(8, 72)
   .refine((value) => new TextEncoder().encode(value).length <= 72, 'must have at most 72 bytes')
   .meta({ jsonSchema: { type: 'string', minLength: 8, maxLength: 72, format: 'password' } })
 
+/** A CAPTCHA that the client solved, for Auth; hCaptcha's have some thousand characters. */
+export const captcha_token = text(1, 16_384).optional()
+
 export const newUser = profileChanges.extend({ email, name: profileChanges.shape.name.unwrap() })
-export const newSignUp = newUser.extend({ password })
-export const newAccount = newUser.extend({ password: password.optional(), role: z.unknown().optional() })
+export const newSignUp = newUser.extend({ password, captcha_token })
+export const newAccount = newUser.extend({
+  password: password.optional(),
+  role: z.unknown().optional(),
+  captcha_token,
+})
 export const secretKeyHeader = z.object({ apikey: z.string().optional() })

@@ -1,5 +1,6 @@
--- Who can read, add and remove files: participants the attachments of their conversations, users their own avatars.
-select plan(43);
+-- Who can read, add, replace and remove files: participants the attachments of their conversations,
+-- users their own avatars.
+select plan(51);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'cat']) as name;
 select tests.make_history('ana', 'ben');
 
@@ -75,7 +76,38 @@ from (
     ('ben', 'remove it', $$ delete from storage.objects where bucket_id = 'attachments' $$, 'cannot'),
     ('ana', 'list her avatar', $$ select from storage.objects where bucket_id = 'avatars' $$, 'can'),
     ('ben', 'list the avatars of others', $$ select from storage.objects where bucket_id = 'avatars' $$, 'cannot'),
-    ('ana', 'change her avatar', $$ update storage.objects set name = 'x' where bucket_id = 'avatars' $$, 'cannot'),
+    (
+      'ana', 'replace the content of her avatar',
+      $$ update storage.objects set metadata = '{"size": 1}' where bucket_id = 'avatars' $$, 'can'
+    ),
+    (
+      'ben', 'replace the content of the avatar of ana',
+      $$ update storage.objects set metadata = '{"size": 1}' where bucket_id = 'avatars' $$, 'cannot'
+    ),
+    (
+      null, 'replace it', $$ update storage.objects set metadata = '{"size": 1}' where bucket_id = 'avatars' $$,
+      'cannot'
+    ),
+    (
+      'ana', 'rename her avatar',
+      $$ update storage.objects set name = replace(name, 'me.png', 'you.png') where bucket_id = 'avatars' $$, 'can'
+    ),
+    (
+      'ana', 'move her avatar out of her folder',
+      $$ update storage.objects set name = 'x' where bucket_id = 'avatars' $$, 'cannot'
+    ),
+    (
+      'ana', 'move her avatar to the folder of ben',
+      $$ update storage.objects set name = pg_temp.path('{ben}/you.png') where bucket_id = 'avatars' $$, 'cannot'
+    ),
+    (
+      'ana', 'move her avatar to a deeper folder',
+      $$ update storage.objects set name = pg_temp.path('{ana}/deep/you.png') where bucket_id = 'avatars' $$, 'cannot'
+    ),
+    (
+      'ana', 'move her avatar to the attachments',
+      $$ update storage.objects set bucket_id = 'attachments' where bucket_id = 'avatars' $$, 'cannot'
+    ),
     ('ben', 'remove the avatar of ana', $$ delete from storage.objects where bucket_id = 'avatars' $$, 'cannot'),
     (null, 'remove it', $$ delete from storage.objects where bucket_id = 'avatars' $$, 'cannot'),
     ('ana', 'remove her avatar', $$ delete from storage.objects where bucket_id = 'avatars' $$, 'can')
@@ -163,12 +195,19 @@ select set_eq(
       ('participants upload files to their conversations', 'INSERT', '{authenticated}'),
       ('users list their own avatars', 'SELECT', '{authenticated}'),
       ('users add their own avatars', 'INSERT', '{authenticated}'),
+      ('users replace their own avatars', 'UPDATE', '{authenticated}'),
       ('users remove their own avatars', 'DELETE', '{authenticated}')
   $$,
   'these are the policies on files'
 );
 
+insert into storage.objects (bucket_id, name, owner_id)
+values ('avatars', pg_temp.path('{ana}/last.png'), pg_temp.account_of('ana'));
 update public.users set is_active = false where id = tests.id_of('ana');
+select is(
+  pg_temp.outcome('ana', $$ update storage.objects set metadata = '{"size": 1}' where bucket_id = 'avatars' $$),
+  'cannot', 'ana, deactivated, cannot replace an avatar'
+);
 select is(
   pg_temp.outcome('ana', $$ select from storage.objects where bucket_id = 'attachments' $$), 'cannot',
   'ana, deactivated, cannot read files'

@@ -6,10 +6,13 @@
 //  28    4  bytes of the notices
 //  32    4  number of words
 //  36    4  bytes of the word list
-//  40    4  bytes of the glossary
-//  44    -  the notices (the licences that have to stay with every copy)
+//  40    4  number of forms in the glossary
+//  44    4  bytes of their list
+//  48    -  the notices (the licences that have to stay with every copy)
 //   -    -  the word list, sorted, front-coded (word_table.ts)
-//   -    -  the glossary: lines of a foreign form, a tab, and the row of the word that it stands for in base 36
+//   -    -  the forms of the glossary, likewise: foreign words, `stem~`, `?form` of one that is usually English,
+//           `several_words`, and `several_` where such a form begins
+//   -  4*f  for each form the row of the word that it stands for
 //   -    n  a byte for each word: its weight in a text, 255 for the most
 //   -  n*k  half a byte for each component of each word's vector: signed, -7 to 7, the even component in the low half.
 //           Only the directions of vectors matter, so their lengths are not kept.
@@ -21,15 +24,15 @@ export const model = 'offline-wordnet-v2'
 /** Components of a word's vector. */
 export const wordDimensions = 192
 
-export const headerBytes = 44
+export const headerBytes = 48
 export const nameBytes = 24
 export const rowBytes = wordDimensions / 2
 
 export type WordVectors = {
   /** The row of each word is its place; collocations have an underscore. */
   words: WordTable
-  /** The row of each form of a foreign word. */
-  glossary: ReadonlyMap<string, number>
+  /** The row that a form of the glossary stands for. */
+  translate: (form: string) => number | undefined
   weights: Uint8Array
   vectors: Uint8Array
 }
@@ -61,25 +64,28 @@ export const readDataFile = (bytes: Uint8Array): WordVectors => {
   if (name !== model) fail('it does not begin with that name')
 
   const fields = new DataView(bytes.buffer, bytes.byteOffset + nameBytes, headerBytes - nameBytes)
-  const [checksum, noticeLength, count, listLength, glossaryLength] = [0, 4, 8, 12, 16]
-    .map((at) => fields.getUint32(at, true)) as [number, number, number, number, number]
+  const [checksum, noticeLength, count, listLength, formCount, formsLength] = [0, 4, 8, 12, 16, 20]
+    .map((at) => fields.getUint32(at, true)) as [number, number, number, number, number, number]
   const listAt = headerBytes + noticeLength
-  const glossaryAt = listAt + listLength
-  const weightsAt = glossaryAt + glossaryLength
+  const formsAt = listAt + listLength
+  const targetsAt = formsAt + formsLength
+  const weightsAt = targetsAt + 4 * formCount
   const vectorsAt = weightsAt + count
   const end = vectorsAt + count * rowBytes
   if (bytes.length !== end) fail(`it has ${bytes.length} bytes where its header promises ${end}`)
   if (adler32(bytes.subarray(headerBytes)) !== checksum) fail('its checksum does not match, so it is damaged')
 
-  const words = readWordTable(bytes.subarray(listAt, glossaryAt), count)
+  const words = readWordTable(bytes.subarray(listAt, formsAt), count)
+  const forms = readWordTable(bytes.subarray(formsAt, targetsAt), formCount)
   if (words.count !== count) fail(`it lists ${words.count} words where its header promises ${count}`)
-  const glossary = new TextDecoder().decode(bytes.subarray(glossaryAt, weightsAt)).split('\n').slice(0, -1)
+  if (forms.count !== formCount) fail(`it lists ${forms.count} forms where its header promises ${formCount}`)
+  const targets = new DataView(bytes.buffer, bytes.byteOffset + targetsAt, 4 * formCount)
   return {
     words,
-    glossary: new Map(glossary.map((line) => {
-      const [form, row] = line.split('\t') as [string, string]
-      return [form, parseInt(row, 36)]
-    })),
+    translate: (form) => {
+      const place = forms.placeOf(form)
+      return place === undefined ? undefined : targets.getUint32(4 * place, true)
+    },
     weights: bytes.subarray(weightsAt, vectorsAt),
     vectors: bytes.subarray(vectorsAt, end),
   }

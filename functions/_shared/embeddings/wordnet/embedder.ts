@@ -1,5 +1,5 @@
-// An offline semantic text embedder. Word vectors come from wordnet.bin (see scripts/embedder); a text is their weighted
-// sum. A word that the model does not know adds nothing.
+// An offline semantic text embedder. Word vectors come from wordnet.bin (see scripts/embedder); a text is their
+// weighted sum. A word that the model does not know adds nothing.
 import { readDataFile, rowBytes, type WordVectors } from './data_file.ts'
 import { formsOf, stopWords } from './english.ts'
 import { allWordsOf, foreignStopWords, stemOf } from './foreign.ts'
@@ -22,7 +22,7 @@ export type Embedder = {
    * store it or search with it.
    */
   embed: (text: string) => Float32Array
-  /** Whether the model knows the word: its meaning or as a stop word, in English or from the glossary, inflected too. */
+  /** Whether the model knows a word, as one with a meaning or a stop word, in any of its languages, inflected too. */
   knows: (word: string) => boolean
 }
 
@@ -44,21 +44,24 @@ const addRow = (meaning: Float32Array, { vectors }: WordVectors, row: number, we
   }
 }
 
-/** Makes an embedder of the bytes of wordnet.bin, which it keeps and which must not change; throws if they are damaged. */
+/**
+ * Makes an embedder of the bytes of wordnet.bin, which it keeps and which must not change; throws if they are damaged.
+ */
 export const loadEmbedder = (bytes: Uint8Array): Embedder => {
   const data = readDataFile(bytes)
-  const { words: { placeOf }, glossary, weights } = data
+  const { words: { placeOf }, translate, weights } = data
+  const isForm = (word: string) => translate(word) !== undefined
   const isEnglish = (word: string) => placeOf(word) !== undefined
 
   /** The words of a text with the English words that each may stand for; none for stop words and unknown words. */
   const read = (text: string) => {
-    const words = allWordsOf(text, (word) => glossary.has(word))
+    const words = allWordsOf(text, isForm)
     return { words, forms: words.map((word) => stopWords.has(word) ? [] : formsOf(word, isEnglish)) }
   }
   /** The row of a foreign word. Where the text is English, a word that is usually English (`?pain`) is not foreign. */
   const foreignRow = (word: string, inForeignText: boolean) =>
-    glossary.get(word) ?? (inForeignText ? glossary.get(`?${word}`) : undefined)
-  const stemRow = (word: string) => glossary.get(stemOf(word) ?? '')
+    translate(word) ?? (inForeignText ? translate(`?${word}`) : undefined)
+  const stemRow = (word: string) => translate(stemOf(word) ?? '')
 
   /** The row of the collocation that a word forms with the next one: `guest` with `house`, or with `houses`. */
   const collocation = (word: string, next: string, nextForms: string[]): number | undefined => {
@@ -67,14 +70,11 @@ export const loadEmbedder = (bytes: Uint8Array): Embedder => {
     return placeOf(`${word}_${next}`) ?? (base === undefined ? undefined : placeOf(`${word}_${base}`))
   }
 
-  const phraseBeginnings = new Set(
-    [...glossary.keys()].flatMap((form) => form.includes('_') ? [form.slice(0, form.indexOf('_'))] : []),
-  )
   /** The longest form of the glossary that begins at a word and has more than one. */
   const foreignPhrase = (words: string[], at: number): { row: number; length: number } | undefined => {
-    if (!phraseBeginnings.has(words[at]!)) return
+    if (!isForm(`${words[at]}_`)) return
     for (let length = longestForm; length > 1; length--) {
-      const row = glossary.get(words.slice(at, at + length).join('_'))
+      const row = translate(words.slice(at, at + length).join('_'))
       if (row !== undefined) return { row, length }
     }
   }
@@ -85,8 +85,8 @@ export const loadEmbedder = (bytes: Uint8Array): Embedder => {
     let english = 0
     words.forEach((word, i) => {
       const isEnglishWord = forms[i]!.length > 0 || stopWords.has(word)
-      if (glossary.has(word) || foreignStopWords.has(word) && !isEnglishWord) foreign++
-      else if (isEnglishWord && !foreignStopWords.has(word) && !glossary.has(`?${word}`)) english++
+      if (isForm(word) || foreignStopWords.has(word) && !isEnglishWord) foreign++
+      else if (isEnglishWord && !foreignStopWords.has(word) && !isForm(`?${word}`)) english++
     })
     return foreign > 0 && foreign >= english
   }
@@ -126,7 +126,7 @@ export const loadEmbedder = (bytes: Uint8Array): Embedder => {
     return words.length > 0 &&
       words.every((word, i) =>
         forms[i]!.length > 0 || stopWords.has(word) || foreignStopWords.has(word) ||
-        (glossary.get(word) ?? stemRow(word)) !== undefined
+        (translate(word) ?? stemRow(word)) !== undefined
       )
   }
 

@@ -22,7 +22,8 @@ export const stopWords: ReadonlySet<string> = new Set(
 
 /** Forms that no suffix rule undoes: `base form form …`. A form that is its own base is exempt from the rules. */
 const irregularForms: ReadonlyMap<string, string> = new Map(
-  `go goes went gone going; die dying; lie lying; tie tying; ski skied; swim swam swum; eat ate eaten; run ran; drive drove driven; ride rode ridden; write wrote written
+  `go goes went gone going; die died dying; lie lied lying; tie tied tying; vie vied vying; ski skied; swim swam swum
+  eat ate eaten; run ran; drive drove driven; ride rode ridden; write wrote written
   speak spoke spoken; teach taught; buy bought; bring brought; think thought; sing sang sung singing; ring rang
   drink drank drunk; sleep slept; keep kept; feel felt; leave left; meet met; sell sold; tell told; find found
   grow grew grown; know knew known; throw threw thrown; fly flew flown; draw drew drawn; take took taken
@@ -34,17 +35,17 @@ const irregularForms: ReadonlyMap<string, string> = new Map(
   rise risen; swing swung; spin spun; stick stuck; bend bent; lay laid; dive dove
   mouse mice; goose geese; foot feet; tooth teeth; child children; person people; woman women; man men; ox oxen
   wife wives; knife knives; live lives; leaf leaves; loaf loaves; wolf wolves; half halves; shelf shelves
-  self selves; calf calves; scarf scarves; thief thieves; hoof hooves; die dice; bus buses busses; gas gases gasses
+  self selves; calf calves; scarf scarves; thief thieves; hoof hooves; bus buses busses; gas gases gasses
   quiz quizzes; crisis crises; basis bases; analysis analyses; thesis theses; oasis oases; diagnosis diagnoses
   criterion criteria; phenomenon phenomena; curriculum curricula; stimulus stimuli; cactus cacti; fungus fungi
   alumnus alumni; nucleus nuclei; vertebra vertebrae; larva larvae; antenna antennae; matrix matrices; index indices
-  bind bound; bite bit bitten; blow blew blown; breed bred; burn burnt; cling clung; creep crept; deal dealt
-  dream dreamt; dwell dwelt; flee fled; fling flung; grind ground; kneel knelt; lean leant; leap leapt; learn learnt
+  bite bitten; blow blew blown; breed bred; burn burnt; cling clung; creep crept; deal dealt
+  dream dreamt; dwell dwelt; flee fled; fling flung; kneel knelt; lean leant; leap leapt; learn learnt
   light lit; mean meant; mistake mistook mistaken; overcome overcame; prove proven; shine shone; shrink shrank shrunk
-  sew sewn; show shown; sink sank sunk; slide slid; sling slung; sow sown; spell spelt; spill spilt; spoil spoilt
+  sew sewn; show shown; sink sank sunk; slide slid; sling slung; sow sown; spill spilt; spoil spoilt
   spring sprang sprung; sting stung; stink stank stunk; strive strove striven; swear swore sworn; swell swollen
-  undergo underwent undergone; undertake undertook undertaken; weave wove woven; weep wept; wind wound
-  withdraw withdrew withdrawn; arise arose arisen; awake awoke awoken; bear bore borne; beat beaten; bleed bled
+  undergo underwent undergone; undertake undertook undertaken; weave wove woven; weep wept
+  withdraw withdrew withdrawn; arise arose arisen; awake awoke awoken; bear borne; beat beaten; bleed bled
   good better best; bad worse worst; far farther farthest further furthest; news news`
     .split(/;|\n/)
     .flatMap((line) => {

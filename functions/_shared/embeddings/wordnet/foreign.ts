@@ -35,7 +35,7 @@ export const stemOf = (word: string): string | undefined => {
 
 /** Chinese and Japanese are written without spaces. */
 const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]+/gu
-const longestUnspaced = 8
+const longestUnspaced = 14
 
 /** Cuts a run of Chinese or Japanese into the longest known words from left to right; the rest is left out. */
 const cut = (run: string, isKnown: (word: string) => boolean): string => {

@@ -8,7 +8,7 @@ export type WordTable = {
   wordAt: (place: number) => string
 }
 
-/** FNV-1a of a word's ASCII codes, and the finaliser of MurmurHash3, without which the low bits are poor. */
+/** FNV-1a of a word's bytes, and the finaliser of MurmurHash3, without which the low bits are poor. */
 const finish = (h: number): number => {
   h = Math.imul(h ^ (h >>> 15), 0x85ebca6b)
   h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35)
@@ -17,10 +17,15 @@ const finish = (h: number): number => {
 const start = 0x811c9dc5
 const prime = 0x01000193
 
-/** Reads a front-coded list: each word is a base-36 digit counting the characters it shares with the word before it, the
- * remaining ASCII characters, and a line feed. */
+/**
+ * Reads a front-coded list: each word is a base-36 digit counting the characters it shares with the word before it, the
+ * remaining ones, and a line feed. Characters are bytes of UTF-8. */
+const encoder = new TextEncoder()
+/** The bytes of a word as the characters of a string; those of an ASCII word are its own. */
+const bytesOf = (word: string): string => /[^\0-\x7f]/.test(word) ? String.fromCharCode(...encoder.encode(word)) : word
+
 export const readWordTable = (list: Uint8Array, count: number): WordTable => {
-  const letters = new Uint8Array(list.length * 3)
+  const letters = new Uint8Array(list.length * 4)
   const starts = new Uint32Array(count + 1)
   const mask = 2 ** Math.ceil(Math.log2(count * 2 + 1)) - 1
   // Zero is an empty slot, so places are stored plus one.
@@ -54,13 +59,14 @@ export const readWordTable = (list: Uint8Array, count: number): WordTable => {
   }
   return {
     count: word,
-    placeOf: (word) => {
+    placeOf: (text) => {
+      const word = bytesOf(text)
       let hash = start
       for (let i = 0; i < word.length; i++) hash = Math.imul(hash ^ word.charCodeAt(i), prime)
       for (let slot = finish(hash) & mask; slots[slot] !== 0; slot = (slot + 1) & mask) {
         if (isAt(slots[slot]! - 1, word)) return slots[slot]! - 1
       }
     },
-    wordAt: (place) => String.fromCharCode(...letters.subarray(starts[place], starts[place + 1])),
+    wordAt: (place) => new TextDecoder().decode(letters.subarray(starts[place], starts[place + 1])),
   }
 }

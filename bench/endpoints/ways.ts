@@ -1,0 +1,24 @@
+/** The ways from a function to the database that `--pooler` compares. */
+import { startPooler } from '../../tests/tools/pooler.ts'
+import type { Defer } from './measure.ts'
+
+interface Way {
+  name: string
+  url: string
+  /** Of serve_functions.ts. */
+  args: string[]
+}
+
+/** The first is what the others are compared with. */
+export const openWays = async (database: string, prefix: string, defer: Defer): Promise<Way[]> => {
+  // The smallest plan's pooler has 15 connections.
+  const pooler = await startPooler(database, { connections: 15, prefix })
+  defer(() => Promise.resolve(pooler.stop()))
+  return [
+    { name: 'prepared', url: database, args: ['--prepared'] },
+    { name: 'direct', url: database, args: [] },
+    { name: 'pooler', url: pooler.url, args: [] },
+    // As postgres.js does if nothing is prepared: two round trips.
+    { name: 'pooler, two', url: pooler.url, args: ['--described'] },
+  ]
+}

@@ -1,0 +1,39 @@
+import { describeAnswer } from './project.mjs'
+import { fail, skip } from './outcome.mjs'
+
+/** The metrics, without an audit by this request, which would write its findings. */
+const readMetrics = async ({ call, secretKey }) => {
+  if (!secretKey) skip('SUPABASE_SECRET_KEY is not set')
+  const answer = await call('/health/metrics?oldest_audit=999999', { key: secretKey })
+  if (answer.status !== 200) fail(describeAnswer(answer))
+  return [...answer.text.matchAll(/^(\w+)(?:\{(\S*)\})? (\S+)$/gm)]
+    .map(([, name, labels = '', value]) => ({ name, labels, value: Number(value) }))
+}
+
+const valueOf = (metrics, name) => metrics.find((metric) => metric.name === name)?.value ?? fail(`${name} is missing`)
+
+// The schedule runs every minute.
+const maxAge = 300
+
+const queue = async (project) => {
+  const metrics = await readMetrics(project)
+  if (valueOf(metrics, 'database_up') !== 1) fail('the database does not answer')
+  const [waiting, oldest, dead] = ['waiting', 'oldest_seconds', 'dead']
+    .map((name) => valueOf(metrics, `embedding_queue_${name}`))
+  const state = `${waiting} waiting, the oldest for ${Math.round(oldest)} s, ${dead} dead`
+  if (oldest > maxAge) fail(`${state}: the schedule does not run, or the provider fails`)
+  if (dead > 0) fail(state)
+  return state
+}
+
+const searchIndex = async (project) => {
+  const metrics = await readMetrics(project)
+  const findings = metrics.filter(({ name }) => name === 'search_audit_findings')
+  if (valueOf(metrics, 'search_audit_failed') > 0) fail('its audit failed')
+  if (findings.length === 0) skip('not audited yet')
+  const found = findings.filter(({ value }) => value > 0).map(({ labels, value }) => `${labels} ${value}`)
+  if (found.length > 0) fail(`differs from the profiles: ${found.join(', ')}`)
+  return `as the profiles, ${Math.round(valueOf(metrics, 'search_audit_age_seconds'))} s ago`
+}
+
+export const queueChecks = [['embedding queue', queue], ['search index', searchIndex]]

@@ -1,0 +1,23 @@
+import { describeAnswer } from './project.mjs'
+import { fail, skip } from './outcome.mjs'
+
+const storage = async ({ send, publishableKey, isLoopback }) => {
+  const file = (bucket) => send(`/storage/v1/object/public/${bucket}/doctor`, { key: publishableKey })
+  const attachments = await file('attachments')
+  if (attachments.status === 501 && isLoopback) skip('does not run on this machine')
+  // Storage calls a private bucket unknown here, and in a public one it is the file that is unknown.
+  const isUnknownBucket = ({ status, text }) => status >= 400 && status < 500 && /bucket not found/i.test(text)
+  const isUnknownFile = ({ status, text }) => status >= 400 && status < 500 && /object not found/i.test(text)
+  if (!isUnknownBucket(attachments)) fail(`attachments may be public: ${describeAnswer(attachments)}`)
+  const avatars = await file('avatars')
+  if (!isUnknownFile(avatars)) fail(`avatars are not public: ${describeAnswer(avatars)}`)
+  const list = await send('/storage/v1/object/list/attachments', {
+    method: 'POST',
+    key: publishableKey,
+    json: { prefix: '', limit: 1 },
+  })
+  if (list.status === 200 && list.body?.length !== 0) fail('without a token one can list attachments')
+  return 'attachments are private, avatars public'
+}
+
+export const storageChecks = [['storage', storage]]

@@ -1,0 +1,71 @@
+import { execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { connected } from '../tools/postgres.ts'
+import { platform } from '../tools/supabase.ts'
+import { authEnvironment } from './auth_server.ts'
+import { storageEnvironment, storageFolder } from './storage_server.ts'
+
+const template = 'project'
+
+const asAdmin = (statement: string) =>
+  connected(platform('postgres', 'supabase_admin'), (sql) => sql.unsafe(statement).then(() => {}))
+
+// The stub of the platform, without its tables of Auth and Storage and the triggers that guard them.
+const makeRoom = `
+  drop schema auth cascade;
+  create schema auth authorization supabase_auth_admin;
+  grant usage on schema auth to postgres, anon, authenticated, service_role;
+  alter role supabase_auth_admin set search_path = auth;
+  grant create on database ${template} to supabase_auth_admin;
+  alter default privileges for role supabase_auth_admin in schema auth grant all on tables to postgres, dashboard_user;
+  alter default privileges for role supabase_auth_admin in schema auth grant all on sequences to postgres;
+`
+const makeRoomForStorage = `
+  drop schema storage cascade;
+  create schema storage authorization supabase_storage_admin;
+  grant usage on schema storage to postgres, anon, authenticated, service_role;
+  alter role supabase_storage_admin set search_path = storage;
+  grant create on database ${template} to supabase_storage_admin;
+  grant anon, authenticated, service_role to supabase_storage_admin;
+  alter default privileges in schema storage grant all on tables to postgres, anon, authenticated, service_role;
+  alter default privileges for role supabase_storage_admin in schema storage
+    grant all on tables to postgres, anon, authenticated, service_role;
+`
+
+/** Makes a database with the migrations of Auth and Storage, and then with ours, as role postgres. */
+export default async () => {
+  await asAdmin(`create database ${template}`)
+  const psql = `${process.env.PREFIX}/usr/lib/postgresql/17/bin/psql`
+  const url = platform(template, 'supabase_admin')
+  execFileSync(psql, ['-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', 'tests/postgres/platform.sql', url])
+  await connected(url, (sql) => sql.unsafe(storageFolder ? makeRoom + makeRoomForStorage : makeRoom))
+  execFileSync(process.env.AUTH_SERVER!, ['migrate'], {
+    env: authEnvironment({ database: template, origin: 'http://127.0.0.1', port: 0, mailPort: 0 }),
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  if (storageFolder) {
+    execFileSync(process.env.STORAGE_NODE!, ['dist/scripts/migrate-call.js'], {
+      cwd: resolve(storageFolder),
+      env: storageEnvironment({ database: template, port: 0, files: '/tmp' }),
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
+  }
+  await connected(platform(template), async (sql) => {
+    for (const file of readdirSync('supabase/migrations').sort()) {
+      await sql.unsafe(readFileSync(`supabase/migrations/${file}`, 'utf8'))
+    }
+    await sql.unsafe(
+      readdirSync('sql/seed').filter((file) => file.includes('interests'))
+        .map((file) => readFileSync(`sql/seed/${file}`, 'utf8')).join('\n'),
+    )
+  })
+}
+
+/** A copy of that database; returns its name. */
+export const copyDatabase = async (): Promise<string> => {
+  const name = `project_${randomUUID().slice(0, 8)}`
+  await asAdmin(`create database ${name} template ${template}`)
+  return name
+}
