@@ -50,7 +50,10 @@ const find = async (
 }
 const anyWord = ({ q }: Query) =>
   sql.unsafe(
-    `select profile_id from private.search_words where words @@ replace(plainto_tsquery('simple', $1)::text, '&', '|')::tsquery limit 20`,
+    `select profile_id
+     from private.search_words
+     where words @@ replace(plainto_tsquery('simple', $1)::text, '&', '|')::tsquery
+     limit 20`,
     [q],
     { prepare: true },
   )

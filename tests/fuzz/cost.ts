@@ -187,7 +187,9 @@ const measure = async (search: Search): Promise<number> => {
   const start = clock()
   const call = (name: string, request: Record<string, unknown>) =>
     query(
-      `select case when set_config('api.caller', $1, true) is not null then api.${name}(($2::text)::jsonb)::text end as answer`,
+      `select case
+         when set_config('api.caller', $1, true) is not null then api.${name}(($2::text)::jsonb)::text
+       end as answer`,
       [search.token ? '1' : '', JSON.stringify(request)],
     )
   const request = requestOf(search)
