@@ -229,6 +229,8 @@ begin
         select entry.profile_id, embedding <=> query_vector as away
         from private.search_entries as entry
         where entry.profile_id = any (passing) and model = query_model
+        -- Else Postgres would walk the whole vector index, as sorting is off.
+        offset 0
       ) as nearest
       where nearest.away <= max_distance
       order by nearest.away, nearest.profile_id
