@@ -18,8 +18,9 @@ const describeRead = ({ status, body, text }) =>
  */
 const allowedWrites = async ({ query }, { name, column, required }) => {
   // A column may be called order or limit, which would be no filter by themselves.
-  const quoted = encodeURIComponent(`"${column}"`)
-  const nowhere = `${encodeURIComponent(name)}?and=(${quoted}.is.null,${quoted}.not.is.null)`
+  const isWord = /^\w+$/.test(column) && !/^(and|or|not)$/.test(column)
+  const field = isWord ? column : encodeURIComponent(`"${column}"`)
+  const nowhere = `${encodeURIComponent(name)}?and=(${field}.is.null,${field}.not.is.null)`
   const attempts = {
     update: () => query(nowhere, { method: 'PATCH', json: { [column]: null } }),
     delete: () => query(nowhere, { method: 'DELETE' }),

@@ -6,27 +6,23 @@ create function private.broadcast_to_participants(
 returns void
 language plpgsql volatile security invoker
 set search_path = ''
--- Realtime creates and drops partitions of its table from time to time; a message must not wait for that.
-set lock_timeout = '100ms'
+-- Realtime creates and drops partitions of its table from time to time; a message must not wait for that. Each of the
+-- two events may wait this long.
+set lock_timeout = '50ms'
 as $$
-declare
-  topics text[];
 begin
-  select array_agg('user:' || users.id)
-  into topics
+  -- Realtime checks its policies when a client joins, not for each event, so events must not be sent to deactivated
+  -- users. There is no topic for the conversation: a plan's limit counts each event, and two say the same as three.
+  perform realtime.send(
+    jsonb_build_object(
+      'conversation_id', conversation, 'id', broadcast_to_participants.id, 'previous_id', previous_id,
+      'user_id', user_id
+    ),
+    event, 'user:' || users.id, true
+  )
   from public.conversations
   join public.users on users.id in (conversations.voyager_id, conversations.local_id)
   where conversations.id = conversation and users.is_active;
-  -- Realtime checks its policies when a client joins, not for each event, so events must not be sent to deactivated
-  -- users.
-  if cardinality(topics) = 2 then
-    topics := topics || ('conversation:' || conversation);
-  end if;
-  perform realtime.send(
-    jsonb_build_object('conversation_id', conversation, 'id', id, 'previous_id', previous_id, 'user_id', user_id),
-    event, topic, true
-  )
-  from unnest(topics) as topic;
 exception
   -- The write must succeed even if Realtime fails or does not exist.
   when others then
@@ -34,9 +30,8 @@ exception
 end
 $$;
 comment on function private.broadcast_to_participants(text, bigint, bigint, bigint, bigint) is
-  'Broadcasts an event {conversation_id, id, previous_id, user_id} to the active participants, and to the
-conversation''s topic while both are active. Never raises. Only for definer triggers: callers may not send on these
-topics, and a trigger with the writer''s rights would send nothing.';
+  'Broadcasts an event {conversation_id, id, previous_id, user_id} to each active participant. Never raises. Only for
+definer triggers: callers may not send on these topics, and a trigger with the writer''s rights would send nothing.';
 
 create function private.broadcast_conversation()
 returns trigger
@@ -154,7 +149,7 @@ returns trigger
 language plpgsql volatile security definer
 set search_path = ''
 -- As in broadcast_to_participants.
-set lock_timeout = '100ms'
+set lock_timeout = '50ms'
 as $$
 declare
   block constant private.blocks := coalesce(new, old);

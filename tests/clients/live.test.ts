@@ -2,8 +2,8 @@ import { createClient } from '@supabase/supabase-js'
 import { decodeJwt, SignJWT } from 'jose'
 import { expect, inject, test } from 'vitest'
 import ws from 'ws'
-import { type Conversation, type Message, openInbox } from '../../clients/inbox.ts'
-import { openConversation, type Person, signUp } from '../tools/people.ts'
+import { type Conversation, type Message, openInbox, type Options } from '../../clients/inbox.ts'
+import { asAdmin, openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
 import { eventually, pause } from '../tools/wait.ts'
 
 const stack = inject('stack')
@@ -16,14 +16,26 @@ const until = async (condition: () => boolean, seconds: number) => {
   expect(condition()).toBe(true)
 }
 
+// The first byte of a broadcast's frame in the protocol 2.0.0.
+const isBroadcast = (data: unknown) => new Uint8Array(data as ArrayBuffer)[0] === 4
+
 /** The real supabase-js on sockets that can be terminated, with polling off because it would hide a missed event. */
-const openClient = async (person: Person, conversation: number) => {
+const openClient = async (person: Person, conversation: number, options: Options = { poll: [1e8, 1e9] }) => {
   const sockets = new Set<ws>()
+  const loss = { share: 0, dropped: 0, delivered: 0 }
   class Socket extends ws {
     constructor(...parameters: ConstructorParameters<typeof ws>) {
       super(...parameters)
       sockets.add(this)
       this.on('close', () => sockets.delete(this))
+    }
+    override emit(event: string | symbol, ...parameters: unknown[]) {
+      if (event === 'message' && isBroadcast(parameters[0])) {
+        const isLost = Math.random() < loss.share
+        loss[isLost ? 'dropped' : 'delivered']++
+        if (isLost) return true
+      }
+      return super.emit(event, ...parameters)
     }
   }
   const supabase = createClient(stack.origin, stack.publishableKey, {
@@ -33,12 +45,14 @@ const openClient = async (person: Person, conversation: number) => {
   })
   const { data, error } = await supabase.auth.signInWithPassword({ email: person.email, password: person.password })
   expect(error).toBe(null)
-  const inbox = openInbox(supabase, { poll: [1e8, 1e9] })
+  const inbox = openInbox(supabase, options)
   const chat = inbox.open(conversation)
   await until(() => chat.view.status === 'live' && inbox.view.status === 'live', 10)
   return {
     inbox,
     chat,
+    /** The share of Realtime's events that is dropped, and what was. */
+    loss,
     /** Gives Realtime a token that expires after this time. */
     expireIn: async (seconds: number) => {
       // A channel that joins later, such as that of typing, would bring a fresh token for all.
@@ -60,11 +74,11 @@ const openClient = async (person: Person, conversation: number) => {
   }
 }
 
-const openBoth = async () => {
+const openBoth = async (options?: Options) => {
   const [ana, bob] = await Promise.all([signUp('Ana'), signUp('Bob')])
   const conversation = await openConversation(ana, bob)
-  const [anas, bobs] = await Promise.all([openClient(ana, conversation), openClient(bob, conversation)])
-  return { ana, bob, conversation, anas, bobs }
+  const [anas, bobs] = await Promise.all([ana, bob].map((person) => openClient(person, conversation, options)))
+  return { ana, bob, conversation, anas: anas!, bobs: bobs! }
 }
 
 /** All messages of a conversation, oldest first. */
@@ -144,6 +158,54 @@ const watch = (chat: Conversation) => {
   })
   return violations
 }
+
+// From a device without the client module, whose answers would tell the client of messages that no event announced.
+test.each([
+  ['half of the events at random', 0.5],
+  ['every event', 1],
+])('while Realtime drops %s, both clients show exactly the table within the longest poll', async (_, share) => {
+  const { ana, bob, conversation, anas, bobs } = await openBoth({ poll: [2000, 3000] })
+  const sides = [{ ...anas, person: ana }, { ...bobs, person: bob }]
+  const violations = sides.map(({ chat }) => watch(chat))
+  for (const { loss } of sides) loss.share = share
+  const read = (reader: Person, message: number) =>
+    reader.call('POST', `/conversations/${conversation}/read`, { up_to_message_id: message })
+  for (let count = 0; count < 150; count++) {
+    const [sender, reader] = count % 2 ? [ana, bob] : [bob, ana]
+    const { id } = await sendMessage(sender, conversation, `Message ${count}`)
+    if (count % 25 === 0) await read(reader, id)
+  }
+  // Nothing comes after these that would reveal that they were dropped.
+  for (const { loss } of sides) loss.share = 1
+  const { id } = await sendMessage(ana, conversation, 'The last one')
+  await read(ana, id)
+  await asAdmin('POST', 'reservations', {
+    conversation_id: conversation,
+    title: 'A walk',
+    price: 9,
+    date: '2027-01-01',
+  })
+  const other = await openConversation(bob, await signUp('Cleo'))
+
+  const table = await readTable(ana, conversation)
+  const unreadOf = ({ id }: Person) => table.filter(({ user_id, read }) => user_id !== id && !read).length
+  const isComplete = () =>
+    sides.every(({ chat, inbox, person }) =>
+      JSON.stringify(chat.view.messages) === JSON.stringify(table) && chat.view.reservations.length === 1 &&
+      inbox.view.unread === unreadOf(person)
+    ) && bobs.inbox.view.conversations.length === 2
+  await eventually(isComplete, 4)
+  for (const [index, { chat, inbox, loss, person }] of sides.entries()) {
+    expect(violations[index]).toEqual([])
+    expect(chat.view.messages).toEqual(table)
+    expect(chat.view).toMatchObject({ reservations: [{ title: 'A walk' }], status: 'live', error: null })
+    expect(inbox.view.unread).toBe(unreadOf(person))
+    expect(loss.dropped).toBeGreaterThan(60)
+    expect(loss.delivered > 40).toBe(share < 1)
+  }
+  expect(bobs.inbox.view.conversations.map(({ id }) => id).toSorted()).toEqual([conversation, other].toSorted())
+  await Promise.all([anas.close(), bobs.close()])
+})
 
 test(`after ${disconnects} disconnects during ${messages} messages both clients show exactly the table`, {
   timeout: 240_000,

@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import type { Message } from '../../clients/types.ts'
 import { advance, openAs, useFakeTime } from './fixture.ts'
+import { createEventLimit } from './event_limit.ts'
 import { badNetwork, createSimulator, goodNetwork } from './network_simulator.ts'
 
 useFakeTime()
@@ -103,4 +104,49 @@ test('without any events, polling shows everything within a minute', async () =>
   await advance(61_000)
   expect(chat.view.messages).toEqual(table)
   expect(inbox.view.unread).toBe(219)
+})
+
+test('beyond the limit of the Free plan, three devices lag by a minute at most and end with all messages', async () => {
+  const simulator = createSimulator()
+  const { server, table, insertMessage, markRead } = simulator
+  server.eventLimit = createEventLimit(100)
+  const devices = [1, 1, 2].map((user) => openAs(simulator, user))
+  await advance(1000)
+  // Each message is two events and three deliveries, so this is twice the limit.
+  const messagesPerSecond = 40
+  const expectRecent = (seconds: number) => {
+    const due = table.length - seconds * messagesPerSecond
+    for (const { chat: { view: { messages } } } of devices) {
+      expect(messages.length).toBeGreaterThanOrEqual(due)
+      expect(idsOf(messages)).toEqual(idsOf(table.slice(0, messages.length)))
+    }
+  }
+  for (let second = 0; second < 120; second++) {
+    devices[2]!.chat.typing()
+    for (let count = 0; count < messagesPerSecond; count++) {
+      insertMessage(1 + count % 2, { content: `${second} ${count}` })
+      await advance(1000 / messagesPerSecond)
+    }
+    expectRecent(61)
+  }
+  markRead(1, table.at(-1)!.id)
+  insertMessage(2, { content: 'The last one' })
+  const { sentEvents, droppedEvents, closedChannels } = server
+  expect(droppedEvents / sentEvents).toBeGreaterThan(0.3)
+  expect(droppedEvents / sentEvents).toBeLessThan(0.7)
+  expect(closedChannels).toBeGreaterThan(0)
+
+  await advance(61_000)
+  for (const { chat, inbox } of devices) {
+    expect(chat.view.messages).toEqual(table)
+    expect(chat.view).toMatchObject({ status: 'live', error: null })
+    expect(inbox.view.conversations[0]).toMatchObject({ Messages: table.slice(-1) })
+  }
+  expect(devices.map(({ inbox }) => inbox.view.unread)).toEqual([1, 1, table.length / 2 | 0])
+
+  // Below the limit again, events arrive.
+  insertMessage(1, { content: 'Delivered' })
+  await advance(100)
+  expect(server.droppedEvents).toBe(droppedEvents)
+  for (const { chat } of devices) expect(chat.view.messages).toEqual(table)
 })

@@ -2,6 +2,7 @@ import { createClient } from '@supabase/supabase-js'
 import ws from 'ws'
 import type { Client, Draft, EventPayload, Message } from '../../clients/types.ts'
 import { seededRandom } from '../tools/random.ts'
+import { createEventLimit } from './event_limit.ts'
 
 /** Faults of the network: shares from 0 to 1, and times in milliseconds. */
 export interface Network {
@@ -46,6 +47,8 @@ interface FakeChannel {
   on(type: string, filter: { event: string }, handler: OnBroadcast): FakeChannel
   subscribe(onStatus: OnStatus): FakeChannel
   send(message: { event: string; payload: unknown }): Promise<string>
+  /** Closed by the server. */
+  close(): void
 }
 
 /** The service and its network in memory, with one conversation of Ana (1) and Bob (2) and any number of clients. */
@@ -71,6 +74,11 @@ export const createSimulator = (seed = 1) => {
     retryAfter: 0,
     /** Answers in place of the service, as a proxy or a captive portal does; null lets the request through. */
     intercept: null as ((method: string, body: string) => Response | null) | null,
+    /** If set, Realtime drops the database's events beyond it, and closes channels to which others are delivered. */
+    eventLimit: null as ReturnType<typeof createEventLimit> | null,
+    sentEvents: 0,
+    droppedEvents: 0,
+    closedChannels: 0,
   }
   const setNetwork = (change: Partial<Network>) => {
     server.network = { ...server.network, ...change }
@@ -79,6 +87,7 @@ export const createSimulator = (seed = 1) => {
   const delay = (longest: number) => new Promise<void>((resolve) => setTimeout(resolve, random() * longest))
 
   const deliver = (topic: string, event: string, payload: unknown, except?: FakeChannel) => {
+    server.eventLimit?.count()
     for (const { channels } of clients) {
       for (const channel of channels.filter((known) => known.topic === `realtime:${topic}` && known !== except)) {
         const times = random() < server.network.eventLoss ? 0 : random() < server.network.eventDuplication ? 2 : 1
@@ -86,13 +95,21 @@ export const createSimulator = (seed = 1) => {
           delay(server.network.eventDelay).then(() => {
             if (channel.state !== 'joined') return
             for (const [name, handler] of channel.handlers) if (name === event) handler({ payload })
+            server.eventLimit?.count()
+            if (!server.eventLimit?.isExceeded()) return
+            server.closedChannels++
+            channel.close()
           })
         }
       }
     }
   }
   const broadcast = (event: string, payload: Omit<EventPayload, 'conversation_id'>) => {
-    for (const { id } of people) deliver(`user:${id}`, event, { conversation_id: conversation, ...payload })
+    for (const { id } of people) {
+      server.sentEvents++
+      if (server.eventLimit?.isExceeded()) server.droppedEvents++
+      else deliver(`user:${id}`, event, { conversation_id: conversation, ...payload })
+    }
   }
 
   /** Blocks or unblocks the other user. As on the platform, channels that are joined already stay joined. */
@@ -334,6 +351,7 @@ export const createSimulator = (seed = 1) => {
             deliver(topic, event, payload, channel)
             return Promise.resolve('ok')
           },
+          close: () => closeChannel(channel),
         }
         channels.push(channel)
         return channel

@@ -132,7 +132,7 @@ describe.runIf(storageFolder)('files', () => {
   ])(
     'the example of docs/deploy.md sends a file that is called %s',
     async (name) => {
-      const [, example] = /^## 7\. Files.*?```js\n(.*?)```/ms.exec(readFileSync('docs/deploy.md', 'utf8'))!
+      const [, example] = /^## Files.*?```js\n(.*?)```/ms.exec(readFileSync('docs/deploy.md', 'utf8'))!
       const answers: { status: number; body: { attachment: unknown } }[] = []
       const api = { post: async (path: string, body: object) => answers.push(await call('POST', path, body, ana)) }
       const run = new Function(

@@ -132,19 +132,41 @@ grant usage on schema storage to postgres, supabase_storage_admin;
 grant all on storage.buckets, storage.objects to postgres;
 
 \ir ../../supabase/local/platform_realtime.sql
--- Supabase creates a partition for each day.
-alter table realtime.messages rename to messages_always;
+-- Realtime creates a partition for each day from yesterday until in three days, while somebody is connected. There is
+-- no default partition, so a day without one takes no events.
+alter table realtime.messages rename to messages_before;
+drop index realtime.messages_inserted_at_topic_index;
 create table realtime.messages (
-  like realtime.messages_always including defaults including constraints,
+  like realtime.messages_before including defaults including constraints,
   primary key (id, inserted_at)
 ) partition by range (inserted_at);
-alter table realtime.messages attach partition realtime.messages_always default;
+drop table realtime.messages_before;
+create index messages_inserted_at_topic_index on realtime.messages (inserted_at desc, topic)
+  where extension = 'broadcast' and private;
+select format(
+  'create table realtime.%I partition of realtime.messages for values from (%L) to (%L)',
+  to_char(current_date + day, '"messages_"YYYY_MM_DD'), current_date + day, current_date + day + 1
+)
+from generate_series(-1, 3) as day \gexec
+select format(
+  'alter table realtime.%I owner to supabase_realtime_admin', to_char(current_date + day, '"messages_"YYYY_MM_DD')
+)
+from generate_series(-1, 3) as day \gexec
 alter table realtime.messages owner to supabase_realtime_admin;
 alter table realtime.messages enable row level security;
-grant usage on schema realtime to postgres, supabase_realtime_admin;
+grant usage on schema realtime to postgres with grant option;
+grant all on schema realtime to supabase_realtime_admin with grant option;
 grant all on realtime.messages to postgres;
 grant select, insert, update on realtime.messages to anon, authenticated, service_role;
-revoke all on realtime.messages_always from anon, authenticated, service_role;
+do $$
+declare
+  routine regprocedure;
+begin
+  for routine in select oid from pg_proc where pronamespace = 'realtime'::regnamespace loop
+    execute format('alter function %s owner to supabase_realtime_admin', routine);
+  end loop;
+end
+$$;
 
 create table auth.platform_grants as
   select oid, relacl

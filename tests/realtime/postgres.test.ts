@@ -34,29 +34,34 @@ describe.skipIf(!url)('on a Postgres server', () => {
       const clientOf = ({ base }: { base: string }) => connect(ben.token, { origin: new URL(base).origin })
       return {
         topic: `user:${ben.id}`,
-        room: `conversation:${conversation}`,
+        typing: `typing:${conversation}`,
         sendMessage,
         clientOf,
         client: await clientOf(stack),
       }
     }
 
-    test('a send does not wait for a lock on realtime.messages, and the next message arrives', async () => {
+    test('a send waits for a lock on realtime.messages for 0.1 s at most, and the next event arrives', async () => {
       const { topic, sendMessage, client } = await pair()
       const { broadcasts } = await listen(client, topic)
       const sql = openSession(address)
       let first = 0
+      const times: number[] = []
       await sql.begin(async (locked) => {
         await locked`lock table realtime.messages in access exclusive mode`
-        const before = Date.now()
-        const { status, body } = await sendMessage('Behind a lock')
-        expect(status).toBe(201)
-        expect(Date.now() - before).toBeLessThan(4000)
-        first = body.id
+        for (let count = 0; count < 5; count++) {
+          const before = Date.now()
+          const { status, body } = await sendMessage('Behind a lock')
+          expect(status).toBe(201)
+          times.push(Date.now() - before)
+          first = body.id
+        }
       })
+      // The two events of a message wait 50 ms each. The least, because a busy machine slows some.
+      expect(Math.min(...times)).toBeLessThan(200)
       const { id } = (await sendMessage('After it')).body
       await eventually(() => broadcasts.length > 0)
-      // The second event names the first message, whose event was lost.
+      // The event names the message before it, whose event was lost.
       expect(broadcasts.map(({ payload }) => [payload.previous_id, payload.id])).toEqual([[first, id]])
     })
 
@@ -83,11 +88,11 @@ describe.skipIf(!url)('on a Postgres server', () => {
 
     // Once a start emptied local_realtime.subscribed_tables, and subscribers of the first stack received nothing.
     test('two stacks on one database both deliver events, and one also after the other stops', async () => {
-      const { topic, room, sendMessage, clientOf, client } = await pair()
+      const { topic, typing, sendMessage, clientOf, client } = await pair()
       const subscribe = async (client: SupabaseClient) => {
         const { broadcasts } = await listen(client, topic)
         const rows: unknown[] = []
-        const channel = client.channel(room, { config: { private: true } })
+        const channel = client.channel(typing, { config: { private: true } })
           .on(
             'postgres_changes',
             { event: 'INSERT', schema: 'public', table: 'messages' },

@@ -131,7 +131,7 @@ select is(
     'authenticated: scope_to_conversation',
     'authenticated: set_response_metadata',
     'authenticated: to_message_view',
-    'authenticated: topic_conversation_id',
+    'authenticated: typing_conversation_id',
     'edge_functions: account_status',
     'edge_functions: act_as',
     'edge_functions: adopt_model',

@@ -1,6 +1,6 @@
 -- Who can read, add, replace and remove files: participants the attachments of their conversations,
 -- users their own avatars.
-select plan(51);
+select plan(52);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'cat']) as name;
 select tests.make_history('ana', 'ben');
 
@@ -92,21 +92,22 @@ from (
       'ana', 'rename her avatar',
       $$ update storage.objects set name = replace(name, 'me.png', 'you.png') where bucket_id = 'avatars' $$, 'can'
     ),
+    -- Without a where clause, as above.
     (
       'ana', 'move her avatar out of her folder',
-      $$ update storage.objects set name = 'x' where bucket_id = 'avatars' $$, 'cannot'
+      $$ update storage.objects set name = 'x' $$, 'cannot'
     ),
     (
       'ana', 'move her avatar to the folder of ben',
-      $$ update storage.objects set name = pg_temp.path('{ben}/you.png') where bucket_id = 'avatars' $$, 'cannot'
+      format('update storage.objects set name = %L', pg_temp.path('{ben}/you.png')), 'cannot'
     ),
     (
       'ana', 'move her avatar to a deeper folder',
-      $$ update storage.objects set name = pg_temp.path('{ana}/deep/you.png') where bucket_id = 'avatars' $$, 'cannot'
+      format('update storage.objects set name = %L', pg_temp.path('{ana}/deep/you.png')), 'cannot'
     ),
     (
       'ana', 'move her avatar to the attachments',
-      $$ update storage.objects set bucket_id = 'attachments' where bucket_id = 'avatars' $$, 'cannot'
+      $$ update storage.objects set bucket_id = 'attachments' $$, 'cannot'
     ),
     ('ben', 'remove the avatar of ana', $$ delete from storage.objects where bucket_id = 'avatars' $$, 'cannot'),
     (null, 'remove it', $$ delete from storage.objects where bucket_id = 'avatars' $$, 'cannot'),
@@ -177,6 +178,11 @@ create temp table others as
 select bucket_id, name
 from storage.objects
 where bucket_id <> 'avatars' or name not like pg_temp.account_of('ana') || '/%';
+-- If the policy reached any file of others, its check would refuse the whole statement.
+select is(
+  pg_temp.outcome('ana', $$ update storage.objects set metadata = '{"size": 2}' $$), 'can',
+  'ana can replace every file that she can reach'
+);
 select is(pg_temp.outcome('ana', 'delete from storage.objects'), 'can', 'ana can remove every file that she can reach');
 select set_eq(
   'select bucket_id, name from storage.objects', 'select bucket_id, name from others', 'ana has removed only her avatar'
