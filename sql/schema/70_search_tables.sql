@@ -22,7 +22,7 @@ alter table private.search_models enable row level security;
 -- measured them here.
 insert into private.search_models (name, similarity_floor, similarity_ceiling, similarity_threshold)
 values
-  ('offline-wordnet-v2', 0.03, 0.55, 0.08),
+  ('offline-wordnet-v2', 0.03, 0.55, 0.12),
   ('text-embedding-3-small', 0.1, 0.6, 0.3),
   ('gte-small', 0.72, 0.92, 0.8);
 

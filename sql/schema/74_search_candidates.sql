@@ -110,15 +110,16 @@ declare
   );
   all_words constant tsquery := private.all_of(units);
   -- The rarest words, as long as they have few enough holders. The others only add profiles that have all the words: a
-  -- common word says little, and there are too many who have it.
+  -- word in more than every fourth profile distinguishes none. With 25 profiles or fewer no word is common.
   rare_words constant tsquery := (
     select private.any_of(array_agg(private.any_of(queries)))
     from (
-      select queries, sum(holders) over rarest as holders_so_far, row_number() over rarest as rank
+      select queries, holders, sum(holders) over rarest as holders_so_far, row_number() over rarest as rank
       from unnest(units)
       window rarest as (order by holders, unit)
     ) as ranked
-    where rank = 1 or holders_so_far <= max_results
+    where rank = 1
+      or holders_so_far <= max_results and holders <= greatest(25, private.count_profiles() / 4)
   );
 begin
   return query

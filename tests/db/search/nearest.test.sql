@@ -117,8 +117,8 @@ select is(
   'the total counts the 200 nearest'
 );
 select is(
-  (pg_temp.search('zzzz', cities => '["Nearburg"]') ->> 'estimatedTotalHits')::integer, 27,
-  'the total counts no profile below the threshold, a cosine of .08'
+  (pg_temp.search('zzzz', cities => '["Nearburg"]') ->> 'estimatedTotalHits')::integer, 26,
+  'the total counts no profile below the threshold, a cosine of .12'
 );
 select is(
   (pg_temp.search('quillon') ->> 'estimatedTotalHits')::integer, 300,
