@@ -12,6 +12,7 @@ const onServer = ['tests/postgres/**', 'tests/crash/postgres.test.ts', 'tests/at
 const onPglite = [
   'tests/demo/**',
   'tests/doctor/faults.test.ts',
+  'tests/search/quality.test.ts',
   'tests/functions/**',
   'tests/local/{auth_errors,body,dashboard,embedding_failures,embedding_runs,lifecycle,mutex,readme,settings}.test.ts',
   // These use the network simulator.

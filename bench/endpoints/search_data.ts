@@ -1,6 +1,6 @@
 /** Gives the users of fixture.sql the generated profiles of bench/search, and creates queries for them. */
 import postgres from 'postgres'
-import { openPostgres } from '../../supabase/local/database.ts'
+import { type Database, openPostgres } from '../../supabase/local/database.ts'
 import { makeProfiles, makeQueries, type Query } from '../search/generated.ts'
 import { embedder, embedQuery, makeVectors } from '../search/labelled.ts'
 
@@ -16,9 +16,9 @@ export const pathOf = ({ q, filters }: Query): string => {
   return `/users/search?${parameters}`
 }
 
-const requestOf = async ({ q, filters }: Query) => ({
+const requestOf = async (database: Database, { q, filters }: Query) => ({
   q,
-  vector: await embedQuery(q),
+  vector: await embedQuery(database, q),
   model: embedder.model,
   ...filters,
   limit: 20,
@@ -50,10 +50,10 @@ export const fillSearchData = async (url: string, users: number): Promise<Query[
   }
   const database = await openPostgres(url)
   await makeVectors(database)
+  const queries = makeQueries(5000, profiles)
+  const requests = await Promise.all(queries.slice(0, pgbenchQueries).map((query) => requestOf(database, query)))
   await database.close()
 
-  const queries = makeQueries(5000, profiles)
-  const requests = await Promise.all(queries.slice(0, pgbenchQueries).map(requestOf))
   await sql.unsafe(`
     create table bench.requests (id integer primary key, request jsonb not null);
     grant select on bench.requests to edge_functions, authenticated`)

@@ -7,7 +7,7 @@ export const fill = async (database: Database, profiles: Profile[]): Promise<voi
   const indexes = await database.query(
     `select indexname, indexdef from pg_indexes
      where schemaname = 'private' and indexname in (
-       'search_entries_interest_keys_idx', 'search_entries_embedding_idx', 'search_postings_profile_id_idx'
+       'search_entries_embedding_idx', 'search_words_words_idx', 'search_lexicon_deletions_idx'
      )`,
     [],
   )
@@ -36,39 +36,28 @@ export const fill = async (database: Database, profiles: Profile[]): Promise<voi
         select id, id, first_name, last_name, biography, city, country, true from people
         returning *
       ),
-      indexed as materialized (
-        select
-          people.*,
-          private.positions_of(profile => profiles, name => people.name, interests => people.interests) as positions
-        from people join profiles on profiles.id = people.id
-      ),
       entries as (
         insert into private.search_entries (
-          profile_id, user_id, name, biography, city, country, interests, interest_keys, city_key, country_key, words,
-          content_hash, model, embedding
+          profile_id, user_id, name, biography, city, country, interests, content_hash, model, embedding
         )
-        select
-          id, id, name, biography, city, country, interests,
-          array(select private.fold(interest) from unnest(interests) as interest),
-          private.fold(city), private.fold(country), private.words_from_positions(positions), md5(biography), $2,
-          embedding::extensions.halfvec
-        from indexed
+        select id, id, name, biography, city, country, interests, md5(biography), $2, embedding::extensions.halfvec
+        from people
       )
-      insert into private.search_postings (word, profile_id, word_positions)
-      select word, id, array(select value::integer from jsonb_array_elements_text(list))
-      from indexed
-      cross join lateral jsonb_each(positions) as entry (word, list)
+      insert into private.search_words (profile_id, words)
+      select
+        id, private.words_vector(profile => profiles, name => people.name, interests => people.interests)
+      from people
+      join profiles using (id)
     `,
       [JSON.stringify(people), model],
     )
   }
-  await database.query(
-    `insert into private.search_lexicon (word, entries)
-     select word, count(*) from private.search_postings where word <> '' group by word`,
-    [],
+  await database.run(
+    `insert into private.search_lexicon (word)
+     select word from ts_stat('select words from private.search_words') where word !~ '^[.@]'`,
   )
   await database.run('set session_replication_role = origin')
   await database.run("set maintenance_work_mem = '1GB'")
   for (const { indexdef } of indexes) await database.run(String(indexdef))
-  for (const table of ['entries', 'postings', 'lexicon']) await database.run(`vacuum analyze private.search_${table}`)
+  for (const table of ['entries', 'words', 'lexicon']) await database.run(`vacuum analyze private.search_${table}`)
 }

@@ -62,8 +62,9 @@ const sum = (parts: [number, number[]][]): number[] =>
   )
 
 const file = new URL('../../functions/_shared/embeddings/wordnet/wordnet.bin', import.meta.url)
+const table = readDataFile(Deno.readFileSync(file)).words
 const words = shuffled(
-  [...readDataFile(Deno.readFileSync(file)).rows.keys()].filter((word) => /^[a-z]{3,12}$/.test(word)),
+  Array.from({ length: table.count }, (_, place) => table.wordAt(place)).filter((word) => /^[a-z]{3,12}$/.test(word)),
 )
 const syllables = [...'bdfgklmnprstvz'].flatMap((first) => [...'aeiou'].map((second) => first + second))
 const inventNames = (count: number, minSyllables: number): string[] => [

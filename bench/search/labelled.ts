@@ -1,6 +1,6 @@
-/** Loads the labelled set of tests/search/labelled into an empty database, with the offline provider's embeddings. */
+/** Loads a labelled set of tests/search into an empty database, with the offline provider's embeddings. */
 import { offline } from '../../functions/_shared/embeddings/offline.ts'
-import { textToEmbed } from '../../functions/_shared/embeddings/query_vector.ts'
+import { knownWords, textToEmbed } from '../../functions/_shared/embeddings/query_vector.ts'
 import { type Database, openPglite, openPostgres } from '../../supabase/local/database.ts'
 import { openPlatform } from '../../supabase/local/platform.ts'
 import { readSettings } from '../../supabase/local/settings.ts'
@@ -19,14 +19,20 @@ export interface Query {
   /** The grade of each relevant profile, by profile id: 3 exactly meant, 2 good, 1 somewhat. */
   grades: Map<number, number>
   vector: number[] | null
+  /** A profile that is exactly meant, and one that has nothing to do with the query, as contexts of callers. */
+  kindred: number
+  stranger: number
 }
 
 export const embedder = offline()
 
 export const mean = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
 
-const folder = new URL('../../tests/search/labelled/', import.meta.url)
-const read = (name: string) => JSON.parse(Deno.readTextFileSync(new URL(name, folder)))
+export const sets = ['labelled', 'unseen'] as const
+export type LabelledSet = typeof sets[number]
+
+const read = (set: LabelledSet, name: string) =>
+  JSON.parse(Deno.readTextFileSync(new URL(`../../tests/search/${set}/${name}`, import.meta.url)))
 
 /** A database with the schema and interests only: the empty one of DATABASE_URL, or PGlite in memory. */
 export const openEmpty = async (): Promise<Database> => {
@@ -37,12 +43,15 @@ export const openEmpty = async (): Promise<Database> => {
   return database
 }
 
-/** Parameters: query, vector, model, semantic ratio, filters, limit. */
+/** Parameters: query, vector, model, semantic ratio, filters, limit, and the profile whose vector is the context. */
 export const findProfiles = `
   select private.find_profiles(
-    query => $1, query_vector => $2::text::extensions.halfvec, query_model => $3, semantic_ratio => $4,
-    filters => ($5::text)::jsonb, caller => null, page_limit => $6, page_offset => 0, explain => false
-  )::text as answer`
+    query => $1, asked => asked, query_vector => $2::text::extensions.halfvec,
+    context_vector => (select embedding from private.search_entries where profile_id = $7),
+    query_model => $3, semantic_ratio => $4,
+    filter => private.read_filter(($5::text)::jsonb, asked, null), page_limit => $6, page_offset => 0, explain => false
+  )::text as answer
+  from private.read_query($1) as asked`
 
 /** Makes all missing embeddings of the offline provider. */
 export const makeVectors = async (database: Database): Promise<void> => {
@@ -58,7 +67,7 @@ export const makeVectors = async (database: Database): Promise<void> => {
   }
 }
 
-const loadPeople = async (database: Database): Promise<Map<string, number>> => {
+const loadPeople = async (database: Database, set: LabelledSet): Promise<Map<string, number>> => {
   await database.query(
     `
     with people as (
@@ -86,7 +95,7 @@ const loadPeople = async (database: Database): Promise<Map<string, number>> => {
     join profiles on profiles.user_id = users.id
     join public.interests on interests.name = any (people.interests)
   `,
-    [JSON.stringify(read('profiles.json'))],
+    [JSON.stringify(read(set, 'profiles.json'))],
   )
   const rows = await database.query(
     `select split_part(email, '@', 1) as key, profiles.id::integer as id
@@ -96,27 +105,35 @@ const loadPeople = async (database: Database): Promise<Map<string, number>> => {
   return new Map(rows.map(({ key, id }) => [String(key), Number(id)]))
 }
 
-/** The offline provider's vector of a query, or null for a zero vector. */
-export const embedQuery = async (q: string): Promise<number[] | null> => {
-  const text = textToEmbed(q)
+/** The offline provider's vector of what a query means, or null for a zero vector. */
+export const embedQuery = async (database: Pick<Database, 'query'>, q: string): Promise<number[] | null> => {
+  const request = JSON.stringify({ q, known: knownWords(q) })
+  const [row] = await database.query('select api.understand_query(($1::text)::jsonb)::text as answer', [request])
+  const text = JSON.parse(String(row!.answer)).text ?? textToEmbed(q)
   if (text === '') return null
   const [vector] = await embedder.embed([text], new AbortController().signal)
   return vector!.some((value) => value !== 0) ? vector! : null
 }
 
 /** Loads the profiles, makes their embeddings, and returns the queries. */
-export const loadLabelled = async (database: Database): Promise<Query[]> => {
-  const ids = await loadPeople(database)
+export const loadLabelled = async (database: Database, set: LabelledSet = 'labelled'): Promise<Query[]> => {
+  const ids = await loadPeople(database, set)
   await makeVectors(database)
   const queries: Query[] = []
-  for (const { id, kind, q, filters = {}, grades } of read('queries.json')) {
+  for (const { id, kind, q, filters = {}, grades } of read(set, 'queries.json')) {
+    const graded = new Map(Object.entries(grades).map(([key, grade]) => [ids.get(key)!, Number(grade)]))
+    const all = [...ids.values()].sort((a, b) => a - b)
+    // Another one for each query, so that no single stranger decides.
+    const strangers = all.filter((profile) => !graded.has(profile))
     queries.push({
       id,
       kind,
       q,
       filters: { interests: filters.interests ?? [], cities: filters.city ?? [], countries: filters.country ?? [] },
-      grades: new Map(Object.entries(grades).map(([key, grade]) => [ids.get(key)!, Number(grade)])),
-      vector: await embedQuery(q),
+      grades: graded,
+      vector: await embedQuery(database, q),
+      kindred: [...graded].toSorted((one, other) => other[1] - one[1])[0]![0],
+      stranger: strangers[queries.length * 7 % strangers.length]!,
     })
   }
   return queries

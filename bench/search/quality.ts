@@ -1,17 +1,21 @@
 /**
- * Measures how well the search ranks: the labelled queries of tests/search/labelled through private.find_profiles, by
- * words alone, by meaning alone and by both, with the offline provider's embeddings. For every kind of query it prints
+ * Measures how well the search ranks: the labelled queries of tests/search through private.find_profiles, by words
+ * alone, by meaning alone and by both, with the offline provider's embeddings. `own` and `stranger` are both .7 for
+ * callers whose own interests are those of a profile that is exactly meant (which gains most by that), and those of one
+ * that is irrelevant. For every kind of query it prints
  *   nDCG@10     order of the first ten, gain 2^grade - 1
  *   MRR         1 / rank of the first hit with grade 2 or 3
  *   recall@20   share of the profiles with grade 2 or 3 among the first twenty
  *   total       mean estimatedTotalHits
- * and with --each every query whose hybrid order is worse by .1 or more than that of words or meaning alone.
+ * and with --each every query whose hybrid order is worse by .1 or more than that of words or meaning alone. The last
+ * line is the nDCG of every kind and mode as JSON, which tests/search/quality.test.ts compares with figures.json.
  *
- *   deno run -A bench/search/quality.ts [--each] [--try=similarity_floor,similarity_ceiling,similarity_threshold]
+ *   deno run -A bench/search/quality.ts [--set=unseen] [--each] [--try=similarity_floor,similarity_ceiling,
+ *     similarity_threshold]
  *
  * Runs on PGlite, or on the empty Postgres of DATABASE_URL. --try replaces the similarities of private.search_models.
  */
-import { embedder, findProfiles, loadLabelled, mean, openEmpty, type Query } from './labelled.ts'
+import { embedder, findProfiles, loadLabelled, mean, openEmpty, type Query, sets } from './labelled.ts'
 
 interface Scores {
   ndcg: number
@@ -20,16 +24,26 @@ interface Scores {
   total: number
 }
 
+interface Setting {
+  vector: boolean
+  ratio: number
+  context?: 'kindred' | 'stranger'
+}
 const modes = {
   'words': { vector: false, ratio: 0 },
   'meaning': { vector: true, ratio: 1 },
   'both .5': { vector: true, ratio: 0.5 },
   'both .7': { vector: true, ratio: 0.7 },
-}
+  'own': { vector: true, ratio: 0.7, context: 'kindred' },
+  'stranger': { vector: true, ratio: 0.7, context: 'stranger' },
+} satisfies Record<string, Setting>
 type Mode = keyof typeof modes
 
+const wantedSet = Deno.args.find((arg) => arg.startsWith('--set='))?.slice('--set='.length) ?? 'labelled'
+const set = sets.find((name) => name === wantedSet)
+if (!set) throw new Error(`--set must be one of ${sets.join(', ')}`)
 const database = await openEmpty()
-const queries = await loadLabelled(database)
+const queries = await loadLabelled(database, set)
 const numbers = Deno.args.find((arg) => arg.startsWith('--try='))?.slice('--try='.length).split(',').map(Number)
 if (numbers) {
   await database.query(
@@ -43,9 +57,10 @@ if (numbers) {
 const gains = (grades: number[]): number =>
   grades.slice(0, 10).reduce((sum, grade, place) => sum + (2 ** grade - 1) / Math.log2(place + 2), 0)
 
-const measure = async (query: Query, { vector, ratio }: { vector: boolean; ratio: number }): Promise<Scores> => {
+const measure = async (query: Query, { vector, ratio, context }: Setting): Promise<Scores> => {
   const queryVector = vector && query.vector ? JSON.stringify(query.vector) : null
-  const parameters = [query.q, queryVector, embedder.model, ratio, JSON.stringify(query.filters), 20]
+  const filters = JSON.stringify(query.filters)
+  const parameters = [query.q, queryVector, embedder.model, ratio, filters, 20, context ? query[context] : null]
   const [row] = await database.query(findProfiles, parameters)
   const answer = JSON.parse(row!.answer as string) as { hits: { id: number }[]; estimatedTotalHits: number }
   const found = answer.hits.map(({ id }) => query.grades.get(id) ?? 0)
@@ -71,8 +86,15 @@ const row = (label: string, cells: string[]): string =>
   label.padEnd(18) + cells.map((cell) => cell.padStart(22)).join('')
 console.log('nDCG@10 / MRR / recall@20 / total')
 console.log(row('', Object.keys(modes)))
+const ndcg: Record<string, Record<string, number>> = {}
 for (const kind of [...kinds, 'all']) {
   const some = results.filter(({ query }) => kind === 'all' || query.kind === kind)
+  ndcg[kind] = Object.fromEntries(
+    (Object.keys(modes) as Mode[]).map((mode) => [
+      mode,
+      Number(mean(some.map(({ scores }) => scores[mode].ndcg)).toFixed(3)),
+    ]),
+  )
   const cells = (Object.keys(modes) as Mode[]).map((mode) =>
     (['ndcg', 'mrr', 'recall'] as const)
       .map((name) => mean(some.map(({ scores }) => scores[mode][name])).toFixed(3).replace(/^0/, ''))
@@ -96,5 +118,6 @@ if (Deno.args.includes('--each')) {
     )
   }
 }
+console.log(JSON.stringify(ndcg))
 await database.close()
 Deno.exit(0)

@@ -44,14 +44,17 @@ const find = async (
   by: { meaning: boolean; ratio?: number; limit?: number },
 ): Promise<Answer> => {
   const queryVector = by.meaning ? JSON.stringify(vector) : null
-  const parameters = [q, queryVector, model, by.ratio ?? 0.5, JSON.stringify(filters), by.limit ?? 20]
+  const parameters = [q, queryVector, model, by.ratio ?? 0.5, JSON.stringify(filters), by.limit ?? 20, null]
   const [row] = await sql.unsafe(findProfiles, parameters, { prepare: true })
   return JSON.parse(row!.answer)
 }
-const postings = ({ q }: Query) =>
+const anyWord = ({ q }: Query) =>
   sql.unsafe(
-    `select profile_id from private.search_postings where word = any ($1) limit 20`,
-    [q.toLowerCase().split(/\s+/).filter(Boolean)],
+    `select profile_id
+     from private.search_words
+     where words @@ replace(plainto_tsquery('simple', $1)::text, '&', '|')::tsquery
+     limit 20`,
+    [q],
     { prepare: true },
   )
 const neighbours = ({ vector }: Query) =>
@@ -90,7 +93,7 @@ await time(`words and meaning (${free.length} queries)`, free, (query) => find(q
 await time('words alone', free, (query) => find(query, { meaning: false }))
 await time(`words and meaning, filtered (${filtered.length})`, filtered, (query) => find(query, { meaning: true }))
 await time('words alone, filtered', filtered, (query) => find(query, { meaning: false }))
-await time('bare SQL: postings of any word, limit 20', free, postings)
+await time('bare SQL: any word, limit 20', free, anyWord)
 await sql`set hnsw.ef_search = 100`
 await time('bare SQL: HNSW, limit 20', free, neighbours)
 

@@ -7,10 +7,11 @@ import { anonymousUser, optionalUser, requireUser } from '../_shared/auth.ts'
 import { createApp, sendJson } from '../_shared/app.ts'
 import { currentProvider } from '../_shared/embeddings/current_provider.ts'
 import { limitConcurrency } from '../_shared/concurrency.ts'
-import { queryVector } from '../_shared/embeddings/query_vector.ts'
+import { knownWords, queryVector, textToEmbed } from '../_shared/embeddings/query_vector.ts'
 import { validate } from '../_shared/validate.ts'
 import { consumeRateLimit, consumeSignUpLimit } from '../_shared/rate_limit.ts'
 import { route } from '../_shared/openapi.ts'
+import type { Rpc } from '../_shared/rpc.ts'
 import { isSecretKey } from '../_shared/secret_key.ts'
 import { settings } from '../_shared/settings.ts'
 import { drainSoon } from '../_shared/embeddings/drain.ts'
@@ -184,6 +185,20 @@ users.get(
   },
 )
 
+interface Understood {
+  /** What to embed; null for the query as typed. */
+  text: string | null
+  suggestion: { query: string; words: { from: string; to: string }[] } | null
+  /** The query as the database has read it. */
+  asked?: unknown
+}
+
+/** What the words of a query mean to the profiles and the model. Its statement is short, and waits like a search. */
+const understand = async (db: Rpc, request: { q: string; known: string; timeout: number }): Promise<Understood> =>
+  request.q.trim() === ''
+    ? { text: '', suggestion: null }
+    : JSON.parse((await searchLimiter(() => db`understand_query(${request})`)).body)
+
 users.get(
   '/search',
   route('Search profiles by keywords and by meaning', { 200: shape.searchResult }),
@@ -194,10 +209,13 @@ users.get(
     await (claims
       ? consumeRateLimit('RATE_LIMIT_SEARCH', claims.sub)
       : consumeRateLimit('RATE_LIMIT_SEARCH_ANONYMOUS', clientAddress(c.req.raw.headers)))
-    const { q = '', filterInterests, filterCity, filterCountry, limit, offset, explain } = c.var.query
+    const { q = '', filterInterests, filterCity, filterCountry, limit, offset, explain, suggest } = c.var.query
+    const timeout = settings.searchTimeout
+    const { text, suggestion, asked } = await understand(c.var.db, { q, known: knownWords(q), timeout })
     const request = {
       q,
-      vector: await queryVector(q),
+      asked,
+      vector: await queryVector(text ?? textToEmbed(q)),
       model: currentProvider().model,
       interests: filterInterests,
       cities: filterCity,
@@ -205,9 +223,10 @@ users.get(
       limit,
       offset,
       explain: explain === 'true',
-      timeout: settings.searchTimeout,
+      timeout,
     }
-    return sendJson(c, await searchLimiter(() => c.var.db`search_profiles(${request})`))
+    const reply = await searchLimiter(() => c.var.db`search_profiles(${request})`)
+    return suggest === 'true' ? c.json({ ...JSON.parse(reply.body), _suggestion: suggestion }) : sendJson(c, reply)
   },
 )
 

@@ -17,17 +17,17 @@ const leastWords = 5
  * share.
  */
 export const positiveInformation = (
-  rows: Entry[][],
+  { starts, columns: nodes, values: shares }: Sparse,
   importance: Float64Array,
   trainingRows: number,
   nodeCount: number,
 ): { matrix: Sparse; columnCount: number } => {
   const expected = new Float64Array(nodeCount)
   const reached = new Int32Array(nodeCount)
-  rows.forEach((row, i) => {
-    for (const [node, share] of row) {
-      expected[node]! += importance[i]! * share
-      if (i < trainingRows) reached[node]!++
+  importance.forEach((weight, row) => {
+    for (let i = starts[row]!; i < starts[row + 1]!; i++) {
+      expected[nodes[i]!]! += weight * shares[i]!
+      if (row < trainingRows) reached[nodes[i]!]!++
     }
   })
   const smoothed = expected.map((x) => x ** contextSmoothing)
@@ -36,11 +36,13 @@ export const positiveInformation = (
   let columnCount = 0
   const columns = Int32Array.from(reached, (words) => words < leastWords ? -1 : columnCount++)
   const matrix = sparseRows()
-  for (const row of rows) {
-    const information = row.flatMap(([node, share]): Entry[] => {
-      const bits = Math.log(share / (smoothed[node]! / sum))
-      return columns[node]! >= 0 && bits > 0 ? [[columns[node]!, bits]] : []
-    })
+  for (let row = 0; row < importance.length; row++) {
+    const information: Entry[] = []
+    for (let i = starts[row]!; i < starts[row + 1]!; i++) {
+      const node = nodes[i]!
+      const bits = Math.log(shares[i]! / (smoothed[node]! / sum))
+      if (columns[node]! >= 0 && bits > 0) information.push([columns[node]!, bits])
+    }
     const length = Math.sqrt(information.reduce((squares, [, x]) => squares + x * x, 0))
     matrix.add(information.map(([column, x]) => [column, x / length]))
   }

@@ -1,5 +1,6 @@
 // deno run -A scripts/embedder/measure.ts: the figures of functions/_shared/embeddings/wordnet/README.md. Run it on an
 // idle machine; the first load and texts include compiling.
+import { readDataFile } from '../../functions/_shared/embeddings/wordnet/data_file.ts'
 import { dimensions, loadEmbedder, model } from '../../functions/_shared/embeddings/wordnet/embedder.ts'
 
 const bytes = Deno.readFileSync(new URL('../../functions/_shared/embeddings/wordnet/wordnet.bin', import.meta.url))
@@ -15,12 +16,12 @@ const profile =
 
 const firstLoad = milliseconds(() => loadEmbedder(bytes))
 const laterLoad = median(Array.from({ length: 9 }, () => milliseconds(() => loadEmbedder(bytes))))
-const embed = loadEmbedder(bytes)
+const { embed } = loadEmbedder(bytes)
 const firstEmbed = milliseconds(() => embed(profile))
 const laterEmbed = median(Array.from({ length: 2000 }, () => milliseconds(() => embed(profile))))
 const longest = median(Array.from({ length: 50 }, () => milliseconds(() => embed(profile.repeat(30).slice(0, 5000)))))
 
-console.log(`${model}: ${dimensions} dimensions, ${bytes.length} bytes`)
+console.log(`${model}: ${dimensions} dimensions, ${bytes.length} bytes, ${readDataFile(bytes).words.count} words`)
 console.log(`load  ${firstLoad.toFixed(0)} ms at first, ${laterLoad.toFixed(0)} ms later`)
 console.log(
   `embed ${profile.length} characters  ${firstEmbed.toFixed(2)} ms at first, ${laterEmbed.toFixed(3)} ms later`,
@@ -30,7 +31,7 @@ console.log(`embed 5000 characters ${longest.toFixed(2)} ms`)
 const pairs =
   `hiking trekking, hiking cooking, food cuisine, food cooking, surf beach, photography camera, party nightlife,
   bike cycling, host guest, wifi internet, yoga meditation, guitar violin, guitar music, Lisbon Portugal, kayak boat,
-  Lisbon Porto, sailing carpenter, dog algebra`
+  sailing carpenter, dog algebra, senderismo hiking, Wandern hiking, randonnée hiking, 徒步 hiking, cuisiner cooking`
 for (const pair of pairs.split(',')) {
   const [one, other] = pair.trim().split(' ').map(embed) as [Float32Array, Float32Array]
   console.log(

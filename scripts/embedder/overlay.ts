@@ -7,7 +7,9 @@ import type { WordNet } from './wordnet.ts'
 const dominance = 3
 const leastTagCount = 8
 
-const linesOf = (text: string) => text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'))
+/** The lines of a file of ours, without comments. */
+export const linesOf = (text: string): string[] =>
+  text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'))
 
 /**
  * The embedder looks up single words and pairs, and skips stop words; anything else would be a row that no text

@@ -1,6 +1,6 @@
--- From the text of a query to search terms: its words, and the words of the index that they may stand for. Functions
--- that every search calls are in plpgsql, which keeps their plans; those to be inlined are in SQL without a
--- search_path.
+-- From the text of a query to what it means: its words, the words of the index that they may stand for, and the text to
+-- embed. Functions that every search calls are in plpgsql, which keeps their plans; those to be inlined are in SQL
+-- without a search_path.
 
 create function private.typo_budget(word text)
 returns integer
@@ -27,116 +27,79 @@ end
 $$;
 comment on function private.swaps_of(text) is 'The word with two adjacent letters swapped, at every place.';
 
-create function private.typos(typed text, meant text, budget integer)
+create function private.typos(typed text, meant text, budget integer, swaps text[] default null)
 returns integer
 language plpgsql immutable parallel safe set search_path = ''
 as $$
+declare
+  -- A swap is one error here and two to Levenshtein, so a greater distance cannot be within the budget.
+  distance constant integer := extensions.levenshtein_less_equal(typed, meant, 2 * budget);
 begin
+  if distance <= 1 or distance > 2 * budget then
+    return case when distance <= budget then distance end;
+  end if;
+  swaps := coalesce(swaps, private.swaps_of(typed));
+  if meant = any (swaps) then
+    return 1;
+  elsif distance <= budget then
+    return distance;
+  elsif budget = 1 then
+    return null;
+  end if;
   return (
-    select case
-      when typed = meant then 0
-      -- A swap is one error here and two to Levenshtein, so a greater distance cannot be within the budget.
-      when extensions.levenshtein_less_equal(typed, meant, 2 * budget) > 2 * budget then null
-      else (
-        select nullif(least(budget + 1, min(distance)), budget + 1)
-        from (
-          select extensions.levenshtein_less_equal(typed, meant, budget) as distance
-          union all
-          select 1 + case distance
-            when 2 then case when meant = any (private.swaps_of(swapped)) then 1 else 2 end
-            else distance
-          end
-          from unnest(private.swaps_of(typed)) as swapped
-          cross join lateral (select extensions.levenshtein_less_equal(swapped, meant, 2) as distance) as measured
-        ) as ways
-      )
-    end
+    select nullif(min(1 + case
+      when rest = 2 and meant = any (private.swaps_of(swapped)) then 1
+      else rest
+    end), budget + 1)
+    from unnest(swaps) as swapped
+    cross join lateral (
+      select least(budget, extensions.levenshtein_less_equal(swapped, meant, 2)) as rest
+    ) as measured
   );
 end
 $$;
-comment on function private.typos(text, text, integer) is
+comment on function private.typos(text, text, integer, text[]) is
   'How many errors turn one word into the other: a wrong, missing or extra letter, or two adjacent letters swapped. Null
-above the budget.';
+above the budget, which is 1 or 2. The swaps of the typed word may be given.';
 
-create function private.expand_word(typed text, unfinished boolean)
-returns table (word text, typos integer, exact boolean, entries integer)
+create function private.corrections_of(typed text, unfinished boolean)
+returns table (word text, typos integer)
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  budget integer := private.typo_budget(typed);
-  size integer := char_length(typed);
-  swaps text[] := private.swaps_of(typed);
+  budget constant integer := private.typo_budget(typed);
+  size constant integer := char_length(typed);
+  swaps constant text[] := private.swaps_of(typed);
 begin
+  if budget = 0 then
+    return;
+  end if;
   return query
-    with candidates as (
-      select lexicon.word, 0 as typos, lexicon.word = typed collate "C" as exact, lexicon.entries
-      from private.search_lexicon as lexicon
-      where lexicon.word = typed collate "C"
-      union all
-      (
-        select lexicon.word, 0, false, lexicon.entries
-        from private.search_lexicon as lexicon
-        where unfinished
-          and lexicon.word > typed collate "C"
-          and lexicon.word < typed || U&'\+10FFFF' collate "C"
-        order by lexicon.entries desc, lexicon.word
-        limit 200
-      )
-      union all
-      (
-        -- The first letter is right. A wrong one costs two errors, which is too many below 9 letters.
-        select lexicon.word, cost.typos, false, lexicon.entries
-        from private.search_lexicon as lexicon
-        cross join lateral (
-          select min(case
-            when distance <= 1 then distance
-            when form = any (swaps) then 1
-            when distance <= budget then distance
-            when budget > 1 then private.typos(typed => typed, meant => form, budget => budget)
-          end) as typos
-          from unnest(case
-            when unfinished and char_length(lexicon.word) > size
-              then array[left(lexicon.word, size), left(lexicon.word, size + 1), left(lexicon.word, size - 1)]
-            else array[lexicon.word]
-          end) as form
-          -- A swap is one error here and two to Levenshtein.
-          cross join lateral (select extensions.levenshtein_less_equal(typed, form, 2 * budget) as distance) as measured
-          where distance <= 2 * budget
-        ) as cost
-        where budget > 0
-          and left(lexicon.word, 1) = left(typed, 1) collate "C"
-          and char_length(lexicon.word) between size - budget and case when unfinished then 60 else size + budget end
-          -- Leaves few words for the lateral, which takes ten times as long. Its forms of a word are within one letter
-          -- of this one.
-          and extensions.levenshtein_less_equal(
-            typed, case when unfinished then left(lexicon.word, size) else lexicon.word end, 2 * budget + 1
-          ) <= 2 * budget + 1
-          and cost.typos > 0
-        order by cost.typos, lexicon.entries desc, lexicon.word
-        limit 100
-      )
-      union all
-      (
-        -- The first letter is wrong, missing, extra, or swapped with the second.
-        select lexicon.word, 2, false, lexicon.entries
-        from private.search_lexicon as lexicon
-        where budget = 2
-          and left(lexicon.word, 1) <> left(typed, 1) collate "C"
-          and (
-            substr(lexicon.word, 2) = substr(typed, 2) collate "C"
-            or substr(lexicon.word, 2) = typed collate "C"
-            or lexicon.word = substr(typed, 2) collate "C"
-            or lexicon.word = overlay(typed placing substr(typed, 2, 1) || left(typed, 1) from 1 for 2) collate "C"
-          )
-      )
-    )
-    select candidates.word, min(candidates.typos), bool_or(candidates.exact), max(candidates.entries)
-    from candidates
-    group by candidates.word;
+    select lexicon.word, min(cost.errors)
+    from private.search_lexicon as lexicon
+    -- The beginnings of a word that an unfinished one may stand for.
+    cross join lateral unnest(case
+      when unfinished and char_length(lexicon.word) > size - budget
+        then array(select left(lexicon.word, size + more) from generate_series(-budget, budget) as more)
+      else array[lexicon.word]
+    end) as form
+    cross join lateral (
+      select private.typos(typed => typed, meant => form, budget => budget, swaps => swaps)
+        -- A wrong first letter counts twice.
+        + case when left(form, 1) <> left(typed, 1) then 1 else 0 end as errors
+    ) as cost
+    where private.deletion_keys(lexicon.word) && private.deletions(left(typed, 4 + budget), budget)
+      and cost.errors between 1 and budget
+      and lexicon.word <> typed collate "C"
+      and not (unfinished and starts_with(lexicon.word, typed))
+    group by lexicon.word
+    order by 2, 1
+    limit 50;
 end
 $$;
-comment on function private.expand_word(text, boolean) is
-  'The words of the index that a typed word may stand for, each with its typing errors.';
+comment on function private.corrections_of(text, boolean) is
+  'The words of the index that a typed word may be a mistyping of, each with its errors; those that begin with an
+unfinished word are not among them.';
 
 create type private.query_word as (
   unit integer,
@@ -247,60 +210,279 @@ create type private.search_term as (
   unit integer,
   word text,
   typos integer,
-  exact boolean,
-  entries integer,
-  quoted boolean,
-  phrase tsquery,
-  phrase_ids bigint[]
+  is_prefix boolean
 );
 comment on type private.search_term is
-  'A word of the index that a word of the query may stand for. `place` and `unit` are those of the query word, `entries`
-is how many entries contain the term. `phrase` is the phrase that it must stand in, if any; private.resolve_phrases
-replaces it by `phrase_ids`, the profiles that contain the phrase.';
+  'A word of the index that a word of the query may stand for, or the beginning of such words. `place` and `unit` are
+those of the query word.';
 
-create function private.terms_of(words private.query_word[])
-returns private.search_term[]
-language plpgsql stable security invoker set search_path = ''
+create type private.search_unit as (
+  unit integer,
+  quoted boolean,
+  is_phrase boolean,
+  places integer[],
+  queries tsquery[],
+  holders integer,
+  rarity double precision,
+  is_named boolean
+);
+comment on type private.search_unit is
+  'A word or phrase to look for. `queries` find the profiles that have the word without a typing error, with one, and
+with two; or those that have the phrase, and those that have it in their name. `holders` is about how many there are,
+`rarity` how much it says to have it: ln(1 + profiles / holders). `is_named`: above all a name of people or places.';
+
+create type private.search_query as (
+  words private.query_word[],
+  terms private.search_term[],
+  units private.search_unit[]
+);
+comment on type private.search_query is 'A query as private.read_query returns it.';
+
+create function private.any_of(queries tsquery[])
+returns tsquery
+language sql immutable parallel safe
+as $$
+  select string_agg('(' || query::text || ')', ' | ')::tsquery from unnest(queries) as query
+$$;
+comment on function private.any_of(tsquery[]) is 'Finds what any of the queries finds; null if all are null.';
+
+create function private.all_of(units private.search_unit[])
+returns tsquery
+language plpgsql immutable parallel safe set search_path = ''
 as $$
 begin
+  return (select string_agg('(' || private.any_of(queries)::text || ')', ' & ')::tsquery from unnest(units));
+end
+$$;
+comment on function private.all_of(private.search_unit[]) is 'Finds the profiles that have every word of a query.';
+
+create function private.count_profiles()
+returns double precision
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  estimate constant real := (select reltuples from pg_class where oid = 'private.search_words'::regclass);
+begin
+  return case when estimate > 2000 then estimate else (select count(*) from private.search_words) end;
+end
+$$;
+comment on function private.count_profiles() is
+  'How many profiles the index has. Beyond 2,000 as the latest vacuum counted them, if there was one.';
+
+create function private.count_holders(query tsquery)
+returns integer
+language plpgsql stable security invoker
+set search_path = ''
+-- Postgres would scan the table for common words and stop early, which reads up to six times as much.
+set enable_seqscan = off
+set plan_cache_mode = 'force_generic_plan'
+as $$
+declare
+  counted constant integer := (
+    select count(*) from (select from private.search_words where words @@ query limit 1000) as found
+  );
+begin
+  if counted < 1000 then
+    return counted;
+  end if;
   return (
-    with parsed as (
-      select *, count(*) over (partition by unit) > 1 as in_phrase
-      from unnest(words)
-      where not excluded
-    ),
-    phrases as (
-      select unit, string_agg(quote_literal(word), ' <-> ' order by position)::tsquery as phrase
-      from parsed
-      where in_phrase
-      group by unit
-    )
-    select array_agg(
-      row(
-        parsed.place, parsed.unit, meant.word, meant.typos, meant.exact, meant.entries, parsed.quoted, phrases.phrase,
-        null
-      )::private.search_term
-    )
-    from parsed
-    left join phrases using (unit)
-    cross join lateral (
-      select lexicon.word, 0 as typos, true as exact, lexicon.entries
-      from private.search_lexicon as lexicon
-      where (parsed.in_phrase or parsed.quoted) and lexicon.word = parsed.word
-      union all
-      select expanded.word, expanded.typos, expanded.exact, expanded.entries
-      from private.expand_word(parsed.word, parsed.unfinished) as expanded
-      where not (parsed.in_phrase or parsed.quoted)
-    ) as meant
-    -- No entry contains a phrase if one of its words is in no entry.
-    where parsed.place is not null
-      and (not parsed.in_phrase or not exists (
-        select
-        from parsed as other
-        where other.unit = parsed.unit
-          and other.word not in (select lexicon.word from private.search_lexicon as lexicon)
-      ))
+    select greatest(1000, count(*) * private.count_profiles() / 1000)
+    from (select words from private.search_words limit 1000) as sample
+    where words @@ query
   );
 end
 $$;
-comment on function private.terms_of(private.query_word[]) is 'The words of the index that a query looks for.';
+comment on function private.count_holders(tsquery) is
+  'How many profiles a query finds: exact below 1,000, from there on as the share in a thousand profiles.';
+
+-- Without `set search_path`, so that Postgres inlines it: it is called for each candidate and word.
+create function private.weight_class(words tsvector, query tsquery)
+returns integer
+language sql immutable parallel safe
+as $$
+  -- The best weight decides the order of magnitude of the rank, 1 to 1e-18.
+  select floor((1 - log(nullif(ts_rank('{1e-18, 1e-12, 1e-6, 1}', words, query), 0)::double precision)) / 6)::integer
+$$;
+comment on function private.weight_class(tsvector, tsquery) is
+  'The best weight of the words of a query in a profile: 0 for A to 3 for D; null if it has none of them. Takes .4 µs,
+where reading all words of the profile takes 15.';
+
+create function private.is_named(query tsquery, is_known boolean)
+returns boolean
+language plpgsql stable security invoker
+set search_path = ''
+set enable_seqscan = off
+set plan_cache_mode = 'force_generic_plan'
+as $$
+begin
+  return (
+    select coalesce(
+      sum((array[1, -1, 1, -0.5])[private.weight_class(words, query) + 1]) > case when is_known then 2 else 0 end, false
+    )
+    from (select words from private.search_words where words @@ query limit 50) as sample
+  );
+end
+$$;
+comment on function private.is_named(tsquery, boolean) is
+  'Whether a word is above all the name of people or places, in fifty profiles that have it. A biography may mention a
+place, so it counts half. A word that the model knows, such as Baker, is a name if at least three more have it as one.';
+
+create function private.read_query(query text, known text[] default '{}')
+returns private.search_query
+language plpgsql stable security invoker
+set search_path = ''
+set plan_cache_mode = 'force_generic_plan'
+as $$
+declare
+  asked private.search_query;
+begin
+  asked.words := array(select part from private.parse_query(query) as part);
+  asked.terms := array(
+    select row(place, unit, term.word, term.typos, term.is_prefix)::private.search_term
+    from (
+      select *, quoted or count(*) over (partition by unit) > 1 as is_literal
+      from unnest(asked.words)
+      where not excluded
+    ) as parsed
+    cross join lateral (
+      select parsed.word, 0 as typos, false as is_prefix
+      union all
+      select parsed.word, 0, true where parsed.unfinished
+      union all
+      select corrections.word, corrections.typos, false
+      from private.corrections_of(parsed.word, parsed.unfinished) as corrections
+      where not parsed.is_literal
+    ) as term
+    where place is not null
+  );
+  asked.units := array(
+    select row(
+      units.unit, quoted, is_phrase, places, queries, holders,
+      ln(1 + private.count_profiles() / greatest(1, holders)), named
+    )::private.search_unit
+    from (
+      select
+        unit,
+        bool_or(quoted) as quoted,
+        count(*) > 1 as is_phrase,
+        bool_and(word = any (known)) as is_known,
+        array_agg(place order by place) filter (where place is not null) as places,
+        string_agg(private.lexeme(word), ' <-> ' order by position)::tsquery as phrase,
+        string_agg(private.lexeme(word) || ':a', ' <-> ' order by position)::tsquery as phrase_in_name
+      from unnest(asked.words)
+      where not excluded
+      group by unit
+    ) as units
+    cross join lateral (
+      select case when is_phrase then array[phrase, phrase_in_name] else array(
+        select (
+          select string_agg(private.lexeme(word) || case when is_prefix then ':*' else '' end, ' | ')
+          from unnest(asked.terms) as term
+          where term.unit = units.unit and term.typos = errors
+        )::tsquery
+        from generate_series(0, 2) as errors
+      ) end as queries
+      offset 0
+    ) as written
+    -- `offset 0` keeps Postgres from counting twice.
+    cross join lateral (
+      select private.count_holders(any_of) as holders, private.is_named(any_of, is_known) as named
+      from private.any_of(queries)
+      offset 0
+    ) as counted
+    where places is not null
+    order by unit
+  );
+  return asked;
+end
+$$;
+comment on function private.read_query(text, text[]) is
+  'What a query looks for, and how many profiles have each of it. `known` are words of it that the model knows.';
+
+create function private.completions_of(typed text, context tsquery)
+returns text[]
+language plpgsql stable security invoker
+set search_path = ''
+set enable_seqscan = off
+set plan_cache_mode = 'force_generic_plan'
+as $$
+begin
+  return array(
+    select lexeme
+    from (select words from private.search_words where words @@ context limit 50) as sample
+    cross join lateral unnest(words)
+    where starts_with(lexeme, typed)
+    group by lexeme
+    order by count(*) desc, lexeme
+    limit 2
+  );
+end
+$$;
+comment on function private.completions_of(text, tsquery) is
+  'The words that an unfinished word most often stands for, in fifty profiles that a query finds.';
+
+create type private.understood_word as (
+  typed text,
+  meant text[],
+  before text,
+  is_corrected boolean,
+  is_embedded boolean
+);
+comment on type private.understood_word is
+  'What a word of a query means: the words that it stands for, none if it means nothing. `before` is what separates it
+from the word before it: nothing within a run of letters, else a space.';
+
+create function private.understand(asked private.search_query, known text[])
+returns setof private.understood_word
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  part private.query_word;
+  run integer;
+  is_word boolean;
+  understood private.understood_word;
+begin
+  foreach part in array asked.words loop
+    continue when part.excluded;
+    understood := row(
+      part.word, array[part.word], case when part.unit = run and not part.quoted then '' else ' ' end, false, false
+    );
+    run := part.unit;
+    is_word := part.quoted or part.word = any (known)
+      or exists (select from private.search_lexicon as lexicon where lexicon.word = part.word);
+    -- Of an unfinished word with up to three letters, nobody knows whether it is one already.
+    if part.unfinished and (not is_word or char_length(part.word) <= 3) then
+      understood.meant := private.completions_of(part.word, private.all_of(asked.units));
+      if understood.meant = '{}' then
+        understood.meant := private.completions_of(part.word, (private.lexeme(part.word) || ':*')::tsquery);
+      end if;
+    end if;
+    if not is_word and (not part.unfinished or understood.meant = '{}') then
+      understood.meant := array(
+        select closest.word
+        from (
+          select term.word, term.typos
+          from unnest(asked.terms) as term
+          where term.place = part.place and term.typos > 0
+          order by term.typos, term.word
+          limit 5
+        ) as closest
+        order by closest.typos, private.count_holders(private.lexeme(closest.word)::tsquery) desc, closest.word
+        limit 1
+      );
+      understood.is_corrected := understood.meant <> '{}';
+    elsif understood.meant = '{}' then
+      understood.meant := array[part.word];
+    end if;
+    understood.is_embedded := understood.meant <> '{}' and not exists (
+      select from unnest(asked.units) as asked_unit where asked_unit.unit = part.unit and is_named
+    );
+    return next understood;
+  end loop;
+end
+$$;
+comment on function private.understand(private.search_query, text[]) is
+  'What each word of a query means. A word that the model knows or a profile has is meant as typed. Any other is
+completed if it is the last one, from profiles that have the other words if there are any, or else corrected by the
+words that profiles have. Names, places and words that mean
+nothing are not embedded: nearest to them would be strangers.';

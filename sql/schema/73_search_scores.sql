@@ -1,22 +1,11 @@
--- The score of an entry: how well it matches the words of a query, by Meilisearch's ranking rules, and with its
--- similarity in meaning. Functions without a search_path are inlined.
+-- The score of an entry: how well it matches the words of a query, by Meilisearch's ranking rules, and its similarity
+-- in meaning. Functions without a search_path are inlined.
 
 create function private.position_cost(distance integer)
 returns integer
 language sql immutable parallel safe
 as $$
-  select case
-    when distance < 2 then distance
-    when distance <= 4 then 2
-    when distance <= 7 then 3
-    when distance <= 11 then 4
-    when distance <= 16 then 5
-    when distance <= 24 then 6
-    when distance <= 64 then 7
-    when distance <= 256 then 8
-    when distance <= 1024 then 9
-    else 10
-  end
+  select width_bucket(distance, array[1, 2, 5, 8, 12, 17, 25, 65, 257, 1025])
 $$;
 comment on function private.position_cost(integer) is
   'The cost, 0 to 10, of the distance between a word''s places in the text and in the query. The buckets are
@@ -55,58 +44,6 @@ as $$
   select cost % 100
 $$;
 comment on function private.match_position(integer) is 'The position cost of a match_cost.';
-
-create function private.postings_of(terms private.search_term[], ids bigint[])
-returns table (profile_id bigint, word text, place integer, typos integer, exact boolean, word_positions integer[])
-language sql stable security invoker
-as $$
-  select posting.profile_id, posting.word, posting.place, posting.typos, posting.exact, posting.word_positions
-  from (
-    -- Rare words: read all their postings. `offset 0` keeps Postgres from reading the whole table.
-    select listed.*, term.word, term.place, term.typos, term.exact, term.phrase
-    from unnest(terms) as term
-    cross join lateral (
-      select search_postings.profile_id, search_postings.word_positions
-      from private.search_postings
-      where search_postings.word = term.word
-      offset 0
-    ) as listed
-    join unnest(ids) as candidate (id) on candidate.id = listed.profile_id
-    where term.entries <= cardinality(ids) and term.phrase_ids is null
-    union all
-    -- Common words: look up the candidates.
-    select listed.*, term.word, term.place, term.typos, term.exact, term.phrase
-    from unnest(terms) as term
-    cross join lateral (
-      select search_postings.profile_id, search_postings.word_positions
-      from private.search_postings
-      where search_postings.word = term.word and search_postings.profile_id = any (ids)
-      offset 0
-    ) as listed
-    where term.entries > cardinality(ids) and term.phrase_ids is null
-    union all
-    -- Words of a phrase: look up the profiles that contain the phrase.
-    select listed.*, term.word, term.place, term.typos, term.exact, term.phrase
-    from unnest(terms) as term
-    cross join lateral (
-      select search_postings.profile_id, search_postings.word_positions
-      from private.search_postings
-      where search_postings.word = term.word and search_postings.profile_id = any (term.phrase_ids)
-      offset 0
-    ) as listed
-    join unnest(ids) as candidate (id) on candidate.id = listed.profile_id
-    where term.phrase_ids is not null
-  ) as posting
-  -- find_profiles has resolved the phrases, so its terms have none.
-  where posting.phrase is null
-    or exists (
-      select
-      from private.search_entries as entry
-      where entry.profile_id = posting.profile_id and entry.words @@ posting.phrase
-    )
-$$;
-comment on function private.postings_of(private.search_term[], bigint[]) is
-  'Which of the profiles contain which of the terms, and where.';
 
 create type private.keyword_ranks as (
   words_asked integer,
@@ -152,124 +89,79 @@ comment on function private.keyword_score(private.keyword_ranks) is
   'Meilisearch''s keyword score, 0 to 1: 1 - sum over its rules i of (max_i - rank_i) / product of max_j for j <= i, the
 closed form of its nested ranks.';
 
-create function private.keyword_bounds(
-  ids bigint[],
-  terms private.search_term[],
-  words_asked integer,
-  typo_budgets integer[]
-)
-returns table (profile_id bigint, at_least double precision, at_most double precision, in_name boolean)
-language plpgsql stable security invoker
-set search_path = ''
--- As in keyword_scores.
-set plan_cache_mode = 'force_generic_plan'
-set enable_nestloop = off
-as $$
-begin
-  return query
-    with matches as (
-      select
-        posting.profile_id,
-        posting.place,
-        -- The first position is in the best attribute. If the word occurs again, another position may be better.
-        min(private.match_cost(
-          typos => posting.typos, attribute_weight => attribute, position_cost => cost
-        )) as max_cost,
-        min(private.match_cost(
-          typos => posting.typos,
-          attribute_weight => attribute,
-          position_cost => case when cardinality(posting.word_positions) > 1 then 0 else cost end
-        )) as min_cost,
-        bool_or(posting.typos = 0 and attribute = 0) as in_name
-      from private.postings_of(terms, ids) as posting
-      cross join lateral (
-        select
-          private.attribute_of(posting.word_positions[1]) as attribute,
-          private.position_cost(abs(private.place_of(posting.word_positions[1]) - (posting.place - 1))) as cost
-      ) as first_position
-      group by posting.profile_id, posting.place
-    ),
-    tallies as (
-      select
-        matches.profile_id,
-        count(*)::integer as words_matched,
-        sum(private.match_typos(matches.max_cost))::integer as typos,
-        greatest(sum(typo_budgets[matches.place]), case when count(*) > 1 then count(*) else 0 end)::integer + 1
-          as typo_max,
-        sum(private.match_attribute(matches.max_cost))::integer as attribute_cost,
-        sum(private.match_position(matches.max_cost))::integer as max_position_cost,
-        sum(private.match_position(matches.min_cost))::integer as min_position_cost,
-        count(*) filter (where matches.in_name) = words_asked as in_name
-      from matches
-      group by matches.profile_id
-    )
-    select
-      tallies.profile_id,
-      private.keyword_score(row(
-        words_asked, words_matched, typos, typo_max, 3 * (words_matched - 1),
-        attribute_cost, 5 * words_matched + 1, max_position_cost, 1, 0
-      )::private.keyword_ranks),
-      private.keyword_score(row(
-        words_asked, words_matched, typos, typo_max, 0,
-        attribute_cost, 5 * words_matched + 1, min_position_cost, 3, words_matched
-      )::private.keyword_ranks),
-      tallies.in_name
-    from tallies;
-end
-$$;
-comment on function private.keyword_bounds(bigint[], private.search_term[], integer, integer[]) is
-  'Lower and upper bounds of keyword scores, from the attributes that contain the words. Takes a third of the time of
-the scores themselves. Parameters and in_name as in keyword_scores, with its default weights.';
-
 create function private.keyword_scores(
   ids bigint[],
-  terms private.search_term[],
+  asked private.search_query,
   words_asked integer,
-  typo_budgets integer[],
   attribute_weights integer[] default '{0, 1, 2, 3, 4, 5}'
 )
-returns table (profile_id bigint, score double precision, in_name boolean, ranks private.keyword_ranks)
+returns table (profile_id bigint, score double precision, ranks private.keyword_ranks)
 language plpgsql stable security invoker
 set search_path = ''
--- Planning these statements takes longer than running them. And Postgres underestimates how many rows the expressions
+-- Planning this statement takes longer than running it. And Postgres underestimates how many rows the expressions
 -- return, and would use nested loops, which took minutes for 1,000 candidates.
 set plan_cache_mode = 'force_generic_plan'
 set enable_nestloop = off
 as $$
 declare
   max_weight constant integer := (select max(weight) from unnest(attribute_weights) as weight);
+  typo_budgets constant integer[] := array(
+    select private.typo_budget(word) from unnest(asked.words) where not excluded and place is not null order by place
+  );
+  prefix constant private.search_term := (select term from unnest(asked.terms) as term where term.is_prefix);
+  phrases constant private.search_unit[] := array(
+    select asked_unit from unnest(asked.units) as asked_unit where is_phrase
+  );
 begin
   perform private.check_deadline();
   return query
-    with matches as materialized (
-      select
-        posting.*,
-        -- Most words occur once, and unnesting an array takes as long as reading a row.
-        case
-          when cardinality(posting.word_positions) = 1 then private.match_cost(
-            typos => posting.typos,
-            attribute_weight => attribute_weights[private.attribute_of(posting.word_positions[1]) + 1],
-            position_cost =>
-              private.position_cost(abs(private.place_of(posting.word_positions[1]) - (posting.place - 1)))
+    with entries as materialized (
+      select stored.profile_id, stored.words
+      from private.search_words as stored
+      where stored.profile_id = any (ids)
+    ),
+    -- The tenth occurrence of a word says nothing that the first nine did not.
+    occurrences as materialized (
+      select entries.profile_id, lexeme, positions[:case lexeme when '.' then 256 else 9 end] as word_positions
+      from entries
+      cross join lateral unnest(entries.words)
+      where lexeme in (select word from unnest(asked.terms) union all select '.')
+        or starts_with(lexeme, (prefix).word)
+    ),
+    terms as materialized (
+      select term.place, term.unit, term.word, term.typos, not term.is_prefix and term.typos = 0 as exact
+      from unnest(asked.terms) as term
+      where not term.is_prefix
+      union all
+      select (prefix).place, (prefix).unit, lexeme, 0, false
+      from (select distinct lexeme from occurrences where starts_with(lexeme, (prefix).word)) as completions
+    ),
+    without_phrase as (
+      select entries.profile_id, phrase.unit
+      from entries
+      cross join unnest(phrases) as phrase
+      where not entries.words @@ phrase.queries[1]
+    ),
+    matches as materialized (
+      select occurrences.profile_id, terms.word, terms.place, terms.typos, terms.exact, cost, in_place.word_position
+      from occurrences
+      join terms on terms.word = occurrences.lexeme
+      left join without_phrase
+        on without_phrase.profile_id = occurrences.profile_id and without_phrase.unit = terms.unit
+      cross join lateral unnest(occurrences.word_positions) as in_place (word_position)
+      cross join lateral (
+        select private.match_cost(
+          typos => terms.typos,
+          attribute_weight => attribute_weights[private.attribute_at(word_position) + 1],
+          position_cost => private.position_cost(
+            abs(word_position - private.text_start_at(word_position) - terms.place)
           )
-          else (
-            select min(private.match_cost(
-              typos => posting.typos,
-              attribute_weight => attribute_weights[private.attribute_of(word_position) + 1],
-              position_cost => private.position_cost(abs(private.place_of(word_position) - (posting.place - 1)))
-            ))
-            from unnest(posting.word_positions) as word_position
-          )
-        end as cost
-      from private.postings_of(terms, ids) as posting
+        ) as cost
+      ) as costs
+      where without_phrase.unit is null
     ),
     best_matches as materialized (
-      select
-        matches.profile_id,
-        matches.place,
-        min(matches.cost) as cost,
-        bool_or(matches.exact) as exact,
-        bool_or(matches.typos = 0 and private.attribute_of(matches.word_positions[1]) = 0) as in_name
+      select matches.profile_id, matches.place, min(matches.cost) as cost, bool_or(matches.exact) as exact
       from matches
       group by matches.profile_id, matches.place
     ),
@@ -283,44 +175,30 @@ begin
         sum(private.match_attribute(best_matches.cost))::integer as attribute_cost,
         sum(private.match_position(best_matches.cost))::integer as position_cost,
         count(*) filter (where best_matches.exact)::integer as exact_words,
-        count(*) filter (where best_matches.in_name) = words_asked as in_name,
         bit_or(1::bigint << best_matches.place) as places
       from best_matches
       group by best_matches.profile_id
-    ),
-    best_words as (
-      select
-        matches.profile_id,
-        matches.word,
-        bit_or(1::bigint << matches.place) as places,
-        min(matches.word_positions) as word_positions
-      from matches
-      join best_matches on best_matches.profile_id = matches.profile_id and best_matches.place = matches.place
-      where matches.typos = private.match_typos(best_matches.cost)
-      group by matches.profile_id, matches.word
-    ),
-    occurrences as materialized (
-      select best_words.profile_id, best_words.word, word_position, best_words.places
-      from best_words
-      cross join lateral unnest(best_words.word_positions) as word_position
     ),
     -- Finds adjacent words in one pass over the positions of each profile. `places` is a bit mask of the query words
     -- that stand at a position. Joining pairs of positions instead grows with the square of the occurrences: for a word
     -- that occurs ten times, 1,000 candidates had 180,000 pairs, and took 45 ms.
     nearby as (
       select
-        occurrences.profile_id,
-        occurrences.word_position,
-        occurrences.places,
-        lead(occurrences.word_position, 1) over following - occurrences.word_position as distance_1,
-        lead(occurrences.word_position, 2) over following - occurrences.word_position as distance_2,
-        lead(occurrences.word_position, 3) over following - occurrences.word_position as distance_3,
-        lead(occurrences.places, 1) over following as places_1,
-        lead(occurrences.places, 2) over following as places_2,
-        lead(occurrences.places, 3) over following as places_3
-      from occurrences
-      where words_asked > 1
-      window following as (partition by occurrences.profile_id order by occurrences.word_position)
+        occupied.*,
+        lead(word_position, 1) over following - word_position as distance_1,
+        lead(word_position, 2) over following - word_position as distance_2,
+        lead(word_position, 3) over following - word_position as distance_3,
+        lead(occupied.places, 1) over following as places_1,
+        lead(occupied.places, 2) over following as places_2,
+        lead(occupied.places, 3) over following as places_3
+      from (
+        select matches.profile_id, matches.word_position, bit_or(1::bigint << matches.place) as places
+        from matches
+        join best_matches on best_matches.profile_id = matches.profile_id and best_matches.place = matches.place
+        where words_asked > 1 and matches.typos = private.match_typos(best_matches.cost)
+        group by matches.profile_id, matches.word_position
+      ) as occupied
+      window following as (partition by occupied.profile_id order by occupied.word_position)
     ),
     neighbours as (
       -- Bit n is set if no word, one word or two words stand between query words n and n + 1 anywhere. In reverse order
@@ -357,36 +235,27 @@ begin
     openings as (
       -- Texts that begin with the matched words in the order of the query: each at the place that equals the number of
       -- matched words before it.
-      select
-        matches.profile_id,
-        occurrences.word_position - private.place_of(occurrences.word_position) as text_start,
-        tallies.words_matched
-      from occurrences
-      join matches on matches.profile_id = occurrences.profile_id and matches.word = occurrences.word
-      join tallies on tallies.profile_id = occurrences.profile_id
-      where private.place_of(occurrences.word_position) < words_asked
-        and matches.exact
-        and private.place_of(occurrences.word_position)
+      select matches.profile_id, private.text_start_at(word_position) as text_start, tallies.words_matched
+      from matches
+      join tallies on tallies.profile_id = matches.profile_id
+      where matches.exact
+        and word_position - private.text_start_at(word_position) - 1
           = bit_count((tallies.places & ((1::bigint << matches.place) - 1))::bit(64))
       group by matches.profile_id, text_start, tallies.words_matched
-      having count(*) = tallies.words_matched
+      having count(distinct matches.place) = tallies.words_matched
     ),
     exactness as (
       select
         openings.profile_id,
-        max(
-          case when text_ends.word_positions @> array[openings.text_start + openings.words_matched] then 3 else 2 end
-        ) as exactness
+        max(case
+          when occurrences.word_positions @> array[(openings.text_start + openings.words_matched + 1)::smallint] then 3
+          else 2
+        end) as exactness
       from openings
-      cross join lateral (
-        select posting.word_positions
-        from private.search_postings as posting
-        where posting.word = '' and posting.profile_id = openings.profile_id
-        offset 0
-      ) as text_ends
+      join occurrences on occurrences.profile_id = openings.profile_id and occurrences.lexeme = '.'
       group by openings.profile_id
     )
-    select tallies.profile_id, private.keyword_score(ranked.ranks), tallies.in_name, ranked.ranks
+    select tallies.profile_id, private.keyword_score(ranked.ranks), ranked.ranks
     from tallies
     left join exactness on exactness.profile_id = tallies.profile_id
     left join proximities on proximities.profile_id = tallies.profile_id
@@ -398,10 +267,10 @@ begin
     ) as ranked;
 end
 $$;
-comment on function private.keyword_scores(bigint[], private.search_term[], integer, integer[], integer[]) is
-  'The keyword scores of the profiles that contain some of the terms. words_asked is how many words the query has,
-typo_budgets how many errors each of them tolerates, attribute_weights the weights of name, interests, city, country,
-biography, and first and last name. in_name tells whether the name contains all the words as typed.';
+comment on function private.keyword_scores(bigint[], private.search_query, integer, integer[]) is
+  'The keyword scores of the profiles that contain some of the terms. words_asked is how many words the query has;
+attribute_weights are the weights of name,
+interests, city, country, biography, and first and last name. Reads all words of a profile, which takes 15 µs.';
 
 create function private.keyword_details(ranks private.keyword_ranks)
 returns json
@@ -426,16 +295,22 @@ $$;
 comment on function private.keyword_details(private.keyword_ranks) is
   '[rank, max] of each of the rules that make a keyword score.';
 
-create function private.hybrid_score(
+create function private.final_score(
   semantic_ratio double precision,
   keyword double precision,
   semantic double precision,
-  in_name boolean
+  in_name boolean,
+  context double precision
 )
 returns double precision
 language sql immutable parallel safe
 as $$
-  select greatest((1 - semantic_ratio) * keyword + semantic_ratio * semantic, case when in_name then keyword end)
+  select 1 - (1 - context) * (
+    1 - greatest(keyword + semantic_ratio * (semantic - keyword), case when in_name then keyword end)
+  )
 $$;
-comment on function private.hybrid_score(double precision, double precision, double precision, boolean) is
-  'The weighted sum of both scores, and at least the keyword score where the name contains all the words.';
+comment on function private.final_score(
+  double precision, double precision, double precision, boolean, double precision
+) is
+  'The weighted sum of both scores, and at least the keyword score where the name contains all the words. `context`, 0
+to 0.1, is the share of the rest that nearness to the caller''s own interests adds.';

@@ -1,269 +1,274 @@
 -- The profiles that a search considers: those that pass its filters and contain words of the query or are similar to it
--- in meaning. Of the search's functions only api.search_profiles is security definer; no role may call the functions
--- behind it.
-
-create function private.facet_keys(list jsonb)
-returns text[]
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return (
-    select coalesce(array_agg(distinct private.fold(trim(value))), '{}')
-    from jsonb_array_elements_text(coalesce(list, '[]')) as value
-  );
-end
-$$;
-comment on function private.facet_keys(jsonb) is 'The values of a filter as facet keys: folded and trimmed.';
+-- in meaning. Of the search's functions only those of schema api are security definer; no role may call the functions
+-- behind them.
 
 create type private.search_filter as (
-  interests text[],
-  cities text[],
-  countries text[],
   required tsquery,
-  excluded tsquery,
   hidden_ids bigint[]
 );
 comment on type private.search_filter is
-  'The conditions that every hit must meet: facet keys, required phrases, and excluded words. hidden_ids are the
-caller''s own profile and those of users whom a block hides from the caller.';
+  'The conditions that every hit must meet. `required` has facets, quoted phrases and excluded words, or is null.
+hidden_ids are the caller''s own profile and those of users whom a block hides from the caller.';
 
--- Without `set search_path`, so that Postgres inlines it and can use the indexes.
-create function private.matches_filter(entry private.search_entries, filter private.search_filter)
-returns boolean
-language sql immutable security invoker
-as $$
-  select (filter.interests = '{}' or entry.interest_keys && filter.interests)
-    and (filter.cities = '{}' or entry.city_key = any (filter.cities))
-    and (filter.countries = '{}' or entry.country_key = any (filter.countries))
-    and (filter.required is null or entry.words @@ filter.required)
-    and (filter.excluded is null or not entry.words @@ filter.excluded)
-    and (filter.hidden_ids = '{}' or entry.profile_id <> all (filter.hidden_ids))
-$$;
-comment on function private.matches_filter(private.search_entries, private.search_filter) is
-  'Whether an entry meets the conditions of a search.';
-
-create function private.filter_profiles(filter private.search_filter, word text, max_results integer)
-returns bigint[]
+create function private.read_filter(request jsonb, asked private.search_query, caller bigint)
+returns private.search_filter
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  ids bigint[];
-begin
-  -- Planned at each call, so that Postgres takes the index that fits the filter.
-  execute
-    'select array(
-       select profile_id
-       from private.search_entries as entry
-       where private.matches_filter(entry, $1)
-         and ($2 is null or profile_id in (
-           select posting.profile_id from private.search_postings as posting where posting.word = $2
-         ))
-       limit $3
-     )'
-  into ids
-  using filter, word, max_results;
-  return ids;
-end
-$$;
-comment on function private.filter_profiles(private.search_filter, text, integer) is
-  'Up to max_results profiles that pass the filter and, if a word is given, contain it.';
-
-create function private.selective_terms(terms private.search_term[])
-returns private.search_term[]
-language plpgsql stable security invoker set search_path = ''
-as $$
+  hidden_users constant bigint[] := caller || private.blocked_users_of(caller);
 begin
   return (
-    with units as (
-      -- A word in more than every fourth profile distinguishes none: it is scored, but adds no candidates. With 25
-      -- profiles or fewer no word is common.
-      select
-        unit,
-        max(entries) > greatest(25, (select max(entries) / 4 from private.search_lexicon)) and not bool_or(quoted)
-          as is_common
-      from unnest(terms)
+    with conditions (condition) as (
+      select string_agg(distinct private.lexeme(private.facet(kind, value)), ' | ')
+      from (values ('interest', 'interests'), ('city', 'cities'), ('country', 'countries')) as facets (kind, key)
+      cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
+      group by kind
+      union all
+      select queries[1]::text from unnest(asked.units) where quoted
+      union all
+      select '!(' || string_agg(private.lexeme(word), ' <-> ' order by position) || ')'
+      from unnest(asked.words)
+      where excluded
       group by unit
-    ),
-    rarest as (
-      select place, unit
-      from (
-        select
-          *,
-          row_number() over (partition by unit order by entries, word) as rank_in_unit,
-          row_number() over (partition by phrase is null order by entries, word) as rank
-        from unnest(terms)
-      ) as numbered
-      join units using (unit)
-      -- If every run of letters contains a common letter, only the rarest of them all adds candidates, and the others
-      -- are only scored. Each would have to be checked for in nearly every profile, which took 0.8 s for ten runs.
-      where rank_in_unit = 1 and (rank = 1 or not is_common)
     )
-    select array_agg(term order by term.entries, term.word)
-    from unnest(terms) as term
-    join units using (unit)
-    where (not is_common or (select bool_and(is_common) from units))
-      and (term.phrase is null or (term.place, term.unit) in (select place, unit from rarest))
+    select row(
+      (select string_agg('(' || condition || ')', ' & ')::tsquery from conditions),
+      array(select profile_id from private.search_entries where user_id = any (hidden_users))
+    )::private.search_filter
   );
 end
 $$;
-comment on function private.selective_terms(private.search_term[]) is
-  'The terms that add candidates, rarest first: of a phrase its rarest word, and common words only if there are no
-others.';
+comment on function private.read_filter(jsonb, private.search_query, bigint) is
+  'The conditions of a search: values of one facet are alternatives, facets and words add up.';
 
-create function private.keyword_matches(
-  terms private.search_term[],
-  filter private.search_filter,
-  filtered_ids bigint[],
-  max_results integer
-)
-returns bigint[]
+create function private.find_words(query tsquery, filter private.search_filter, max_results integer)
+returns table (profile_id bigint, words tsvector)
 language plpgsql stable security invoker
 set search_path = ''
+-- As in count_holders.
+set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  -- filtered_ids have passed the filter already.
-  passes_filter constant boolean := filtered_ids is not null or (
-    filter.interests || filter.cities || filter.countries = '{}'
-    and coalesce(filter.required, filter.excluded) is null
-  );
+  wanted constant tsquery := coalesce(query && filter.required, query, filter.required);
+  hidden_ids constant bigint[] := filter.hidden_ids;
 begin
-  return array(
-    select profile_id
-    from (
-      select profile_id, unit
-      from (
-        select posting.profile_id, term.unit
-        from unnest(terms) as term
-        cross join lateral (
-          -- `offset 0` makes Postgres use the index on words. Looking up thousands of profiles for each of hundreds of
-          -- words takes longer than reading the few that contain a word.
-          (
-            select listed.profile_id
-            from private.search_postings as listed
-            where (filtered_ids is null or term.entries <= cardinality(filtered_ids)) and listed.word = term.word
-            offset 0
-          )
-          union all
-          (
-            select listed.profile_id
-            from private.search_postings as listed
-            where term.entries > cardinality(filtered_ids)
-              and listed.word = term.word
-              and listed.profile_id = any (filtered_ids)
-            offset 0
-          )
-        ) as posting
-        where (filtered_ids is null or posting.profile_id in (select unnest(filtered_ids)))
-          and posting.profile_id not in (select unnest(filter.hidden_ids))
-          and (
-            (passes_filter and term.phrase is null)
-            or exists (
-              select
-              from private.search_entries as entry
-              where entry.profile_id = posting.profile_id
-                and (term.phrase is null or entry.words @@ term.phrase)
-                and (passes_filter or private.matches_filter(entry, filter))
-            )
-          )
-        -- One profile may contain every term.
-        limit max_results * cardinality(terms)
-      ) as matches
-      group by profile_id, unit
-    ) as matched_units
-    group by profile_id
-    order by count(*) desc, profile_id
-    limit max_results
-  );
+  if wanted is null then
+    return query
+      select stored.profile_id, stored.words
+      from private.search_words as stored
+      where stored.profile_id <> all (hidden_ids)
+      order by stored.profile_id
+      limit max_results;
+  else
+    return query
+      select stored.profile_id, stored.words
+      from private.search_words as stored
+      where stored.words @@ wanted and stored.profile_id <> all (hidden_ids)
+      limit max_results;
+  end if;
 end
 $$;
-comment on function private.keyword_matches(private.search_term[], private.search_filter, bigint[], integer) is
-  'Up to max_results profiles that contain any of the terms and pass the filter, those that match the most units of the
-query first. filtered_ids, if not null, are all the profiles that pass the filter.';
+comment on function private.find_words(tsquery, private.search_filter, integer) is
+  'Up to max_results profiles that the query finds and that pass the filter, with their words. Without a query, any that
+pass the filter.';
 
-create function private.resolve_phrases(terms private.search_term[], ids bigint[])
-returns private.search_term[]
-language plpgsql stable security invoker set search_path = ''
+create function private.names_share(asked private.search_query)
+returns double precision
+language plpgsql immutable parallel safe set search_path = ''
 as $$
 begin
-  return (
-    with matches as (
-      select phrases.unit, array_agg(entry.profile_id) as ids
-      from unnest(resolve_phrases.ids) as id
-      cross join lateral (
-        select profile_id, words
-        from private.search_entries
-        where profile_id = id
-        offset 0
-      ) as entry
-      join (select distinct unit, phrase from unnest(terms) where phrase is not null and not quoted) as phrases
-        on entry.words @@ phrases.phrase
-      group by phrases.unit
-    )
-    select array_agg(
-      row(
-        place, unit, word, typos, exact, entries, quoted, null,
-        case when phrase is not null and not quoted then coalesce(matches.ids, '{}') end
-      )::private.search_term
-      order by place
-    )
-    from unnest(terms) as term
-    left join matches using (unit)
-  );
+  return (select coalesce(sum(rarity) filter (where is_named) / sum(rarity), 0) from unnest(asked.units));
 end
 $$;
-comment on function private.resolve_phrases(private.search_term[], bigint[]) is
-  'The terms without their phrases, for candidates that contain everything in quotes. Looks up once which of them
-contain which run of letters.';
+comment on function private.names_share(private.search_query) is
+  'The share of names and places in the rarity of a query. No embedding has them.';
+
+-- Rejected: the place of a word in the biography from ts_rank_cd of the word and a mark at the beginning, which leaves
+-- fewer profiles for keyword_scores, but took 26 to 35 ms a query where this takes 24 to 29.
+create function private.keyword_candidates(
+  asked private.search_query,
+  filter private.search_filter,
+  max_results integer
+)
+returns table (
+  profile_id bigint, coverage double precision, names_missing double precision, at_least double precision,
+  at_most double precision, in_name boolean
+)
+language plpgsql stable security invoker
+set search_path = ''
+set plan_cache_mode = 'force_generic_plan'
+set enable_nestloop = on
+as $$
+declare
+  units constant private.search_unit[] := asked.units;
+  words_asked constant integer := (select max(place) from unnest(asked.terms));
+  rarity_asked constant double precision := (select sum(rarity) from unnest(units));
+  names_share constant double precision := private.names_share(asked);
+  typo_budgets constant integer[] := array(
+    select private.typo_budget(word) from unnest(asked.words) where not excluded and place is not null order by place
+  );
+  all_words constant tsquery := private.all_of(units);
+  -- The rarest words, as long as they have few enough holders. The others only add profiles that have all the words: a
+  -- word in more than every fourth profile distinguishes none. With 25 profiles or fewer no word is common.
+  rare_words constant tsquery := (
+    select private.any_of(array_agg(private.any_of(queries)))
+    from (
+      select queries, holders, sum(holders) over rarest as holders_so_far, row_number() over rarest as rank
+      from unnest(units)
+      window rarest as (order by holders, unit)
+    ) as ranked
+    where rank = 1
+      or holders_so_far <= max_results and holders <= greatest(25, private.count_profiles() / 4)
+  );
+begin
+  return query
+    with found as materialized (
+      select * from private.find_words(all_words, filter, max_results)
+      union all
+      select *
+      from private.find_words(rare_words && !!all_words, filter, max_results)
+      where cardinality(units) > 1
+    ),
+    -- How each matches each unit: 10 for each typing error, plus the class of the best weight; 4 for a phrase that is
+    -- not in the name.
+    matches as (
+      select
+        found.profile_id, unit.rarity, unit.named_rarity, unit.size, unit.budget,
+        case
+          when is_phrase then case when words @@ query_2 then 0 when words @@ query_1 then 4 end
+          else coalesce(
+            private.weight_class(words, query_1),
+            10 + private.weight_class(words, query_2),
+            20 + private.weight_class(words, query_3)
+          )
+        end as match
+      from found
+      cross join (
+        select
+          is_phrase, rarity, case when is_named then rarity else 0 end as named_rarity,
+          queries[1] as query_1, queries[2] as query_2, queries[3] as query_3,
+          cardinality(places) as size, (select sum(typo_budgets[place]) from unnest(places) as place) as budget
+        from unnest(units)
+        offset 0
+      ) as unit
+    ),
+    tallies as materialized (
+      select
+        matches.profile_id,
+        sum(matches.rarity) / rarity_asked as coverage,
+        sum(matches.named_rarity) / rarity_asked as names_found,
+        sum(size)::integer as words_matched,
+        sum(match / 10)::integer as typos,
+        sum(matches.budget)::integer as budget,
+        sum(size * (array[0, 1, 2, 4, 0])[match % 10 + 1])::integer as min_attribute_cost,
+        sum(size * (array[0, 1, 3, 5, 5])[match % 10 + 1])::integer as max_attribute_cost,
+        bool_and(match = 0) and count(*) = cardinality(units) as in_name
+      from matches
+      where match is not null
+      group by matches.profile_id
+      order by 2 desc, 1
+      limit max_results
+    )
+    select
+      tallies.profile_id,
+      least(1, tallies.coverage),
+      greatest(0, names_share - names_found),
+      private.keyword_score(row(
+        words_asked, words_matched, typos, typo_max, 3 * (words_matched - 1),
+        max_attribute_cost, 5 * words_matched + 1, 10 * words_matched, 1, 0
+      )::private.keyword_ranks),
+      private.keyword_score(row(
+        words_asked, words_matched, typos, typo_max, 0,
+        min_attribute_cost, 5 * words_matched + 1, 0, 3, words_matched
+      )::private.keyword_ranks),
+      tallies.in_name
+    from tallies
+    cross join lateral (
+      select greatest(budget, case when words_matched > 1 then words_matched else 0 end) + 1 as typo_max
+    ) as maxima;
+end
+$$;
+comment on function private.keyword_candidates(private.search_query, private.search_filter, integer) is
+  'Up to max_results profiles that contain words of the query and pass the filter, those first whose words say most.
+With bounds of their keyword scores; coverage is the share of the query''s rarity that they have, names_missing that of
+the names and places that they lack.';
 
 create function private.nearest_profiles(
   query_vector extensions.halfvec,
   query_model text,
   filter private.search_filter,
-  exclude_ids bigint[],
   max_results integer,
-  max_distance double precision,
-  out ids bigint[],
-  out distances double precision[]
+  max_distance double precision
 )
+returns table (profile_id bigint, distance double precision)
 language plpgsql stable security invoker
 set search_path = 'extensions'
--- Nearly in the order of the distances. Strict order takes half as long again, and find_profiles sorts them.
+-- Nearly in the order of the distances, which is enough: strict order takes half as long again.
 set hnsw.iterative_scan = 'relaxed_order'
-set hnsw.ef_search = 100
+set hnsw.ef_search = 200
 -- Allow only one plan, a scan of the vector index.
 set plan_cache_mode = 'force_generic_plan'
 set enable_seqscan = off
 set enable_sort = off
 as $$
 declare
-  neighbour record;
+  -- Up to this many rows a scan of their vectors is exact, and quicker than the vector index, in which the rows that
+  -- pass a filter are far apart.
+  exact_scan_limit constant integer := case when filter.required is null then 2000 else 10000 end;
+  passing bigint[];
   misses integer := 0;
+  found integer := 0;
 begin
-  ids := array[]::bigint[];
-  distances := array[]::double precision[];
-  for neighbour in
-    select profile_id, embedding <=> query_vector as distance
+  if filter.required is not null or private.count_profiles() <= exact_scan_limit then
+    passing := array(
+      select found_words.profile_id from private.find_words(null, filter, exact_scan_limit + 1) as found_words
+    );
+  end if;
+  if cardinality(passing) <= exact_scan_limit then
+    return query
+      select nearest.profile_id, nearest.away
+      from (
+        select entry.profile_id, embedding <=> query_vector as away
+        from private.search_entries as entry
+        where entry.profile_id = any (passing) and model = query_model
+        -- Else Postgres would walk the whole vector index, as sorting is off.
+        offset 0
+      ) as nearest
+      where nearest.away <= max_distance
+      order by nearest.away, nearest.profile_id
+      limit max_results;
+    return;
+  end if;
+  for profile_id, distance in
+    select entry.profile_id, embedding <=> query_vector
     from private.search_entries as entry
     where model = query_model
-      and private.matches_filter(entry, filter)
-      and profile_id not in (select unnest(exclude_ids))
+      and entry.profile_id <> all (filter.hidden_ids)
+      and (
+        filter.required is null
+        or exists (
+          select
+          from private.search_words as stored
+          where stored.profile_id = entry.profile_id and stored.words @@ filter.required
+        )
+      )
     order by embedding <=> query_vector
   loop
-    if neighbour.distance <= max_distance then
-      ids := ids || neighbour.profile_id;
-      distances := distances || neighbour.distance;
+    if distance <= max_distance then
+      found := found + 1;
       misses := 0;
+      return next;
     else
       misses := misses + 1;
     end if;
-    -- ef_search, the size of a batch. If a whole batch is too far away, so are all that follow.
-    exit when misses = 100 or cardinality(ids) >= max_results;
+    -- If half a batch of ef_search is too far away, so are all that follow.
+    exit when misses = 100 or found >= max_results;
   end loop;
 end
 $$;
 comment on function private.nearest_profiles(
-  extensions.halfvec, text, private.search_filter, bigint[], integer, double precision
+  extensions.halfvec, text, private.search_filter, integer, double precision
 ) is
-  'Up to max_results profiles within max_distance of a vector, without exclude_ids, and their cosine distances. Scans
-the vector index.';
+  'Up to max_results profiles within max_distance of a vector, and their cosine distances. Scans the vector index, or
+all vectors if few pass the filter.';

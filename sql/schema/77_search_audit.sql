@@ -9,6 +9,40 @@ comment on table private.search_audit is
   'What the latest audit of the index found: a row for each kind of fault, with 0 if there is none.';
 alter table private.search_audit enable row level security;
 
+create function private.sweep_lexicon()
+returns void
+language plpgsql volatile security invoker
+set search_path = ''
+set lock_timeout = '200ms'
+as $$
+declare
+  removed text[];
+begin
+  -- Every change of a profile inserts into the lexicon, if only nothing. So this waits for the changes under way, and
+  -- later ones wait for the sweep: a word that one of them has found in the lexicon is not taken for unused. On a busy
+  -- database the wait ends, and the words stay until the next sweep.
+  lock table private.search_lexicon in share row exclusive mode;
+  removed := array(select distinct word from private.search_removed_words);
+  delete from private.search_lexicon
+  where word = any (removed)
+    and not exists (
+      select from private.search_words where words @@ private.lexeme(search_lexicon.word)::tsquery
+    );
+  delete from private.search_removed_words where word = any (removed);
+  delete from private.search_lexicon
+  where ctid in (
+    select ctid
+    from (select ctid, row_number() over (partition by word) as copy from private.search_lexicon) as copies
+    where copy > 1
+  );
+exception
+  when lock_not_available then
+    return;
+end
+$$;
+comment on function private.sweep_lexicon() is
+  'Deletes from the lexicon the words that no profile has any more, and second copies.';
+
 create function private.audit_search_index()
 returns json
 language plpgsql volatile security invoker set search_path = ''
@@ -16,6 +50,7 @@ as $$
 begin
   -- One audit at a time. A concurrent call returns the previous result.
   if pg_try_advisory_xact_lock('private.search_audit'::regclass::oid::bigint) then
+    perform private.sweep_lexicon();
     -- A statement sees one snapshot, and in every snapshot the index is in sync, so that writers need not wait.
     with expected as (
       select
@@ -33,7 +68,7 @@ begin
     ),
     -- Comparing every word takes up to 5 ms a profile (PGlite, a busy machine), so each audit takes a random hundred.
     sample as (
-      select expected.profiles, expected.id, expected.name, expected.interests, entry.words
+      select expected.profiles, expected.id, expected.name, expected.interests
       from expected
       join private.search_entries as entry on entry.profile_id = expected.id
       order by random()
@@ -59,22 +94,16 @@ begin
       union all
       select 'misworded', count(*)
       from sample
-      cross join lateral private.positions_of(
+      left join private.search_words as stored on stored.profile_id = sample.id
+      where stored.words is distinct from private.words_vector(
         profile => sample.profiles, name => sample.name, interests => sample.interests
-      ) as positions
-      cross join lateral (
-        select coalesce(jsonb_object_agg(word, to_jsonb(word_positions)), '{}') as word_positions
-        from private.search_postings
-        where profile_id = sample.id
-      ) as stored
-      where stored.word_positions <> positions or sample.words <> private.words_from_positions(positions)
+      )
       union all
-      select 'miscounted', count(*)
-      from private.search_lexicon as lexicon
-      full join (
-        select word, count(*) as entries from private.search_postings where word <> '' group by word
-      ) as counted using (word)
-      where lexicon.entries is distinct from counted.entries
+      select 'unlisted', count(distinct word)
+      from sample
+      join private.search_words as stored on stored.profile_id = sample.id
+      cross join lateral unnest(tsvector_to_array(stored.words)) as listed (word)
+      where word !~ '^[.@]' and word not in (select lexicon.word from private.search_lexicon as lexicon)
       union all
       select 'forgotten', count(*)
       from (
@@ -95,17 +124,15 @@ begin
 end
 $$;
 comment on function private.audit_search_index() is
-  'Counts the differences between the index and the profiles. missing: not in the index, but should be; surplus: in it,
-but should not be; stale: with other texts; misworded: with other words (of 100 random profiles); miscounted: words with
-a wrong count in the lexicon; forgotten: without an embedding and not queued for one.';
+  'Sweeps the lexicon, and counts the differences between the index and the profiles. missing: not in the index, but
+should be; surplus: in it, but should not be; stale: with other texts; misworded: with other words, and unlisted: words
+that the lexicon lacks (both of 100 random profiles); forgotten: without an embedding and not queued for one.';
 
 create function private.rebuild_search_index()
 returns json
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  -- The lock of refresh_search_entry: changes of profiles wait until this is done.
-  perform pg_advisory_xact_lock('private.search_entries'::regclass::oid::bigint);
   delete from private.search_entries as entry
   where not exists (
     select
@@ -115,11 +142,9 @@ begin
   );
   -- Makes every entry stale, so that each is written again. An embedding stays if its text is the same.
   update private.search_entries set name = '';
-  perform private.refresh_search_entry(id) from public.profiles where is_searchable;
+  perform private.refresh_search_entry(id) from public.profiles where is_searchable order by id;
   perform private.refresh_search_context(id) from public.users;
-  delete from private.search_lexicon;
-  insert into private.search_lexicon (word, entries)
-  select word, count(*)::integer from private.search_postings where word <> '' group by word;
+  perform private.sweep_lexicon();
   insert into private.embedding_queue (kind, id)
   select 'profile', profile_id from private.search_entries where model is null
   union all
@@ -129,8 +154,8 @@ begin
 end
 $$;
 comment on function private.rebuild_search_index() is
-  'Rebuilds the index from the profiles, and returns the audit. It blocks changes of profiles for up to 12 ms per
-profile in the database.';
+  'Rebuilds the index from the profiles, and returns the audit. A profile that it has written cannot change until it has
+finished, which takes up to 5 ms per profile.';
 
 create function private.describe_search()
 returns json

@@ -156,6 +156,7 @@ begin
   end if;
   -- Cascades to its interests and its search entry; the search context was removed when the account became inactive.
   delete from public.profiles where id = profile;
+  perform private.sweep_lexicon();
   delete from private.embedding_queue where (kind, id) in (('profile', profile), ('context', person));
   delete from private.blocks where person in (blocker_id, blocked_id);
   delete from private.sign_ups where address_hash = sha256(convert_to(lower(address), 'UTF8'));

@@ -1607,7 +1607,7 @@ grant execute on function private.reservations_of(bigint) to authenticated;
 
 -- The search index has one row for each profile that is searchable and whose owner is active. The files from 70 to 77
 -- build it:
---   70 tables · 71 triggers that keep the index in sync · 72 query parsing · 73 keyword scores · 74 candidates
+--   70 tables · 71 triggers that keep the index in sync · 72 what a query means · 73 keyword scores · 74 candidates
 --   75 api.search_profiles · 76 embeddings, made later from a queue · 77 audit and repair
 create extension if not exists unaccent with schema extensions;
 create extension if not exists fuzzystrmatch with schema extensions;
@@ -1629,7 +1629,7 @@ alter table private.search_models enable row level security;
 -- measured them here.
 insert into private.search_models (name, similarity_floor, similarity_ceiling, similarity_threshold)
 values
-  ('offline-wordnet-v1', 0.03, 0.55, 0.13),
+  ('offline-wordnet-v2', 0.03, 0.55, 0.12),
   ('text-embedding-3-small', 0.1, 0.6, 0.3),
   ('gte-small', 0.72, 0.92, 0.8);
 
@@ -1642,19 +1642,12 @@ create table private.search_entries (
   country text,
   interests text[] not null,
   image_url text,
-  interest_keys text[] not null,
-  city_key text,
-  country_key text,
-  words tsvector not null,
   content_hash text not null,
   model text references private.search_models (name) on delete set null,
   embedding extensions.halfvec(384)
 );
 comment on table private.search_entries is
-  'The profiles that a search can find: those that are searchable and whose owner is active.';
-comment on column private.search_entries.words is
-  'All words, for phrase matching. Weight A: name, first and last name; B: interests; C: city and country; D:
-biography.';
+  'The profiles that a search can find, as hits show them: those that are searchable and whose owner is active.';
 comment on column private.search_entries.content_hash is
   'Hash of the text that the embedding is made from. While it stays the same, the embedding is kept.';
 -- Only hits show the biography, so it is stored out of line. Every candidate's embedding is read, so it is stored in
@@ -1665,80 +1658,128 @@ alter table private.search_entries enable row level security;
 
 create index search_entries_user_id_idx on private.search_entries (user_id);
 create index search_entries_model_idx on private.search_entries (model);
-create index search_entries_interest_keys_idx
-  on private.search_entries using gin (interest_keys) with (fastupdate = off);
-create index search_entries_city_key_idx on private.search_entries (city_key);
-create index search_entries_country_key_idx on private.search_entries (country_key);
 create index search_entries_embedding_idx
   on private.search_entries using hnsw (embedding extensions.halfvec_cosine_ops);
 comment on index private.search_entries_embedding_idx is
   'Nearest neighbours. Filters are applied during the index scan, not after it.';
 
-create table private.search_postings (
-  word text collate "C",
-  profile_id bigint not null references private.search_entries (profile_id) on delete cascade,
-  word_positions integer[] not null,
-  primary key (word, profile_id) include (word_positions)
-);
-comment on table private.search_postings is
-  'The inverted index: which profiles contain a word, and where. The empty word marks the end of each text. Reading a
-thousand candidates from here takes a sixth of the time that reading documents with all their words takes.';
-comment on column private.search_postings.word_positions is 'Packed by private.word_position, in ascending order.';
-create index search_postings_profile_id_idx on private.search_postings (profile_id);
-alter table private.search_postings enable row level security;
+-- One copy of each word. Postings (a row for each word and profile) took 81 MB for 10,000 profiles where this takes 10,
+-- and a change of interests touched 1,000 pages. Apart from the entries, because an embedding is saved more often than
+-- words change. Rows of up to 8 kB stay in line: reading a thousand candidates out of line takes ten times as long.
+create table private.search_words (
+  profile_id bigint primary key references private.search_entries (profile_id) on delete cascade,
+  words tsvector not null
+) with (toast_tuple_target = 8160);
+comment on table private.search_words is
+  'The words of each entry with their places (private.text_start), between two full stops for each text, and the values
+that filters compare (private.facet).';
+-- Without a list of pending words, which each search would read from beginning to end.
+create index search_words_words_idx on private.search_words using gin (words) with (fastupdate = off);
+alter table private.search_words enable row level security;
 
--- The accessors of packed positions have no search_path, so that Postgres inlines them: a search reads thousands of
--- positions.
-create function private.word_position(attribute integer, element integer, place integer)
+create function private.text_start(attribute integer, element integer)
 returns integer
 language sql immutable parallel safe
 as $$
-  select attribute * 1000000 + element * 10000 + place
+  select case attribute
+    when 0 then 1 when 1 then 301 + 62 * element when 2 then 3501 when 3 then 3801 when 4 then 4101
+    else 15401 + 400 * element
+  end
 $$;
-comment on function private.word_position(integer, integer, integer) is
-  'Packs where a word stands. attribute: 0 name, 1 interests, 2 city, 3 country, 4 biography, 5 first and last name.
-element: which of the texts of the attribute, such as the second interest. place: how many words come before it in this
-text. All count from 0.';
+comment on function private.text_start(integer, integer) is
+  'Where a text begins in the tsvector of its profile: the full stop before its first word. attribute: 0 name,
+1 interests, 2 city, 3 country, 4 biography, 5 first and last name; element: which of the texts of the attribute, such
+as the second interest. A position of a tsvector is at most 16,383.';
 
-create function private.attribute_of(word_position integer)
+-- The readers of positions have no search_path, so that Postgres inlines them.
+create function private.attribute_at(word_position integer)
 returns integer
 language sql immutable parallel safe
 as $$
-  select word_position / 1000000
+  select case
+    when word_position < 301 then 0
+    when word_position < 3501 then 1
+    when word_position < 3801 then 2
+    when word_position < 4101 then 3
+    when word_position < 15401 then 4
+    else 5
+  end
 $$;
-comment on function private.attribute_of(integer) is 'The attribute of a packed position.';
+comment on function private.attribute_at(integer) is 'The attribute that has this position.';
 
-create function private.element_of(word_position integer)
+create function private.text_start_at(word_position integer)
 returns integer
 language sql immutable parallel safe
 as $$
-  select word_position / 10000 % 100
+  select case
+    when word_position < 301 then 1
+    when word_position < 3501 then 301 + (word_position - 301) / 62 * 62
+    when word_position < 3801 then 3501
+    when word_position < 4101 then 3801
+    when word_position < 15401 then 4101
+    else 15401 + (word_position - 15401) / 400 * 400
+  end
 $$;
-comment on function private.element_of(integer) is 'The element of a packed position within its attribute.';
-
-create function private.place_of(word_position integer)
-returns integer
-language sql immutable parallel safe
-as $$
-  select word_position % 10000
-$$;
-comment on function private.place_of(integer) is 'The place of a packed position within its text, from 0.';
+comment on function private.text_start_at(integer) is 'Where the text begins that has this position.';
 
 create table private.search_lexicon (
-  word text collate "C" primary key,
-  entries integer not null check (entries > 0)
+  word text collate "C" not null
 );
 comment on table private.search_lexicon is
-  'Every word of the index and how many entries contain it. Typing errors and unfinished words are matched against it. A
-word is deleted with the last entry that contains it.';
-create index search_lexicon_shape_idx on private.search_lexicon (left(word, 1), char_length(word));
-comment on index private.search_lexicon_shape_idx is
-  'Candidates for a mistyped word: the same first letter, and about the same length.';
-create index search_lexicon_tail_idx on private.search_lexicon (substr(word, 2));
-comment on index private.search_lexicon_tail_idx is 'Candidates for a word whose first letter is mistyped.';
-create index search_lexicon_entries_idx on private.search_lexicon (entries);
-comment on index private.search_lexicon_entries_idx is 'How many entries contain the most common word.';
+  'Every word of the index. Typing errors are matched against it. Words are only added, and swept now and then
+(private.sweep_lexicon). It has no counters, which every change of a profile would update, and no unique constraint:
+with one, two transactions that add the same new words wait for each other, and in another order they deadlock. A word
+that both add is there twice until the sweep.';
+create index search_lexicon_word_idx on private.search_lexicon (word);
 alter table private.search_lexicon enable row level security;
+
+create table private.search_removed_words (
+  word text collate "C" not null
+);
+comment on table private.search_removed_words is
+  'Words that profiles no longer have. The next sweep deletes those from the lexicon that nobody else has.';
+alter table private.search_removed_words enable row level security;
+
+create function private.deletions(letters text, depth integer)
+returns text[]
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+declare
+  found text[] := array[letters];
+begin
+  for step in 1..depth loop
+    found := array(
+      select unnest(found)
+      union
+      select overlay(word placing '' from place for 1)
+      from unnest(found) as word
+      cross join generate_series(1, char_length(word)) as place
+    );
+  end loop;
+  return found;
+end
+$$;
+comment on function private.deletions(text, integer) is 'The letters without up to `depth` of them.';
+
+create function private.deletion_keys(word text)
+returns text[]
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+begin
+  return case when char_length(word) < 7
+    then private.deletions(left(word, 5), 1)
+    else private.deletions(left(word, 6), 2)
+  end;
+end
+$$;
+comment on function private.deletion_keys(text) is
+  'What a word may be found by when it is mistyped. If two words are at most n errors apart, or one and the beginning of
+the other, then deleting up to n of the first letters of each makes them equal (as in SymSpell). One error is forgiven
+from 5 letters on and two from 9, so the first 5 and 6 letters suffice.';
+create index search_lexicon_deletions_idx
+  on private.search_lexicon using gin (private.deletion_keys(word)) with (fastupdate = off);
+comment on index private.search_lexicon_deletions_idx is
+  'Candidates for a mistyped word. To compare it with each of 80,000 words that has its first letter took 5.5 ms.';
 
 -- Keeps the index in sync: the transaction that changes a profile also updates its entry, the entry's words and the
 -- context of its owner (refresh_search_context, in 76_embeddings.sql).
@@ -1775,10 +1816,37 @@ comment on function private.words_of(text) is
   'The folded words of a text, in order. In scripts without spaces (Han, kana, Thai, Lao, Khmer, Burmese) every
 character is a word.';
 
-create function private.positions_of(profile public.profiles, name text, interests text[])
-returns jsonb
+create function private.lexeme(word text)
+returns text
+language sql immutable parallel safe
+as $$
+  select '''' || replace(replace(word, '\', '\\'), '''', '''''') || ''''
+$$;
+comment on function private.lexeme(text) is 'A word as a tsvector or tsquery spells it.';
+
+create function private.facet(kind text, value text)
+returns text
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+begin
+  return '@' || kind || ' ' || left(private.fold(trim(value)), 200);
+end
+$$;
+comment on function private.facet(text, text) is
+  'A lexeme for a value that filters compare: folded, trimmed, and with a sign that no word has.';
+
+create function private.words_vector(profile public.profiles, name text, interests text[])
+returns tsvector
 language plpgsql stable security invoker set search_path = ''
 as $$
+declare
+  facets constant text[] := array(
+    select private.facet('interest', interest) from unnest(interests) as interest
+    union all
+    select private.facet('city', profile.city) where profile.city is not null
+    union all
+    select private.facet('country', profile.country) where profile.country is not null
+  );
 begin
   return (
     with texts (attribute, element, value) as (
@@ -1792,72 +1860,33 @@ begin
       union all
       select 1, ordinality::integer - 1, interest
       from unnest(interests) with ordinality as listed (interest, ordinality)
-    ),
-    texts_as_words as materialized (
-      select attribute, element, private.words_of(value) as words
-      from texts
-      where value is not null
-    ),
-    occurrences as (
-      select attribute, element, ordinality::integer - 1 as place, word
-      from texts_as_words
-      cross join lateral unnest(words) with ordinality as listed (word, ordinality)
-      -- Some characters fold into many words, which could run into the positions of the next text.
-      where ordinality <= 9000
-      union all
-      select attribute, element, least(9000, cardinality(words)), ''
-      from texts_as_words
-    ),
-    numbered as (
-      select
-        word,
-        private.word_position(attribute => attribute, element => element, place => place) as word_position,
-        row_number() over (partition by word order by attribute, element, place) as occurrence
-      from occurrences
     )
-    select coalesce(jsonb_object_agg(word, word_positions), '{}')
-    from (
-      select word, jsonb_agg(word_position order by word_position) as word_positions
-      from numbered
-      -- The tenth occurrence of a word says nothing that the first nine did not.
-      where occurrence <= 9 or word = ''
-      group by word
-    ) as grouped
-  );
+    select coalesce(string_agg(
+      private.lexeme(word) || ':' || private.text_start(attribute, element) + place - 1
+        || substr('ABCCDD', attribute + 1, 1),
+      ' '
+    ), '')::tsvector
+    from texts
+    -- Some characters fold into many words, which could run into the next text.
+    cross join lateral (
+      select (private.words_of(value))[:(array[290, 60, 290, 290, 11000, 390])[attribute + 1]] as words
+    ) as split
+    cross join lateral unnest(array['.'] || words || array['.']) with ordinality as listed (word, place)
+    where value is not null
+  ) || array_to_tsvector(facets);
 end
 $$;
-comment on function private.positions_of(public.profiles, text, text[]) is
-  'The packed positions of each word of a profile, as {word: [position]}.';
+comment on function private.words_vector(public.profiles, text, text[]) is
+  'All words of a profile with their places, each text between two full stops, and its facets. Weight A: name;
+B: interests; C: city and country; D: biography, first and last name.';
 
-create function private.words_from_positions(word_positions jsonb)
-returns tsvector
-language plpgsql immutable security invoker set search_path = ''
-as $$
-begin
-  return (
-    select coalesce(
-      string_agg(
-        quote_literal(word) || ':' || least(16383, attribute_start + element * 40 + place + 1)
-          || substr('ABCCDA', attribute + 1, 1),
-        ' '
-      ),
-      ''
-    )::tsvector
-    from (
-      select
-        word,
-        private.attribute_of(word_position) as attribute,
-        private.element_of(word_position) as element,
-        private.place_of(word_position) as place,
-        -- The attributes are far apart, so that no phrase matches across two of them.
-        (array[0, 200, 2400, 2600, 2800, 15000])[private.attribute_of(word_position) + 1] as attribute_start
-      from jsonb_each(word_positions - '') as entry (word, list)
-      cross join lateral (select value::integer as word_position from jsonb_array_elements(list)) as unpacked
-    ) as placed
-  );
-end
-$$;
-comment on function private.words_from_positions(jsonb) is 'The same words as a tsvector, for phrase matching.';
+create table private.search_locks (
+  profile_id bigint primary key references public.profiles (id) on delete cascade
+);
+comment on table private.search_locks is
+  'A row for each profile, to be locked while its entry is written. Locking the profile instead would deadlock: one
+transaction updates the profile and then the user, another deactivates the user and then writes the entry.';
+alter table private.search_locks enable row level security;
 
 create function private.refresh_search_entry(profile bigint)
 returns void
@@ -1867,13 +1896,16 @@ declare
   current_profile public.profiles;
   owner public.users;
   interest_names text[];
-  positions jsonb;
+  vector tsvector;
   hash text;
 begin
-  -- One transaction at a time updates the index, and it holds this lock until it commits. The next one then reads what
-  -- the previous one wrote: a transaction that read a profile before it was hidden cannot put it back. And two
-  -- transactions that change the same words cannot deadlock.
-  perform pg_advisory_xact_lock('private.search_entries'::regclass::oid::bigint);
+  -- Held until the transaction ends. Whoever refreshes this entry next waits here, and then reads what this transaction
+  -- has committed. So one that read a profile before it was hidden cannot put it back. Nobody else waits.
+  perform from private.search_locks where profile_id = profile for update;
+  if not found then
+    insert into private.search_locks (profile_id) values (profile)
+    on conflict (profile_id) do update set profile_id = excluded.profile_id;
+  end if;
   select * into current_profile from public.profiles where id = profile and is_searchable;
   select * into owner from public.users where id = current_profile.user_id and is_active;
   if owner.id is null then
@@ -1886,21 +1918,17 @@ begin
   join public.interests on interests.id = profile_interests.interest_id
   where profile_interests.profile_id = profile;
 
-  positions := private.positions_of(profile => current_profile, name => owner.name, interests => interest_names);
+  vector := private.words_vector(profile => current_profile, name => owner.name, interests => interest_names);
   hash := md5(concat_ws(
     e'\n',
     array_to_string(interest_names, ', '), current_profile.city, current_profile.country, current_profile.biography
   ));
   insert into private.search_entries as entry (
-    profile_id, user_id, name, biography, city, country, interests, image_url,
-    interest_keys, city_key, country_key, words, content_hash
+    profile_id, user_id, name, biography, city, country, interests, image_url, content_hash
   )
   values (
     profile, owner.id, owner.name, current_profile.biography, current_profile.city, current_profile.country,
-    interest_names, current_profile.image_url,
-    array(select private.fold(trim(name)) from unnest(interest_names) as name),
-    private.fold(trim(current_profile.city)), private.fold(trim(current_profile.country)),
-    private.words_from_positions(positions), hash
+    interest_names, current_profile.image_url, hash
   )
   on conflict (profile_id) do update set
     name = excluded.name,
@@ -1909,26 +1937,24 @@ begin
     country = excluded.country,
     interests = excluded.interests,
     image_url = excluded.image_url,
-    interest_keys = excluded.interest_keys,
-    city_key = excluded.city_key,
-    country_key = excluded.country_key,
-    words = excluded.words,
     content_hash = excluded.content_hash,
     -- The embedding of an old text would still find what the owner has deleted.
     embedding = case when entry.content_hash = excluded.content_hash then entry.embedding end,
     model = case when entry.content_hash = excluded.content_hash then entry.model end
-  where (entry.words, entry.image_url, entry.name, entry.biography, entry.city, entry.country, entry.interests)
+  where (entry.image_url, entry.name, entry.biography, entry.city, entry.country, entry.interests)
     is distinct from (
-      excluded.words, excluded.image_url, excluded.name, excluded.biography, excluded.city, excluded.country,
-      excluded.interests
+      excluded.image_url, excluded.name, excluded.biography, excluded.city, excluded.country, excluded.interests
     );
+  insert into private.search_words as stored (profile_id, words)
+  values (profile, vector)
+  on conflict (profile_id) do update set words = excluded.words
+  where stored.words <> excluded.words;
   if found then
-    delete from private.search_postings where profile_id = profile and not positions ? word;
-    insert into private.search_postings as posting (word, profile_id, word_positions)
-    select word, profile, array(select value::integer from jsonb_array_elements_text(list))
-    from jsonb_each(positions) as entry (word, list)
-    on conflict (word, profile_id) do update set word_positions = excluded.word_positions
-    where posting.word_positions <> excluded.word_positions;
+    insert into private.search_lexicon (word)
+    select word
+    from unnest(tsvector_to_array(vector)) as listed (word)
+    where word !~ '^[.@]'
+      and not exists (select from private.search_lexicon as lexicon where lexicon.word = listed.word);
   end if;
 end
 $$;
@@ -1936,34 +1962,36 @@ comment on function private.refresh_search_entry(bigint) is
   'Inserts, updates or deletes the entry of a profile. Definer, because users who change a profile may not write the
 index.';
 
-create function private.is_unconfirmed(profile bigint)
-returns boolean
-language plpgsql volatile security invoker set search_path = ''
+create function private.note_removed_words()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  -- The share lock makes a concurrent confirmation wait for this transaction, and then read what it wrote. A
-  -- confirmation that already holds the row is skipped: it waits for the lock of the index, which this transaction may
-  -- hold.
-  perform
-  from public.users
-  where id = (select user_id from public.profiles where profiles.id = profile) and confirmed_at is null
-  for share skip locked;
-  return found;
+  insert into private.search_removed_words (word)
+  select word
+  from (
+    select unnest(tsvector_to_array(old.words)) as word
+    except
+    select unnest(tsvector_to_array(new.words))
+  ) as removed
+  where word !~ '^[.@]';
+  return null;
 end
 $$;
-comment on function private.is_unconfirmed(bigint) is
-  'Whether the owner of a profile has not confirmed their address. Until then no search finds them, and the index is not
-updated. Auth sends its mail before the sign-up commits: if that transaction held the lock of the index, every change of
-a profile would wait for the mail server. Only for definer triggers.';
+comment on function private.note_removed_words() is
+  'Notes words for the next sweep of the lexicon. Definer, as refresh_search_entry.';
+
+create trigger note_removed_words
+  after update or delete on private.search_words
+  for each row
+  execute function private.note_removed_words();
 
 create function private.sync_profile()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  if not private.is_unconfirmed(new.id) then
-    perform private.refresh_search_entry(new.id);
-  end if;
+  perform private.refresh_search_entry(new.id);
   if tg_op = 'INSERT' then
     perform private.refresh_search_context(new.user_id);
   end if;
@@ -2025,10 +2053,9 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.refresh_search_entry(profile_id)
-  from (select distinct profile_id from changed) as profiles
-  where not private.is_unconfirmed(profile_id);
-  perform private.refresh_search_context(user_id) from public.profiles where id in (select profile_id from changed);
+  perform private.refresh_search_entry(id), private.refresh_search_context(user_id)
+  from public.profiles
+  where id in (select profile_id from changed);
   return null;
 end
 $$;
@@ -2067,70 +2094,9 @@ create trigger sync_swapped_interests
   for each statement
   execute function private.sync_swapped_interests();
 
-create function private.count_words(deltas private.search_lexicon[])
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  insert into private.search_lexicon as lexicon (word, entries)
-  select word, entries from unnest(deltas) where entries > 0
-  on conflict (word) do update set entries = lexicon.entries + excluded.entries;
-
-  delete from private.search_lexicon as lexicon
-  using unnest(deltas) as delta
-  where delta.word = lexicon.word and lexicon.entries + delta.entries <= 0;
-
-  update private.search_lexicon as lexicon
-  set entries = lexicon.entries + delta.entries
-  from unnest(deltas) as delta
-  where delta.word = lexicon.word and delta.entries < 0;
-end
-$$;
-comment on function private.count_words(private.search_lexicon[]) is
-  'Adds to or subtracts from the counts of the lexicon, and deletes words that no entry contains any more.';
-
-create function private.sync_postings()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  deltas private.search_lexicon[];
-begin
-  if tg_op = 'INSERT' then
-    select array_agg(row(word, entries)::private.search_lexicon)
-    into deltas
-    from (select word, count(*)::integer as entries from added where word <> '' group by word) as counts;
-  else
-    select array_agg(row(word, entries)::private.search_lexicon)
-    into deltas
-    from (select word, -count(*)::integer as entries from removed where word <> '' group by word) as counts;
-  end if;
-  if deltas is not null then
-    -- The lock of refresh_search_entry. Entries that are deleted with their profile do not pass through that function.
-    perform pg_advisory_xact_lock('private.search_entries'::regclass::oid::bigint);
-    perform private.count_words(deltas);
-  end if;
-  return null;
-end
-$$;
-comment on function private.sync_postings() is
-  'Updates the lexicon when postings change. Definer, as refresh_search_entry.';
-
-create trigger sync_added_postings
-  after insert on private.search_postings
-  referencing new table as added
-  for each statement
-  execute function private.sync_postings();
-
-create trigger sync_removed_postings
-  after delete on private.search_postings
-  referencing old table as removed
-  for each statement
-  execute function private.sync_postings();
-
--- From the text of a query to search terms: its words, and the words of the index that they may stand for. Functions
--- that every search calls are in plpgsql, which keeps their plans; those to be inlined are in SQL without a
--- search_path.
+-- From the text of a query to what it means: its words, the words of the index that they may stand for, and the text to
+-- embed. Functions that every search calls are in plpgsql, which keeps their plans; those to be inlined are in SQL
+-- without a search_path.
 
 create function private.typo_budget(word text)
 returns integer
@@ -2157,116 +2123,79 @@ end
 $$;
 comment on function private.swaps_of(text) is 'The word with two adjacent letters swapped, at every place.';
 
-create function private.typos(typed text, meant text, budget integer)
+create function private.typos(typed text, meant text, budget integer, swaps text[] default null)
 returns integer
 language plpgsql immutable parallel safe set search_path = ''
 as $$
+declare
+  -- A swap is one error here and two to Levenshtein, so a greater distance cannot be within the budget.
+  distance constant integer := extensions.levenshtein_less_equal(typed, meant, 2 * budget);
 begin
+  if distance <= 1 or distance > 2 * budget then
+    return case when distance <= budget then distance end;
+  end if;
+  swaps := coalesce(swaps, private.swaps_of(typed));
+  if meant = any (swaps) then
+    return 1;
+  elsif distance <= budget then
+    return distance;
+  elsif budget = 1 then
+    return null;
+  end if;
   return (
-    select case
-      when typed = meant then 0
-      -- A swap is one error here and two to Levenshtein, so a greater distance cannot be within the budget.
-      when extensions.levenshtein_less_equal(typed, meant, 2 * budget) > 2 * budget then null
-      else (
-        select nullif(least(budget + 1, min(distance)), budget + 1)
-        from (
-          select extensions.levenshtein_less_equal(typed, meant, budget) as distance
-          union all
-          select 1 + case distance
-            when 2 then case when meant = any (private.swaps_of(swapped)) then 1 else 2 end
-            else distance
-          end
-          from unnest(private.swaps_of(typed)) as swapped
-          cross join lateral (select extensions.levenshtein_less_equal(swapped, meant, 2) as distance) as measured
-        ) as ways
-      )
-    end
+    select nullif(min(1 + case
+      when rest = 2 and meant = any (private.swaps_of(swapped)) then 1
+      else rest
+    end), budget + 1)
+    from unnest(swaps) as swapped
+    cross join lateral (
+      select least(budget, extensions.levenshtein_less_equal(swapped, meant, 2)) as rest
+    ) as measured
   );
 end
 $$;
-comment on function private.typos(text, text, integer) is
+comment on function private.typos(text, text, integer, text[]) is
   'How many errors turn one word into the other: a wrong, missing or extra letter, or two adjacent letters swapped. Null
-above the budget.';
+above the budget, which is 1 or 2. The swaps of the typed word may be given.';
 
-create function private.expand_word(typed text, unfinished boolean)
-returns table (word text, typos integer, exact boolean, entries integer)
+create function private.corrections_of(typed text, unfinished boolean)
+returns table (word text, typos integer)
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  budget integer := private.typo_budget(typed);
-  size integer := char_length(typed);
-  swaps text[] := private.swaps_of(typed);
+  budget constant integer := private.typo_budget(typed);
+  size constant integer := char_length(typed);
+  swaps constant text[] := private.swaps_of(typed);
 begin
+  if budget = 0 then
+    return;
+  end if;
   return query
-    with candidates as (
-      select lexicon.word, 0 as typos, lexicon.word = typed collate "C" as exact, lexicon.entries
-      from private.search_lexicon as lexicon
-      where lexicon.word = typed collate "C"
-      union all
-      (
-        select lexicon.word, 0, false, lexicon.entries
-        from private.search_lexicon as lexicon
-        where unfinished
-          and lexicon.word > typed collate "C"
-          and lexicon.word < typed || U&'\+10FFFF' collate "C"
-        order by lexicon.entries desc, lexicon.word
-        limit 200
-      )
-      union all
-      (
-        -- The first letter is right. A wrong one costs two errors, which is too many below 9 letters.
-        select lexicon.word, cost.typos, false, lexicon.entries
-        from private.search_lexicon as lexicon
-        cross join lateral (
-          select min(case
-            when distance <= 1 then distance
-            when form = any (swaps) then 1
-            when distance <= budget then distance
-            when budget > 1 then private.typos(typed => typed, meant => form, budget => budget)
-          end) as typos
-          from unnest(case
-            when unfinished and char_length(lexicon.word) > size
-              then array[left(lexicon.word, size), left(lexicon.word, size + 1), left(lexicon.word, size - 1)]
-            else array[lexicon.word]
-          end) as form
-          -- A swap is one error here and two to Levenshtein.
-          cross join lateral (select extensions.levenshtein_less_equal(typed, form, 2 * budget) as distance) as measured
-          where distance <= 2 * budget
-        ) as cost
-        where budget > 0
-          and left(lexicon.word, 1) = left(typed, 1) collate "C"
-          and char_length(lexicon.word) between size - budget and case when unfinished then 60 else size + budget end
-          -- Leaves few words for the lateral, which takes ten times as long. Its forms of a word are within one letter
-          -- of this one.
-          and extensions.levenshtein_less_equal(
-            typed, case when unfinished then left(lexicon.word, size) else lexicon.word end, 2 * budget + 1
-          ) <= 2 * budget + 1
-          and cost.typos > 0
-        order by cost.typos, lexicon.entries desc, lexicon.word
-        limit 100
-      )
-      union all
-      (
-        -- The first letter is wrong, missing, extra, or swapped with the second.
-        select lexicon.word, 2, false, lexicon.entries
-        from private.search_lexicon as lexicon
-        where budget = 2
-          and left(lexicon.word, 1) <> left(typed, 1) collate "C"
-          and (
-            substr(lexicon.word, 2) = substr(typed, 2) collate "C"
-            or substr(lexicon.word, 2) = typed collate "C"
-            or lexicon.word = substr(typed, 2) collate "C"
-            or lexicon.word = overlay(typed placing substr(typed, 2, 1) || left(typed, 1) from 1 for 2) collate "C"
-          )
-      )
-    )
-    select candidates.word, min(candidates.typos), bool_or(candidates.exact), max(candidates.entries)
-    from candidates
-    group by candidates.word;
+    select lexicon.word, min(cost.errors)
+    from private.search_lexicon as lexicon
+    -- The beginnings of a word that an unfinished one may stand for.
+    cross join lateral unnest(case
+      when unfinished and char_length(lexicon.word) > size - budget
+        then array(select left(lexicon.word, size + more) from generate_series(-budget, budget) as more)
+      else array[lexicon.word]
+    end) as form
+    cross join lateral (
+      select private.typos(typed => typed, meant => form, budget => budget, swaps => swaps)
+        -- A wrong first letter counts twice.
+        + case when left(form, 1) <> left(typed, 1) then 1 else 0 end as errors
+    ) as cost
+    where private.deletion_keys(lexicon.word) && private.deletions(left(typed, 4 + budget), budget)
+      and cost.errors between 1 and budget
+      and lexicon.word <> typed collate "C"
+      and not (unfinished and starts_with(lexicon.word, typed))
+    group by lexicon.word
+    order by 2, 1
+    limit 50;
 end
 $$;
-comment on function private.expand_word(text, boolean) is
-  'The words of the index that a typed word may stand for, each with its typing errors.';
+comment on function private.corrections_of(text, boolean) is
+  'The words of the index that a typed word may be a mistyping of, each with its errors; those that begin with an
+unfinished word are not among them.';
 
 create type private.query_word as (
   unit integer,
@@ -2377,83 +2306,291 @@ create type private.search_term as (
   unit integer,
   word text,
   typos integer,
-  exact boolean,
-  entries integer,
-  quoted boolean,
-  phrase tsquery,
-  phrase_ids bigint[]
+  is_prefix boolean
 );
 comment on type private.search_term is
-  'A word of the index that a word of the query may stand for. `place` and `unit` are those of the query word, `entries`
-is how many entries contain the term. `phrase` is the phrase that it must stand in, if any; private.resolve_phrases
-replaces it by `phrase_ids`, the profiles that contain the phrase.';
+  'A word of the index that a word of the query may stand for, or the beginning of such words. `place` and `unit` are
+those of the query word.';
 
-create function private.terms_of(words private.query_word[])
-returns private.search_term[]
-language plpgsql stable security invoker set search_path = ''
+create type private.search_unit as (
+  unit integer,
+  quoted boolean,
+  is_phrase boolean,
+  places integer[],
+  queries tsquery[],
+  holders integer,
+  rarity double precision,
+  is_named boolean
+);
+comment on type private.search_unit is
+  'A word or phrase to look for. `queries` find the profiles that have the word without a typing error, with one, and
+with two; or those that have the phrase, and those that have it in their name. `holders` is about how many there are,
+`rarity` how much it says to have it: ln(1 + profiles / holders). `is_named`: above all a name of people or places.';
+
+create type private.search_query as (
+  words private.query_word[],
+  terms private.search_term[],
+  units private.search_unit[]
+);
+comment on type private.search_query is 'A query as private.read_query returns it.';
+
+create function private.any_of(queries tsquery[])
+returns tsquery
+language sql immutable parallel safe
+as $$
+  select string_agg('(' || query::text || ')', ' | ')::tsquery from unnest(queries) as query
+$$;
+comment on function private.any_of(tsquery[]) is 'Finds what any of the queries finds; null if all are null.';
+
+create function private.all_of(units private.search_unit[])
+returns tsquery
+language plpgsql immutable parallel safe set search_path = ''
 as $$
 begin
+  return (select string_agg('(' || private.any_of(queries)::text || ')', ' & ')::tsquery from unnest(units));
+end
+$$;
+comment on function private.all_of(private.search_unit[]) is 'Finds the profiles that have every word of a query.';
+
+create function private.count_profiles()
+returns double precision
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  estimate constant real := (select reltuples from pg_class where oid = 'private.search_words'::regclass);
+begin
+  return case when estimate > 2000 then estimate else (select count(*) from private.search_words) end;
+end
+$$;
+comment on function private.count_profiles() is
+  'How many profiles the index has. Beyond 2,000 as the latest vacuum counted them, if there was one.';
+
+create function private.count_holders(query tsquery)
+returns integer
+language plpgsql stable security invoker
+set search_path = ''
+-- Postgres would scan the table for common words and stop early, which reads up to six times as much.
+set enable_seqscan = off
+set plan_cache_mode = 'force_generic_plan'
+as $$
+declare
+  counted constant integer := (
+    select count(*) from (select from private.search_words where words @@ query limit 1000) as found
+  );
+begin
+  if counted < 1000 then
+    return counted;
+  end if;
   return (
-    with parsed as (
-      select *, count(*) over (partition by unit) > 1 as in_phrase
-      from unnest(words)
-      where not excluded
-    ),
-    phrases as (
-      select unit, string_agg(quote_literal(word), ' <-> ' order by position)::tsquery as phrase
-      from parsed
-      where in_phrase
-      group by unit
-    )
-    select array_agg(
-      row(
-        parsed.place, parsed.unit, meant.word, meant.typos, meant.exact, meant.entries, parsed.quoted, phrases.phrase,
-        null
-      )::private.search_term
-    )
-    from parsed
-    left join phrases using (unit)
-    cross join lateral (
-      select lexicon.word, 0 as typos, true as exact, lexicon.entries
-      from private.search_lexicon as lexicon
-      where (parsed.in_phrase or parsed.quoted) and lexicon.word = parsed.word
-      union all
-      select expanded.word, expanded.typos, expanded.exact, expanded.entries
-      from private.expand_word(parsed.word, parsed.unfinished) as expanded
-      where not (parsed.in_phrase or parsed.quoted)
-    ) as meant
-    -- No entry contains a phrase if one of its words is in no entry.
-    where parsed.place is not null
-      and (not parsed.in_phrase or not exists (
-        select
-        from parsed as other
-        where other.unit = parsed.unit
-          and other.word not in (select lexicon.word from private.search_lexicon as lexicon)
-      ))
+    select greatest(1000, count(*) * private.count_profiles() / 1000)
+    from (select words from private.search_words limit 1000) as sample
+    where words @@ query
   );
 end
 $$;
-comment on function private.terms_of(private.query_word[]) is 'The words of the index that a query looks for.';
+comment on function private.count_holders(tsquery) is
+  'How many profiles a query finds: exact below 1,000, from there on as the share in a thousand profiles.';
 
--- The score of an entry: how well it matches the words of a query, by Meilisearch's ranking rules, and with its
--- similarity in meaning. Functions without a search_path are inlined.
+-- Without `set search_path`, so that Postgres inlines it: it is called for each candidate and word.
+create function private.weight_class(words tsvector, query tsquery)
+returns integer
+language sql immutable parallel safe
+as $$
+  -- The best weight decides the order of magnitude of the rank, 1 to 1e-18.
+  select floor((1 - log(nullif(ts_rank('{1e-18, 1e-12, 1e-6, 1}', words, query), 0)::double precision)) / 6)::integer
+$$;
+comment on function private.weight_class(tsvector, tsquery) is
+  'The best weight of the words of a query in a profile: 0 for A to 3 for D; null if it has none of them. Takes .4 µs,
+where reading all words of the profile takes 15.';
+
+create function private.is_named(query tsquery, is_known boolean)
+returns boolean
+language plpgsql stable security invoker
+set search_path = ''
+set enable_seqscan = off
+set plan_cache_mode = 'force_generic_plan'
+as $$
+begin
+  return (
+    select coalesce(
+      sum((array[1, -1, 1, -0.5])[private.weight_class(words, query) + 1]) > case when is_known then 2 else 0 end, false
+    )
+    from (select words from private.search_words where words @@ query limit 50) as sample
+  );
+end
+$$;
+comment on function private.is_named(tsquery, boolean) is
+  'Whether a word is above all the name of people or places, in fifty profiles that have it. A biography may mention a
+place, so it counts half. A word that the model knows, such as Baker, is a name if at least three more have it as one.';
+
+create function private.read_query(query text, known text[] default '{}')
+returns private.search_query
+language plpgsql stable security invoker
+set search_path = ''
+set plan_cache_mode = 'force_generic_plan'
+as $$
+declare
+  asked private.search_query;
+begin
+  asked.words := array(select part from private.parse_query(query) as part);
+  asked.terms := array(
+    select row(place, unit, term.word, term.typos, term.is_prefix)::private.search_term
+    from (
+      select *, quoted or count(*) over (partition by unit) > 1 as is_literal
+      from unnest(asked.words)
+      where not excluded
+    ) as parsed
+    cross join lateral (
+      select parsed.word, 0 as typos, false as is_prefix
+      union all
+      select parsed.word, 0, true where parsed.unfinished
+      union all
+      select corrections.word, corrections.typos, false
+      from private.corrections_of(parsed.word, parsed.unfinished) as corrections
+      where not parsed.is_literal
+    ) as term
+    where place is not null
+  );
+  asked.units := array(
+    select row(
+      units.unit, quoted, is_phrase, places, queries, holders,
+      ln(1 + private.count_profiles() / greatest(1, holders)), named
+    )::private.search_unit
+    from (
+      select
+        unit,
+        bool_or(quoted) as quoted,
+        count(*) > 1 as is_phrase,
+        bool_and(word = any (known)) as is_known,
+        array_agg(place order by place) filter (where place is not null) as places,
+        string_agg(private.lexeme(word), ' <-> ' order by position)::tsquery as phrase,
+        string_agg(private.lexeme(word) || ':a', ' <-> ' order by position)::tsquery as phrase_in_name
+      from unnest(asked.words)
+      where not excluded
+      group by unit
+    ) as units
+    cross join lateral (
+      select case when is_phrase then array[phrase, phrase_in_name] else array(
+        select (
+          select string_agg(private.lexeme(word) || case when is_prefix then ':*' else '' end, ' | ')
+          from unnest(asked.terms) as term
+          where term.unit = units.unit and term.typos = errors
+        )::tsquery
+        from generate_series(0, 2) as errors
+      ) end as queries
+      offset 0
+    ) as written
+    -- `offset 0` keeps Postgres from counting twice.
+    cross join lateral (
+      select private.count_holders(any_of) as holders, private.is_named(any_of, is_known) as named
+      from private.any_of(queries)
+      offset 0
+    ) as counted
+    where places is not null
+    order by unit
+  );
+  return asked;
+end
+$$;
+comment on function private.read_query(text, text[]) is
+  'What a query looks for, and how many profiles have each of it. `known` are words of it that the model knows.';
+
+create function private.completions_of(typed text, context tsquery)
+returns text[]
+language plpgsql stable security invoker
+set search_path = ''
+set enable_seqscan = off
+set plan_cache_mode = 'force_generic_plan'
+as $$
+begin
+  return array(
+    select lexeme
+    from (select words from private.search_words where words @@ context limit 50) as sample
+    cross join lateral unnest(words)
+    where starts_with(lexeme, typed)
+    group by lexeme
+    order by count(*) desc, lexeme
+    limit 2
+  );
+end
+$$;
+comment on function private.completions_of(text, tsquery) is
+  'The words that an unfinished word most often stands for, in fifty profiles that a query finds.';
+
+create type private.understood_word as (
+  typed text,
+  meant text[],
+  before text,
+  is_corrected boolean,
+  is_embedded boolean
+);
+comment on type private.understood_word is
+  'What a word of a query means: the words that it stands for, none if it means nothing. `before` is what separates it
+from the word before it: nothing within a run of letters, else a space.';
+
+create function private.understand(asked private.search_query, known text[])
+returns setof private.understood_word
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  part private.query_word;
+  run integer;
+  is_word boolean;
+  understood private.understood_word;
+begin
+  foreach part in array asked.words loop
+    continue when part.excluded;
+    understood := row(
+      part.word, array[part.word], case when part.unit = run and not part.quoted then '' else ' ' end, false, false
+    );
+    run := part.unit;
+    is_word := part.quoted or part.word = any (known)
+      or exists (select from private.search_lexicon as lexicon where lexicon.word = part.word);
+    -- Of an unfinished word with up to three letters, nobody knows whether it is one already.
+    if part.unfinished and (not is_word or char_length(part.word) <= 3) then
+      understood.meant := private.completions_of(part.word, private.all_of(asked.units));
+      if understood.meant = '{}' then
+        understood.meant := private.completions_of(part.word, (private.lexeme(part.word) || ':*')::tsquery);
+      end if;
+    end if;
+    if not is_word and (not part.unfinished or understood.meant = '{}') then
+      understood.meant := array(
+        select closest.word
+        from (
+          select term.word, term.typos
+          from unnest(asked.terms) as term
+          where term.place = part.place and term.typos > 0
+          order by term.typos, term.word
+          limit 5
+        ) as closest
+        order by closest.typos, private.count_holders(private.lexeme(closest.word)::tsquery) desc, closest.word
+        limit 1
+      );
+      understood.is_corrected := understood.meant <> '{}';
+    elsif understood.meant = '{}' then
+      understood.meant := array[part.word];
+    end if;
+    understood.is_embedded := understood.meant <> '{}' and not exists (
+      select from unnest(asked.units) as asked_unit where asked_unit.unit = part.unit and is_named
+    );
+    return next understood;
+  end loop;
+end
+$$;
+comment on function private.understand(private.search_query, text[]) is
+  'What each word of a query means. A word that the model knows or a profile has is meant as typed. Any other is
+completed if it is the last one, from profiles that have the other words if there are any, or else corrected by the
+words that profiles have. Names, places and words that mean
+nothing are not embedded: nearest to them would be strangers.';
+
+-- The score of an entry: how well it matches the words of a query, by Meilisearch's ranking rules, and its similarity
+-- in meaning. Functions without a search_path are inlined.
 
 create function private.position_cost(distance integer)
 returns integer
 language sql immutable parallel safe
 as $$
-  select case
-    when distance < 2 then distance
-    when distance <= 4 then 2
-    when distance <= 7 then 3
-    when distance <= 11 then 4
-    when distance <= 16 then 5
-    when distance <= 24 then 6
-    when distance <= 64 then 7
-    when distance <= 256 then 8
-    when distance <= 1024 then 9
-    else 10
-  end
+  select width_bucket(distance, array[1, 2, 5, 8, 12, 17, 25, 65, 257, 1025])
 $$;
 comment on function private.position_cost(integer) is
   'The cost, 0 to 10, of the distance between a word''s places in the text and in the query. The buckets are
@@ -2492,58 +2629,6 @@ as $$
   select cost % 100
 $$;
 comment on function private.match_position(integer) is 'The position cost of a match_cost.';
-
-create function private.postings_of(terms private.search_term[], ids bigint[])
-returns table (profile_id bigint, word text, place integer, typos integer, exact boolean, word_positions integer[])
-language sql stable security invoker
-as $$
-  select posting.profile_id, posting.word, posting.place, posting.typos, posting.exact, posting.word_positions
-  from (
-    -- Rare words: read all their postings. `offset 0` keeps Postgres from reading the whole table.
-    select listed.*, term.word, term.place, term.typos, term.exact, term.phrase
-    from unnest(terms) as term
-    cross join lateral (
-      select search_postings.profile_id, search_postings.word_positions
-      from private.search_postings
-      where search_postings.word = term.word
-      offset 0
-    ) as listed
-    join unnest(ids) as candidate (id) on candidate.id = listed.profile_id
-    where term.entries <= cardinality(ids) and term.phrase_ids is null
-    union all
-    -- Common words: look up the candidates.
-    select listed.*, term.word, term.place, term.typos, term.exact, term.phrase
-    from unnest(terms) as term
-    cross join lateral (
-      select search_postings.profile_id, search_postings.word_positions
-      from private.search_postings
-      where search_postings.word = term.word and search_postings.profile_id = any (ids)
-      offset 0
-    ) as listed
-    where term.entries > cardinality(ids) and term.phrase_ids is null
-    union all
-    -- Words of a phrase: look up the profiles that contain the phrase.
-    select listed.*, term.word, term.place, term.typos, term.exact, term.phrase
-    from unnest(terms) as term
-    cross join lateral (
-      select search_postings.profile_id, search_postings.word_positions
-      from private.search_postings
-      where search_postings.word = term.word and search_postings.profile_id = any (term.phrase_ids)
-      offset 0
-    ) as listed
-    join unnest(ids) as candidate (id) on candidate.id = listed.profile_id
-    where term.phrase_ids is not null
-  ) as posting
-  -- find_profiles has resolved the phrases, so its terms have none.
-  where posting.phrase is null
-    or exists (
-      select
-      from private.search_entries as entry
-      where entry.profile_id = posting.profile_id and entry.words @@ posting.phrase
-    )
-$$;
-comment on function private.postings_of(private.search_term[], bigint[]) is
-  'Which of the profiles contain which of the terms, and where.';
 
 create type private.keyword_ranks as (
   words_asked integer,
@@ -2589,124 +2674,79 @@ comment on function private.keyword_score(private.keyword_ranks) is
   'Meilisearch''s keyword score, 0 to 1: 1 - sum over its rules i of (max_i - rank_i) / product of max_j for j <= i, the
 closed form of its nested ranks.';
 
-create function private.keyword_bounds(
-  ids bigint[],
-  terms private.search_term[],
-  words_asked integer,
-  typo_budgets integer[]
-)
-returns table (profile_id bigint, at_least double precision, at_most double precision, in_name boolean)
-language plpgsql stable security invoker
-set search_path = ''
--- As in keyword_scores.
-set plan_cache_mode = 'force_generic_plan'
-set enable_nestloop = off
-as $$
-begin
-  return query
-    with matches as (
-      select
-        posting.profile_id,
-        posting.place,
-        -- The first position is in the best attribute. If the word occurs again, another position may be better.
-        min(private.match_cost(
-          typos => posting.typos, attribute_weight => attribute, position_cost => cost
-        )) as max_cost,
-        min(private.match_cost(
-          typos => posting.typos,
-          attribute_weight => attribute,
-          position_cost => case when cardinality(posting.word_positions) > 1 then 0 else cost end
-        )) as min_cost,
-        bool_or(posting.typos = 0 and attribute = 0) as in_name
-      from private.postings_of(terms, ids) as posting
-      cross join lateral (
-        select
-          private.attribute_of(posting.word_positions[1]) as attribute,
-          private.position_cost(abs(private.place_of(posting.word_positions[1]) - (posting.place - 1))) as cost
-      ) as first_position
-      group by posting.profile_id, posting.place
-    ),
-    tallies as (
-      select
-        matches.profile_id,
-        count(*)::integer as words_matched,
-        sum(private.match_typos(matches.max_cost))::integer as typos,
-        greatest(sum(typo_budgets[matches.place]), case when count(*) > 1 then count(*) else 0 end)::integer + 1
-          as typo_max,
-        sum(private.match_attribute(matches.max_cost))::integer as attribute_cost,
-        sum(private.match_position(matches.max_cost))::integer as max_position_cost,
-        sum(private.match_position(matches.min_cost))::integer as min_position_cost,
-        count(*) filter (where matches.in_name) = words_asked as in_name
-      from matches
-      group by matches.profile_id
-    )
-    select
-      tallies.profile_id,
-      private.keyword_score(row(
-        words_asked, words_matched, typos, typo_max, 3 * (words_matched - 1),
-        attribute_cost, 5 * words_matched + 1, max_position_cost, 1, 0
-      )::private.keyword_ranks),
-      private.keyword_score(row(
-        words_asked, words_matched, typos, typo_max, 0,
-        attribute_cost, 5 * words_matched + 1, min_position_cost, 3, words_matched
-      )::private.keyword_ranks),
-      tallies.in_name
-    from tallies;
-end
-$$;
-comment on function private.keyword_bounds(bigint[], private.search_term[], integer, integer[]) is
-  'Lower and upper bounds of keyword scores, from the attributes that contain the words. Takes a third of the time of
-the scores themselves. Parameters and in_name as in keyword_scores, with its default weights.';
-
 create function private.keyword_scores(
   ids bigint[],
-  terms private.search_term[],
+  asked private.search_query,
   words_asked integer,
-  typo_budgets integer[],
   attribute_weights integer[] default '{0, 1, 2, 3, 4, 5}'
 )
-returns table (profile_id bigint, score double precision, in_name boolean, ranks private.keyword_ranks)
+returns table (profile_id bigint, score double precision, ranks private.keyword_ranks)
 language plpgsql stable security invoker
 set search_path = ''
--- Planning these statements takes longer than running them. And Postgres underestimates how many rows the expressions
+-- Planning this statement takes longer than running it. And Postgres underestimates how many rows the expressions
 -- return, and would use nested loops, which took minutes for 1,000 candidates.
 set plan_cache_mode = 'force_generic_plan'
 set enable_nestloop = off
 as $$
 declare
   max_weight constant integer := (select max(weight) from unnest(attribute_weights) as weight);
+  typo_budgets constant integer[] := array(
+    select private.typo_budget(word) from unnest(asked.words) where not excluded and place is not null order by place
+  );
+  prefix constant private.search_term := (select term from unnest(asked.terms) as term where term.is_prefix);
+  phrases constant private.search_unit[] := array(
+    select asked_unit from unnest(asked.units) as asked_unit where is_phrase
+  );
 begin
   perform private.check_deadline();
   return query
-    with matches as materialized (
-      select
-        posting.*,
-        -- Most words occur once, and unnesting an array takes as long as reading a row.
-        case
-          when cardinality(posting.word_positions) = 1 then private.match_cost(
-            typos => posting.typos,
-            attribute_weight => attribute_weights[private.attribute_of(posting.word_positions[1]) + 1],
-            position_cost =>
-              private.position_cost(abs(private.place_of(posting.word_positions[1]) - (posting.place - 1)))
+    with entries as materialized (
+      select stored.profile_id, stored.words
+      from private.search_words as stored
+      where stored.profile_id = any (ids)
+    ),
+    -- The tenth occurrence of a word says nothing that the first nine did not.
+    occurrences as materialized (
+      select entries.profile_id, lexeme, positions[:case lexeme when '.' then 256 else 9 end] as word_positions
+      from entries
+      cross join lateral unnest(entries.words)
+      where lexeme in (select word from unnest(asked.terms) union all select '.')
+        or starts_with(lexeme, (prefix).word)
+    ),
+    terms as materialized (
+      select term.place, term.unit, term.word, term.typos, not term.is_prefix and term.typos = 0 as exact
+      from unnest(asked.terms) as term
+      where not term.is_prefix
+      union all
+      select (prefix).place, (prefix).unit, lexeme, 0, false
+      from (select distinct lexeme from occurrences where starts_with(lexeme, (prefix).word)) as completions
+    ),
+    without_phrase as (
+      select entries.profile_id, phrase.unit
+      from entries
+      cross join unnest(phrases) as phrase
+      where not entries.words @@ phrase.queries[1]
+    ),
+    matches as materialized (
+      select occurrences.profile_id, terms.word, terms.place, terms.typos, terms.exact, cost, in_place.word_position
+      from occurrences
+      join terms on terms.word = occurrences.lexeme
+      left join without_phrase
+        on without_phrase.profile_id = occurrences.profile_id and without_phrase.unit = terms.unit
+      cross join lateral unnest(occurrences.word_positions) as in_place (word_position)
+      cross join lateral (
+        select private.match_cost(
+          typos => terms.typos,
+          attribute_weight => attribute_weights[private.attribute_at(word_position) + 1],
+          position_cost => private.position_cost(
+            abs(word_position - private.text_start_at(word_position) - terms.place)
           )
-          else (
-            select min(private.match_cost(
-              typos => posting.typos,
-              attribute_weight => attribute_weights[private.attribute_of(word_position) + 1],
-              position_cost => private.position_cost(abs(private.place_of(word_position) - (posting.place - 1)))
-            ))
-            from unnest(posting.word_positions) as word_position
-          )
-        end as cost
-      from private.postings_of(terms, ids) as posting
+        ) as cost
+      ) as costs
+      where without_phrase.unit is null
     ),
     best_matches as materialized (
-      select
-        matches.profile_id,
-        matches.place,
-        min(matches.cost) as cost,
-        bool_or(matches.exact) as exact,
-        bool_or(matches.typos = 0 and private.attribute_of(matches.word_positions[1]) = 0) as in_name
+      select matches.profile_id, matches.place, min(matches.cost) as cost, bool_or(matches.exact) as exact
       from matches
       group by matches.profile_id, matches.place
     ),
@@ -2720,44 +2760,30 @@ begin
         sum(private.match_attribute(best_matches.cost))::integer as attribute_cost,
         sum(private.match_position(best_matches.cost))::integer as position_cost,
         count(*) filter (where best_matches.exact)::integer as exact_words,
-        count(*) filter (where best_matches.in_name) = words_asked as in_name,
         bit_or(1::bigint << best_matches.place) as places
       from best_matches
       group by best_matches.profile_id
-    ),
-    best_words as (
-      select
-        matches.profile_id,
-        matches.word,
-        bit_or(1::bigint << matches.place) as places,
-        min(matches.word_positions) as word_positions
-      from matches
-      join best_matches on best_matches.profile_id = matches.profile_id and best_matches.place = matches.place
-      where matches.typos = private.match_typos(best_matches.cost)
-      group by matches.profile_id, matches.word
-    ),
-    occurrences as materialized (
-      select best_words.profile_id, best_words.word, word_position, best_words.places
-      from best_words
-      cross join lateral unnest(best_words.word_positions) as word_position
     ),
     -- Finds adjacent words in one pass over the positions of each profile. `places` is a bit mask of the query words
     -- that stand at a position. Joining pairs of positions instead grows with the square of the occurrences: for a word
     -- that occurs ten times, 1,000 candidates had 180,000 pairs, and took 45 ms.
     nearby as (
       select
-        occurrences.profile_id,
-        occurrences.word_position,
-        occurrences.places,
-        lead(occurrences.word_position, 1) over following - occurrences.word_position as distance_1,
-        lead(occurrences.word_position, 2) over following - occurrences.word_position as distance_2,
-        lead(occurrences.word_position, 3) over following - occurrences.word_position as distance_3,
-        lead(occurrences.places, 1) over following as places_1,
-        lead(occurrences.places, 2) over following as places_2,
-        lead(occurrences.places, 3) over following as places_3
-      from occurrences
-      where words_asked > 1
-      window following as (partition by occurrences.profile_id order by occurrences.word_position)
+        occupied.*,
+        lead(word_position, 1) over following - word_position as distance_1,
+        lead(word_position, 2) over following - word_position as distance_2,
+        lead(word_position, 3) over following - word_position as distance_3,
+        lead(occupied.places, 1) over following as places_1,
+        lead(occupied.places, 2) over following as places_2,
+        lead(occupied.places, 3) over following as places_3
+      from (
+        select matches.profile_id, matches.word_position, bit_or(1::bigint << matches.place) as places
+        from matches
+        join best_matches on best_matches.profile_id = matches.profile_id and best_matches.place = matches.place
+        where words_asked > 1 and matches.typos = private.match_typos(best_matches.cost)
+        group by matches.profile_id, matches.word_position
+      ) as occupied
+      window following as (partition by occupied.profile_id order by occupied.word_position)
     ),
     neighbours as (
       -- Bit n is set if no word, one word or two words stand between query words n and n + 1 anywhere. In reverse order
@@ -2794,36 +2820,27 @@ begin
     openings as (
       -- Texts that begin with the matched words in the order of the query: each at the place that equals the number of
       -- matched words before it.
-      select
-        matches.profile_id,
-        occurrences.word_position - private.place_of(occurrences.word_position) as text_start,
-        tallies.words_matched
-      from occurrences
-      join matches on matches.profile_id = occurrences.profile_id and matches.word = occurrences.word
-      join tallies on tallies.profile_id = occurrences.profile_id
-      where private.place_of(occurrences.word_position) < words_asked
-        and matches.exact
-        and private.place_of(occurrences.word_position)
+      select matches.profile_id, private.text_start_at(word_position) as text_start, tallies.words_matched
+      from matches
+      join tallies on tallies.profile_id = matches.profile_id
+      where matches.exact
+        and word_position - private.text_start_at(word_position) - 1
           = bit_count((tallies.places & ((1::bigint << matches.place) - 1))::bit(64))
       group by matches.profile_id, text_start, tallies.words_matched
-      having count(*) = tallies.words_matched
+      having count(distinct matches.place) = tallies.words_matched
     ),
     exactness as (
       select
         openings.profile_id,
-        max(
-          case when text_ends.word_positions @> array[openings.text_start + openings.words_matched] then 3 else 2 end
-        ) as exactness
+        max(case
+          when occurrences.word_positions @> array[(openings.text_start + openings.words_matched + 1)::smallint] then 3
+          else 2
+        end) as exactness
       from openings
-      cross join lateral (
-        select posting.word_positions
-        from private.search_postings as posting
-        where posting.word = '' and posting.profile_id = openings.profile_id
-        offset 0
-      ) as text_ends
+      join occurrences on occurrences.profile_id = openings.profile_id and occurrences.lexeme = '.'
       group by openings.profile_id
     )
-    select tallies.profile_id, private.keyword_score(ranked.ranks), tallies.in_name, ranked.ranks
+    select tallies.profile_id, private.keyword_score(ranked.ranks), ranked.ranks
     from tallies
     left join exactness on exactness.profile_id = tallies.profile_id
     left join proximities on proximities.profile_id = tallies.profile_id
@@ -2835,10 +2852,10 @@ begin
     ) as ranked;
 end
 $$;
-comment on function private.keyword_scores(bigint[], private.search_term[], integer, integer[], integer[]) is
-  'The keyword scores of the profiles that contain some of the terms. words_asked is how many words the query has,
-typo_budgets how many errors each of them tolerates, attribute_weights the weights of name, interests, city, country,
-biography, and first and last name. in_name tells whether the name contains all the words as typed.';
+comment on function private.keyword_scores(bigint[], private.search_query, integer, integer[]) is
+  'The keyword scores of the profiles that contain some of the terms. words_asked is how many words the query has;
+attribute_weights are the weights of name,
+interests, city, country, biography, and first and last name. Reads all words of a profile, which takes 15 µs.';
 
 create function private.keyword_details(ranks private.keyword_ranks)
 returns json
@@ -2863,289 +2880,300 @@ $$;
 comment on function private.keyword_details(private.keyword_ranks) is
   '[rank, max] of each of the rules that make a keyword score.';
 
-create function private.hybrid_score(
+create function private.final_score(
   semantic_ratio double precision,
   keyword double precision,
   semantic double precision,
-  in_name boolean
+  in_name boolean,
+  context double precision
 )
 returns double precision
 language sql immutable parallel safe
 as $$
-  select greatest((1 - semantic_ratio) * keyword + semantic_ratio * semantic, case when in_name then keyword end)
+  select 1 - (1 - context) * (
+    1 - greatest(keyword + semantic_ratio * (semantic - keyword), case when in_name then keyword end)
+  )
 $$;
-comment on function private.hybrid_score(double precision, double precision, double precision, boolean) is
-  'The weighted sum of both scores, and at least the keyword score where the name contains all the words.';
+comment on function private.final_score(
+  double precision, double precision, double precision, boolean, double precision
+) is
+  'The weighted sum of both scores, and at least the keyword score where the name contains all the words. `context`, 0
+to 0.1, is the share of the rest that nearness to the caller''s own interests adds.';
 
 -- The profiles that a search considers: those that pass its filters and contain words of the query or are similar to it
--- in meaning. Of the search's functions only api.search_profiles is security definer; no role may call the functions
--- behind it.
-
-create function private.facet_keys(list jsonb)
-returns text[]
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return (
-    select coalesce(array_agg(distinct private.fold(trim(value))), '{}')
-    from jsonb_array_elements_text(coalesce(list, '[]')) as value
-  );
-end
-$$;
-comment on function private.facet_keys(jsonb) is 'The values of a filter as facet keys: folded and trimmed.';
+-- in meaning. Of the search's functions only those of schema api are security definer; no role may call the functions
+-- behind them.
 
 create type private.search_filter as (
-  interests text[],
-  cities text[],
-  countries text[],
   required tsquery,
-  excluded tsquery,
   hidden_ids bigint[]
 );
 comment on type private.search_filter is
-  'The conditions that every hit must meet: facet keys, required phrases, and excluded words. hidden_ids are the
-caller''s own profile and those of users whom a block hides from the caller.';
+  'The conditions that every hit must meet. `required` has facets, quoted phrases and excluded words, or is null.
+hidden_ids are the caller''s own profile and those of users whom a block hides from the caller.';
 
--- Without `set search_path`, so that Postgres inlines it and can use the indexes.
-create function private.matches_filter(entry private.search_entries, filter private.search_filter)
-returns boolean
-language sql immutable security invoker
-as $$
-  select (filter.interests = '{}' or entry.interest_keys && filter.interests)
-    and (filter.cities = '{}' or entry.city_key = any (filter.cities))
-    and (filter.countries = '{}' or entry.country_key = any (filter.countries))
-    and (filter.required is null or entry.words @@ filter.required)
-    and (filter.excluded is null or not entry.words @@ filter.excluded)
-    and (filter.hidden_ids = '{}' or entry.profile_id <> all (filter.hidden_ids))
-$$;
-comment on function private.matches_filter(private.search_entries, private.search_filter) is
-  'Whether an entry meets the conditions of a search.';
-
-create function private.filter_profiles(filter private.search_filter, word text, max_results integer)
-returns bigint[]
+create function private.read_filter(request jsonb, asked private.search_query, caller bigint)
+returns private.search_filter
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  ids bigint[];
-begin
-  -- Planned at each call, so that Postgres takes the index that fits the filter.
-  execute
-    'select array(
-       select profile_id
-       from private.search_entries as entry
-       where private.matches_filter(entry, $1)
-         and ($2 is null or profile_id in (
-           select posting.profile_id from private.search_postings as posting where posting.word = $2
-         ))
-       limit $3
-     )'
-  into ids
-  using filter, word, max_results;
-  return ids;
-end
-$$;
-comment on function private.filter_profiles(private.search_filter, text, integer) is
-  'Up to max_results profiles that pass the filter and, if a word is given, contain it.';
-
-create function private.selective_terms(terms private.search_term[])
-returns private.search_term[]
-language plpgsql stable security invoker set search_path = ''
-as $$
+  hidden_users constant bigint[] := caller || private.blocked_users_of(caller);
 begin
   return (
-    with units as (
-      -- A word in more than every fourth profile distinguishes none: it is scored, but adds no candidates. With 25
-      -- profiles or fewer no word is common.
-      select
-        unit,
-        max(entries) > greatest(25, (select max(entries) / 4 from private.search_lexicon)) and not bool_or(quoted)
-          as is_common
-      from unnest(terms)
+    with conditions (condition) as (
+      select string_agg(distinct private.lexeme(private.facet(kind, value)), ' | ')
+      from (values ('interest', 'interests'), ('city', 'cities'), ('country', 'countries')) as facets (kind, key)
+      cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
+      group by kind
+      union all
+      select queries[1]::text from unnest(asked.units) where quoted
+      union all
+      select '!(' || string_agg(private.lexeme(word), ' <-> ' order by position) || ')'
+      from unnest(asked.words)
+      where excluded
       group by unit
-    ),
-    rarest as (
-      select place, unit
-      from (
-        select
-          *,
-          row_number() over (partition by unit order by entries, word) as rank_in_unit,
-          row_number() over (partition by phrase is null order by entries, word) as rank
-        from unnest(terms)
-      ) as numbered
-      join units using (unit)
-      -- If every run of letters contains a common letter, only the rarest of them all adds candidates, and the others
-      -- are only scored. Each would have to be checked for in nearly every profile, which took 0.8 s for ten runs.
-      where rank_in_unit = 1 and (rank = 1 or not is_common)
     )
-    select array_agg(term order by term.entries, term.word)
-    from unnest(terms) as term
-    join units using (unit)
-    where (not is_common or (select bool_and(is_common) from units))
-      and (term.phrase is null or (term.place, term.unit) in (select place, unit from rarest))
+    select row(
+      (select string_agg('(' || condition || ')', ' & ')::tsquery from conditions),
+      array(select profile_id from private.search_entries where user_id = any (hidden_users))
+    )::private.search_filter
   );
 end
 $$;
-comment on function private.selective_terms(private.search_term[]) is
-  'The terms that add candidates, rarest first: of a phrase its rarest word, and common words only if there are no
-others.';
+comment on function private.read_filter(jsonb, private.search_query, bigint) is
+  'The conditions of a search: values of one facet are alternatives, facets and words add up.';
 
-create function private.keyword_matches(
-  terms private.search_term[],
-  filter private.search_filter,
-  filtered_ids bigint[],
-  max_results integer
-)
-returns bigint[]
+create function private.find_words(query tsquery, filter private.search_filter, max_results integer)
+returns table (profile_id bigint, words tsvector)
 language plpgsql stable security invoker
 set search_path = ''
+-- As in count_holders.
+set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  -- filtered_ids have passed the filter already.
-  passes_filter constant boolean := filtered_ids is not null or (
-    filter.interests || filter.cities || filter.countries = '{}'
-    and coalesce(filter.required, filter.excluded) is null
-  );
+  wanted constant tsquery := coalesce(query && filter.required, query, filter.required);
+  hidden_ids constant bigint[] := filter.hidden_ids;
 begin
-  return array(
-    select profile_id
-    from (
-      select profile_id, unit
-      from (
-        select posting.profile_id, term.unit
-        from unnest(terms) as term
-        cross join lateral (
-          -- `offset 0` makes Postgres use the index on words. Looking up thousands of profiles for each of hundreds of
-          -- words takes longer than reading the few that contain a word.
-          (
-            select listed.profile_id
-            from private.search_postings as listed
-            where (filtered_ids is null or term.entries <= cardinality(filtered_ids)) and listed.word = term.word
-            offset 0
-          )
-          union all
-          (
-            select listed.profile_id
-            from private.search_postings as listed
-            where term.entries > cardinality(filtered_ids)
-              and listed.word = term.word
-              and listed.profile_id = any (filtered_ids)
-            offset 0
-          )
-        ) as posting
-        where (filtered_ids is null or posting.profile_id in (select unnest(filtered_ids)))
-          and posting.profile_id not in (select unnest(filter.hidden_ids))
-          and (
-            (passes_filter and term.phrase is null)
-            or exists (
-              select
-              from private.search_entries as entry
-              where entry.profile_id = posting.profile_id
-                and (term.phrase is null or entry.words @@ term.phrase)
-                and (passes_filter or private.matches_filter(entry, filter))
-            )
-          )
-        -- One profile may contain every term.
-        limit max_results * cardinality(terms)
-      ) as matches
-      group by profile_id, unit
-    ) as matched_units
-    group by profile_id
-    order by count(*) desc, profile_id
-    limit max_results
-  );
+  if wanted is null then
+    return query
+      select stored.profile_id, stored.words
+      from private.search_words as stored
+      where stored.profile_id <> all (hidden_ids)
+      order by stored.profile_id
+      limit max_results;
+  else
+    return query
+      select stored.profile_id, stored.words
+      from private.search_words as stored
+      where stored.words @@ wanted and stored.profile_id <> all (hidden_ids)
+      limit max_results;
+  end if;
 end
 $$;
-comment on function private.keyword_matches(private.search_term[], private.search_filter, bigint[], integer) is
-  'Up to max_results profiles that contain any of the terms and pass the filter, those that match the most units of the
-query first. filtered_ids, if not null, are all the profiles that pass the filter.';
+comment on function private.find_words(tsquery, private.search_filter, integer) is
+  'Up to max_results profiles that the query finds and that pass the filter, with their words. Without a query, any that
+pass the filter.';
 
-create function private.resolve_phrases(terms private.search_term[], ids bigint[])
-returns private.search_term[]
-language plpgsql stable security invoker set search_path = ''
+create function private.names_share(asked private.search_query)
+returns double precision
+language plpgsql immutable parallel safe set search_path = ''
 as $$
 begin
-  return (
-    with matches as (
-      select phrases.unit, array_agg(entry.profile_id) as ids
-      from unnest(resolve_phrases.ids) as id
-      cross join lateral (
-        select profile_id, words
-        from private.search_entries
-        where profile_id = id
-        offset 0
-      ) as entry
-      join (select distinct unit, phrase from unnest(terms) where phrase is not null and not quoted) as phrases
-        on entry.words @@ phrases.phrase
-      group by phrases.unit
-    )
-    select array_agg(
-      row(
-        place, unit, word, typos, exact, entries, quoted, null,
-        case when phrase is not null and not quoted then coalesce(matches.ids, '{}') end
-      )::private.search_term
-      order by place
-    )
-    from unnest(terms) as term
-    left join matches using (unit)
-  );
+  return (select coalesce(sum(rarity) filter (where is_named) / sum(rarity), 0) from unnest(asked.units));
 end
 $$;
-comment on function private.resolve_phrases(private.search_term[], bigint[]) is
-  'The terms without their phrases, for candidates that contain everything in quotes. Looks up once which of them
-contain which run of letters.';
+comment on function private.names_share(private.search_query) is
+  'The share of names and places in the rarity of a query. No embedding has them.';
+
+-- Rejected: the place of a word in the biography from ts_rank_cd of the word and a mark at the beginning, which leaves
+-- fewer profiles for keyword_scores, but took 26 to 35 ms a query where this takes 24 to 29.
+create function private.keyword_candidates(
+  asked private.search_query,
+  filter private.search_filter,
+  max_results integer
+)
+returns table (
+  profile_id bigint, coverage double precision, names_missing double precision, at_least double precision,
+  at_most double precision, in_name boolean
+)
+language plpgsql stable security invoker
+set search_path = ''
+set plan_cache_mode = 'force_generic_plan'
+set enable_nestloop = on
+as $$
+declare
+  units constant private.search_unit[] := asked.units;
+  words_asked constant integer := (select max(place) from unnest(asked.terms));
+  rarity_asked constant double precision := (select sum(rarity) from unnest(units));
+  names_share constant double precision := private.names_share(asked);
+  typo_budgets constant integer[] := array(
+    select private.typo_budget(word) from unnest(asked.words) where not excluded and place is not null order by place
+  );
+  all_words constant tsquery := private.all_of(units);
+  -- The rarest words, as long as they have few enough holders. The others only add profiles that have all the words: a
+  -- word in more than every fourth profile distinguishes none. With 25 profiles or fewer no word is common.
+  rare_words constant tsquery := (
+    select private.any_of(array_agg(private.any_of(queries)))
+    from (
+      select queries, holders, sum(holders) over rarest as holders_so_far, row_number() over rarest as rank
+      from unnest(units)
+      window rarest as (order by holders, unit)
+    ) as ranked
+    where rank = 1
+      or holders_so_far <= max_results and holders <= greatest(25, private.count_profiles() / 4)
+  );
+begin
+  return query
+    with found as materialized (
+      select * from private.find_words(all_words, filter, max_results)
+      union all
+      select *
+      from private.find_words(rare_words && !!all_words, filter, max_results)
+      where cardinality(units) > 1
+    ),
+    -- How each matches each unit: 10 for each typing error, plus the class of the best weight; 4 for a phrase that is
+    -- not in the name.
+    matches as (
+      select
+        found.profile_id, unit.rarity, unit.named_rarity, unit.size, unit.budget,
+        case
+          when is_phrase then case when words @@ query_2 then 0 when words @@ query_1 then 4 end
+          else coalesce(
+            private.weight_class(words, query_1),
+            10 + private.weight_class(words, query_2),
+            20 + private.weight_class(words, query_3)
+          )
+        end as match
+      from found
+      cross join (
+        select
+          is_phrase, rarity, case when is_named then rarity else 0 end as named_rarity,
+          queries[1] as query_1, queries[2] as query_2, queries[3] as query_3,
+          cardinality(places) as size, (select sum(typo_budgets[place]) from unnest(places) as place) as budget
+        from unnest(units)
+        offset 0
+      ) as unit
+    ),
+    tallies as materialized (
+      select
+        matches.profile_id,
+        sum(matches.rarity) / rarity_asked as coverage,
+        sum(matches.named_rarity) / rarity_asked as names_found,
+        sum(size)::integer as words_matched,
+        sum(match / 10)::integer as typos,
+        sum(matches.budget)::integer as budget,
+        sum(size * (array[0, 1, 2, 4, 0])[match % 10 + 1])::integer as min_attribute_cost,
+        sum(size * (array[0, 1, 3, 5, 5])[match % 10 + 1])::integer as max_attribute_cost,
+        bool_and(match = 0) and count(*) = cardinality(units) as in_name
+      from matches
+      where match is not null
+      group by matches.profile_id
+      order by 2 desc, 1
+      limit max_results
+    )
+    select
+      tallies.profile_id,
+      least(1, tallies.coverage),
+      greatest(0, names_share - names_found),
+      private.keyword_score(row(
+        words_asked, words_matched, typos, typo_max, 3 * (words_matched - 1),
+        max_attribute_cost, 5 * words_matched + 1, 10 * words_matched, 1, 0
+      )::private.keyword_ranks),
+      private.keyword_score(row(
+        words_asked, words_matched, typos, typo_max, 0,
+        min_attribute_cost, 5 * words_matched + 1, 0, 3, words_matched
+      )::private.keyword_ranks),
+      tallies.in_name
+    from tallies
+    cross join lateral (
+      select greatest(budget, case when words_matched > 1 then words_matched else 0 end) + 1 as typo_max
+    ) as maxima;
+end
+$$;
+comment on function private.keyword_candidates(private.search_query, private.search_filter, integer) is
+  'Up to max_results profiles that contain words of the query and pass the filter, those first whose words say most.
+With bounds of their keyword scores; coverage is the share of the query''s rarity that they have, names_missing that of
+the names and places that they lack.';
 
 create function private.nearest_profiles(
   query_vector extensions.halfvec,
   query_model text,
   filter private.search_filter,
-  exclude_ids bigint[],
   max_results integer,
-  max_distance double precision,
-  out ids bigint[],
-  out distances double precision[]
+  max_distance double precision
 )
+returns table (profile_id bigint, distance double precision)
 language plpgsql stable security invoker
 set search_path = 'extensions'
--- Nearly in the order of the distances. Strict order takes half as long again, and find_profiles sorts them.
+-- Nearly in the order of the distances, which is enough: strict order takes half as long again.
 set hnsw.iterative_scan = 'relaxed_order'
-set hnsw.ef_search = 100
+set hnsw.ef_search = 200
 -- Allow only one plan, a scan of the vector index.
 set plan_cache_mode = 'force_generic_plan'
 set enable_seqscan = off
 set enable_sort = off
 as $$
 declare
-  neighbour record;
+  -- Up to this many rows a scan of their vectors is exact, and quicker than the vector index, in which the rows that
+  -- pass a filter are far apart.
+  exact_scan_limit constant integer := case when filter.required is null then 2000 else 10000 end;
+  passing bigint[];
   misses integer := 0;
+  found integer := 0;
 begin
-  ids := array[]::bigint[];
-  distances := array[]::double precision[];
-  for neighbour in
-    select profile_id, embedding <=> query_vector as distance
+  if filter.required is not null or private.count_profiles() <= exact_scan_limit then
+    passing := array(
+      select found_words.profile_id from private.find_words(null, filter, exact_scan_limit + 1) as found_words
+    );
+  end if;
+  if cardinality(passing) <= exact_scan_limit then
+    return query
+      select nearest.profile_id, nearest.away
+      from (
+        select entry.profile_id, embedding <=> query_vector as away
+        from private.search_entries as entry
+        where entry.profile_id = any (passing) and model = query_model
+        -- Else Postgres would walk the whole vector index, as sorting is off.
+        offset 0
+      ) as nearest
+      where nearest.away <= max_distance
+      order by nearest.away, nearest.profile_id
+      limit max_results;
+    return;
+  end if;
+  for profile_id, distance in
+    select entry.profile_id, embedding <=> query_vector
     from private.search_entries as entry
     where model = query_model
-      and private.matches_filter(entry, filter)
-      and profile_id not in (select unnest(exclude_ids))
+      and entry.profile_id <> all (filter.hidden_ids)
+      and (
+        filter.required is null
+        or exists (
+          select
+          from private.search_words as stored
+          where stored.profile_id = entry.profile_id and stored.words @@ filter.required
+        )
+      )
     order by embedding <=> query_vector
   loop
-    if neighbour.distance <= max_distance then
-      ids := ids || neighbour.profile_id;
-      distances := distances || neighbour.distance;
+    if distance <= max_distance then
+      found := found + 1;
       misses := 0;
+      return next;
     else
       misses := misses + 1;
     end if;
-    -- ef_search, the size of a batch. If a whole batch is too far away, so are all that follow.
-    exit when misses = 100 or cardinality(ids) >= max_results;
+    -- If half a batch of ef_search is too far away, so are all that follow.
+    exit when misses = 100 or found >= max_results;
   end loop;
 end
 $$;
 comment on function private.nearest_profiles(
-  extensions.halfvec, text, private.search_filter, bigint[], integer, double precision
+  extensions.halfvec, text, private.search_filter, integer, double precision
 ) is
-  'Up to max_results profiles within max_distance of a vector, without exclude_ids, and their cosine distances. Scans
-the vector index.';
+  'Up to max_results profiles within max_distance of a vector, and their cosine distances. Scans the vector index, or
+all vectors if few pass the filter.';
 
 -- The search: candidates, their scores, the requested page, and last api.search_profiles.
 
@@ -3189,11 +3217,12 @@ comment on function private.hit_body(private.search_entries, double precision) i
 
 create function private.find_profiles(
   query text,
+  asked private.search_query,
   query_vector extensions.halfvec,
+  context_vector extensions.halfvec,
   query_model text,
   semantic_ratio double precision,
-  filters jsonb,
-  caller bigint,
+  filter private.search_filter,
   page_limit integer,
   page_offset bigint,
   explain boolean
@@ -3207,218 +3236,120 @@ as $$
 declare
   -- No query has more hits, and no total counts further.
   max_results constant integer := 1000;
-  -- Up to this many rows a scan of all vectors is exact, and quicker than the vector index, in which the rows that pass
-  -- a filter are far apart.
-  exact_scan_limit integer := 2000;
+  max_neighbours constant integer := 200;
+  -- The most that nearness to the caller's own interests can add to a score.
+  context_share constant double precision := 0.1;
   model private.search_models;
-  words constant private.query_word[] := array(select part from private.parse_query(query) as part);
-  words_asked constant integer := coalesce((select max(place) from unnest(words) where not excluded), 0);
-  words_quoted constant integer := (
-    select count(*) from unnest(words) where quoted and not excluded and place is not null
-  );
-  typo_budgets constant integer[] := array(
-    select private.typo_budget(word) from unnest(words) where not excluded and place is not null order by place
-  );
-  -- Without words, every profile is a hit, however distant.
-  max_distance double precision := 2;
-  hidden_users constant bigint[] := caller || private.blocked_users_of(caller);
-  terms private.search_term[];
-  selective private.search_term[];
-  rarest private.search_term;
-  filter private.search_filter;
-  has_facets boolean;
-  excludes_often boolean;
-  max_neighbours integer;
-  filtered_ids bigint[];
-  keyword_ids bigint[] := array[]::bigint[];
-  semantic_ids bigint[] := array[]::bigint[];
+  has_words constant boolean := cardinality(asked.units) > 0;
+  names_share constant double precision := private.names_share(asked);
+  neighbour_ids bigint[];
   distances double precision[];
-  scores_all boolean;
   answer json;
 begin
   select * into model from private.search_models where name = query_model;
   if model.name is null then
     query_vector := null;
+    context_vector := null;
   end if;
-  if words_asked > 0 then
-    max_distance := 1 - model.similarity_threshold;
-    terms := coalesce(private.terms_of(words), '{}');
+  if not has_words and query_vector is null then
+    query_vector := context_vector;
+    context_vector := null;
   end if;
-  with units as (
-    select excluded, quoted, string_agg(quote_literal(word), ' <-> ' order by position)::tsquery as phrase
-    from unnest(words)
-    group by excluded, quoted, unit
-  )
-  select
-    private.facet_keys(filters -> 'interests'),
-    private.facet_keys(filters -> 'cities'),
-    private.facet_keys(filters -> 'countries'),
-    (select string_agg(phrase::text, ' & ')::tsquery from units where quoted and not excluded),
-    (select string_agg('(' || phrase::text || ')', ' | ')::tsquery from units where excluded),
-    array(select profile_id from private.search_entries where user_id = any (hidden_users))
-  into filter;
-  selective := private.selective_terms(terms);
-  has_facets := filter.interests || filter.cities || filter.countries <> '{}';
-  -- If the words are common, checking every profile once is cheaper than checking it for each of its words.
-  excludes_often := filter.excluded is not null and (select sum(entries) from unnest(selective)) > exact_scan_limit;
-  if has_facets or excludes_often or filter.required is not null then
-    exact_scan_limit := 10000;
-  end if;
-  perform private.check_deadline();
-
-  if filter.required is not null then
-    -- Only the profiles that contain the rarest quoted word are checked, once. If more than exact_scan_limit pass, the
-    -- first ones count.
-    select * into rarest from unnest(terms) where quoted order by entries limit 1;
-    filtered_ids := case
-      when (select count(distinct place) from unnest(terms) where quoted) < words_quoted then '{}'
-      else private.filter_profiles(filter => filter, word => rarest.word, max_results => exact_scan_limit)
-    end;
-  elsif has_facets or excludes_often or not exists (select from private.search_entries offset exact_scan_limit) then
-    filtered_ids := private.filter_profiles(filter => filter, word => null, max_results => exact_scan_limit + 1);
-    if cardinality(filtered_ids) > exact_scan_limit then
-      filtered_ids := null;
-    end if;
-  end if;
-  perform private.check_deadline();
-
-  if cardinality(selective) > 0 then
-    keyword_ids := private.keyword_matches(
-      terms => selective, filter => filter, filtered_ids => filtered_ids, max_results => max_results
-    );
-    if exists (select from unnest(terms) where phrase is not null) then
-      terms := private.resolve_phrases(terms, keyword_ids);
-    end if;
-    perform private.check_deadline();
-  end if;
-  if words_asked = 0 and query_vector is null then
-    keyword_ids := array(
-      select profile_id
-      from private.search_entries as entry
-      where private.matches_filter(entry, filter)
-      order by profile_id
-      limit max_results
-    );
-  end if;
-
-  perform private.check_deadline();
-  -- Besides the keyword matches: as many as the total may still count, but at least enough for the first pages.
-  max_neighbours := greatest(100, max_results - cardinality(keyword_ids));
-  if query_vector is not null and filtered_ids is not null then
-    select coalesce(array_agg(profile_id), '{}'), coalesce(array_agg(distance), '{}')
-    into semantic_ids, distances
-    from (
-      select profile_id, embedding <=> query_vector as distance
-      from private.search_entries
-      where profile_id = any (filtered_ids)
-        and profile_id not in (select unnest(keyword_ids))
-        and search_entries.model = query_model
-        and embedding <=> query_vector <= max_distance
-      order by distance, profile_id
-      limit max_neighbours
-    ) as nearest;
-  elsif query_vector is not null then
-    select ids, nearest.distances
-    into semantic_ids, distances
+  if query_vector is not null then
+    select array_agg(profile_id), array_agg(distance)
+    into neighbour_ids, distances
     from private.nearest_profiles(
-      query_vector => query_vector, query_model => query_model, filter => filter, exclude_ids => keyword_ids,
-      max_results => max_neighbours, max_distance => max_distance
-    ) as nearest;
+      query_vector => query_vector, query_model => query_model, filter => filter,
+      max_results => case when has_words then max_neighbours else max_results end,
+      max_distance => case when has_words then 1 - model.similarity_threshold else 2 end
+    );
   end if;
-
-  -- Far down the list, or at its end, the bounds exclude so few candidates that computing them takes longer than
-  -- scoring all.
-  scores_all := page_offset + page_limit >= least(200, cardinality(keyword_ids) + cardinality(semantic_ids));
   perform private.check_deadline();
-  with cosines as (
-    select id as profile_id, null::double precision as cosine
-    from unnest(keyword_ids) as id
-    where query_vector is null
+
+  with by_words as materialized (
+    select * from private.keyword_candidates(asked => asked, filter => filter, max_results => max_results)
+    where has_words
     union all
-    select profile_id, case when entry.model = query_model then 1 - (embedding <=> query_vector) end
-    from private.search_entries as entry
-    where query_vector is not null and profile_id = any (keyword_ids)
-    union all
-    select id, 1 - distance
-    from unnest(semantic_ids, distances) as neighbour (id, distance)
+    -- Without words every profile is a hit, with score 1 unless the caller's context ranks them.
+    select profile_id, 1, 0, score, score, false
+    from private.find_words(query => null, filter => filter, max_results => max_results)
+    cross join (select case when query_vector is null then 1 else 0 end as score) as scores
+    where not has_words
   ),
-  bounds as (
-    select *
-    from private.keyword_bounds(
-      ids => case when not scores_all then keyword_ids end,
-      terms => terms, words_asked => words_asked, typo_budgets => typo_budgets
-    )
+  neighbours as (
+    select * from unnest(neighbour_ids, distances) as neighbour (profile_id, distance)
   ),
-  weighted as (
-    select
-      cosines.profile_id,
-      case when words_asked = 0 and query_vector is null then 1 else coalesce(bounds.at_least, 0) end as at_least,
-      case when words_asked = 0 and query_vector is null then 1 else coalesce(bounds.at_most, 0) end as at_most,
-      bounds.in_name,
-      cosine,
-      -- 0 without a cosine, since greatest() ignores nulls.
-      least(
-        1, greatest(0, (cosine - model.similarity_floor) / (model.similarity_ceiling - model.similarity_floor))
-      ) as semantic,
-      -- If one score is missing, for the query or for one entry (such as one whose words the model does not know), the
-      -- other one has all the weight.
-      case when cosine is null then 0 when cardinality(keyword_ids) = 0 then 1 else semantic_ratio end as ratio
-    from cosines
-    left join bounds on bounds.profile_id = cosines.profile_id
+  found as (
+    select * from by_words full join neighbours using (profile_id)
   ),
   candidates as materialized (
     select
+      found.*,
+      1 - coalesce(distance, case when entry.model = query_model then embedding <=> query_vector end) as cosine,
+      case when entry.model = query_model then 1 - (embedding <=> context_vector) end as context_cosine
+    from found
+    -- `offset 0` makes Postgres look up the entries instead of reading all.
+    cross join lateral (
+      select entry.model, entry.embedding
+      from private.search_entries as entry
+      where entry.profile_id = found.profile_id
+      offset 0
+    ) as entry
+  ),
+  weighted as materialized (
+    select
       *,
-      private.hybrid_score(
-        semantic_ratio => ratio, keyword => at_least, semantic => semantic, in_name => in_name
+      private.final_score(
+        semantic_ratio => ratio, keyword => coalesce(coverage * at_least, 0), semantic => semantic, in_name => in_name,
+        context => context
       ) as lowest,
-      private.hybrid_score(
-        semantic_ratio => ratio, keyword => at_most, semantic => semantic, in_name => in_name
+      private.final_score(
+        semantic_ratio => ratio, keyword => coalesce(coverage * at_most, 0), semantic => semantic, in_name => in_name,
+        context => context
       ) as highest
-    from weighted
+    from candidates
+    cross join (select count(*) > 0 as any_by_words from by_words) as totals
+    cross join lateral (
+      select
+        -- 0 without a cosine, since greatest() ignores nulls.
+        least(
+          1, greatest(0, (cosine - model.similarity_floor) / (model.similarity_ceiling - model.similarity_floor))
+        ) * (1 - coalesce(names_missing, names_share)) as semantic,
+        -- If one score is missing, for the query or for one entry (such as one whose words the model does not know),
+        -- the other one has all the weight.
+        case when cosine is null then 0 when has_words and any_by_words then semantic_ratio else 1 end as ratio,
+        context_share * greatest(0, coalesce(context_cosine, 0)) as context
+    ) as parts
   ),
   contenders as materialized (
-    -- The candidates that can still reach the page. 1e-9 allows for rounding.
+    -- Those that can still reach the page. 1e-9 allows for rounding.
     select *
-    from candidates
-    where scores_all or highest >= coalesce(
-      (
-        select lowest
-        from candidates
-        order by lowest desc
-        offset least(page_offset, max_results) + page_limit - 1
-        limit 1
-      ) - 1e-9,
+    from weighted
+    where highest >= coalesce(
+      (select lowest from weighted order by lowest desc offset least(page_offset, max_results) + page_limit - 1 limit 1)
+        - 1e-9,
       0
     )
   ),
-  keyword as (
+  keyword as materialized (
     select *
     from private.keyword_scores(
-      ids => case
-        when scores_all then keyword_ids
-        else array(select profile_id from contenders where in_name is not null)
-      end,
-      terms => terms, words_asked => words_asked, typo_budgets => typo_budgets
+      ids => array(select profile_id from contenders where has_words and coverage is not null), asked => asked,
+      words_asked => (select max(place) from unnest(asked.terms))
     )
   ),
   ranked as (
     select
-      contenders.profile_id,
-      coalesce(keyword.score, contenders.at_least) as keyword,
-      keyword.in_name,
+      contenders.*,
       keyword.ranks,
-      contenders.cosine,
-      contenders.semantic,
-      contenders.ratio,
-      private.hybrid_score(
-        semantic_ratio => contenders.ratio,
-        keyword => coalesce(keyword.score, contenders.at_least),
-        semantic => semantic,
-        in_name => keyword.in_name
+      keyword.score as words_score,
+      coalesce(coverage * coalesce(keyword.score, at_least), 0) as keyword,
+      private.final_score(
+        semantic_ratio => ratio, keyword => coalesce(coverage * coalesce(keyword.score, at_least), 0),
+        semantic => semantic, in_name => in_name, context => context
       ) as score
     from contenders
-    left join keyword on keyword.profile_id = contenders.profile_id
+    left join keyword using (profile_id)
   ),
   page as (
     select *
@@ -3434,13 +3365,16 @@ begin
           when explain then (
             private.hit_body(entry, page.score)::jsonb || jsonb_build_object('_rankingScoreDetails', jsonb_build_object(
               'words', private.keyword_details(page.ranks),
+              'coverage', page.coverage,
               'keyword', page.keyword,
               'cosine', page.cosine,
               'similarityFloor', model.similarity_floor,
               'similarityCeiling', model.similarity_ceiling,
+              'namesMissing', coalesce(page.names_missing, names_share),
               'semantic', page.semantic,
               'ratio', page.ratio,
-              'named', coalesce(page.in_name, false)
+              'named', coalesce(page.in_name, false),
+              'context', page.context
             ))
           )::json
           else private.hit_body(entry, page.score)
@@ -3450,56 +3384,93 @@ begin
       '[]'
     ),
     'query', query,
-    'estimatedTotalHits', least(max_results, cardinality(keyword_ids) + cardinality(semantic_ids)),
+    'estimatedTotalHits', (select least(max_results, count(*)) from weighted),
     'limit', page_limit,
     'offset', page_offset
   )
   into answer
   from page
   join private.search_entries as entry on entry.profile_id = page.profile_id;
+  perform private.check_deadline();
   return answer;
 end
 $$;
 comment on function private.find_profiles(
-  text, extensions.halfvec, text, double precision, jsonb, bigint, integer, bigint, boolean
+  text, private.search_query, extensions.halfvec, extensions.halfvec, text, double precision, private.search_filter,
+  integer, bigint, boolean
 ) is
-  'The search: profiles that contain words of a query or are similar to it in meaning, filtered, best first. The total
-counts up to 1,000; beyond 2,000 profiles, or 10,000 that pass a filter, it is as exact as the scan of the vector index.
-Both scores are computed for every candidate, the keyword score only as exactly as the page needs.';
+  'The search: profiles that contain words of a query or are similar to it in meaning, filtered, best first. At most
+1,000 count by words and 200 by meaning. Meaning is computed for every candidate, the exact keyword score only for those
+that can still reach the page.';
+
+create function api.understand_query(request jsonb)
+returns json
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  query constant text := coalesce(request ->> 'q', '');
+  known constant text[] := private.words_of(request ->> 'known');
+  asked constant private.search_query := private.read_query(query, known);
+  suggestion text := query;
+  understood private.understood_word;
+  embedded text := '';
+  is_as_typed boolean := true;
+  corrections jsonb := '[]';
+begin
+  perform set_config('api.time_limit', coalesce(request ->> 'timeout' || ' ms', ''), true);
+  for understood in select * from private.understand(asked, known) loop
+    is_as_typed := is_as_typed and understood.is_embedded and understood.meant = array[understood.typed];
+    if understood.is_embedded then
+      embedded := embedded || understood.before || array_to_string(understood.meant, ' ');
+    end if;
+    if understood.is_corrected then
+      corrections := corrections || jsonb_build_object('from', understood.typed, 'to', understood.meant[1]);
+      suggestion := regexp_replace(
+        suggestion, '\m' || regexp_replace(understood.typed, '(\W)', '\\\1', 'g') || '\M', understood.meant[1], 'i'
+      );
+    end if;
+  end loop;
+  return json_build_object(
+    'text', case when not is_as_typed then trim(embedded) end,
+    'suggestion', case when corrections <> '[]' then jsonb_build_object('query', suggestion, 'words', corrections) end,
+    'asked', asked
+  );
+end
+$$;
+comment on function api.understand_query(jsonb) is
+  'What a query means, before it is embedded, from {q, known, timeout}: {text, suggestion, asked}. `known` has the words
+of the query that the model knows; `text` is to be embedded: null for the query as typed, empty for nothing; `asked`
+saves api.search_profiles from reading the query again. Definer, as api.search_profiles.';
+grant execute on function api.understand_query(jsonb) to edge_functions;
 
 create function api.search_profiles(request jsonb)
 returns json
-language plpgsql stable security definer set search_path = 'extensions'
+language plpgsql stable security definer set search_path = ''
 as $$
 declare
   me constant bigint := private.my_id();
-  -- The weight of the caller's context in the query vector.
-  context_share constant real := 0.3;
   query constant text := coalesce(request ->> 'q', '');
-  model constant text := request ->> 'model';
-  query_vector halfvec := (request ->> 'vector')::halfvec;
-  context_vector halfvec;
+  asked constant private.search_query := case
+    when request -> 'asked' is null then private.read_query(query)
+    else jsonb_populate_record(null::private.search_query, request -> 'asked')
+  end;
+  context_vector extensions.halfvec;
 begin
   perform set_config('api.time_limit', coalesce(request ->> 'timeout' || ' ms', ''), true);
-  if me is not null and model is not null then
+  if me is not null then
     select embedding into context_vector
     from private.search_contexts
     where user_id = me and search_contexts.model = request ->> 'model';
   end if;
+  perform private.check_deadline();
   return private.find_profiles(
     query => query,
-    query_vector => case
-      when context_vector is null then query_vector
-      when query_vector is null then case when trim(query) = '' then context_vector end
-      else l2_normalize(
-        array_fill(1 - context_share, array[384])::halfvec * query_vector
-          + array_fill(context_share, array[384])::halfvec * context_vector
-      )
-    end,
-    query_model => model,
+    asked => asked,
+    query_vector => (request ->> 'vector')::extensions.halfvec,
+    context_vector => context_vector,
+    query_model => request ->> 'model',
     semantic_ratio => case when me is null then 0.5 else 0.7 end,
-    filters => request,
-    caller => me,
+    filter => private.read_filter(request, asked, me),
     page_limit => (request ->> 'limit')::integer,
     page_offset => (request ->> 'offset')::bigint,
     explain => coalesce((request ->> 'explain')::boolean, false)
@@ -3507,10 +3478,10 @@ begin
 end
 $$;
 comment on function api.search_profiles(jsonb) is
-  'Searches profiles for {q, vector, model, interests, cities, countries, limit, offset, explain, timeout}. A user''s
-search has a semantic ratio of 0.7 and includes their own context; an anonymous one has 0.5. After `timeout`
-milliseconds the search is cancelled (57014). Definer, because no role may read the index; this function is the only
-access to it.';
+  'Searches profiles for {q, asked, vector, model, interests, cities, countries, limit, offset, explain, timeout}. A
+user''s search has a semantic ratio of 0.7 and prefers what is near to their own context; an anonymous one has 0.5.
+After `timeout` milliseconds the search is cancelled (57014). Definer, because no role may read the index; this function
+is the only access to it.';
 grant execute on function api.search_profiles(jsonb) to edge_functions;
 
 -- Embeddings of profiles and of users' contexts, and the queue from which the Edge Function embed makes them.
@@ -3842,6 +3813,40 @@ comment on table private.search_audit is
   'What the latest audit of the index found: a row for each kind of fault, with 0 if there is none.';
 alter table private.search_audit enable row level security;
 
+create function private.sweep_lexicon()
+returns void
+language plpgsql volatile security invoker
+set search_path = ''
+set lock_timeout = '200ms'
+as $$
+declare
+  removed text[];
+begin
+  -- Every change of a profile inserts into the lexicon, if only nothing. So this waits for the changes under way, and
+  -- later ones wait for the sweep: a word that one of them has found in the lexicon is not taken for unused. On a busy
+  -- database the wait ends, and the words stay until the next sweep.
+  lock table private.search_lexicon in share row exclusive mode;
+  removed := array(select distinct word from private.search_removed_words);
+  delete from private.search_lexicon
+  where word = any (removed)
+    and not exists (
+      select from private.search_words where words @@ private.lexeme(search_lexicon.word)::tsquery
+    );
+  delete from private.search_removed_words where word = any (removed);
+  delete from private.search_lexicon
+  where ctid in (
+    select ctid
+    from (select ctid, row_number() over (partition by word) as copy from private.search_lexicon) as copies
+    where copy > 1
+  );
+exception
+  when lock_not_available then
+    return;
+end
+$$;
+comment on function private.sweep_lexicon() is
+  'Deletes from the lexicon the words that no profile has any more, and second copies.';
+
 create function private.audit_search_index()
 returns json
 language plpgsql volatile security invoker set search_path = ''
@@ -3849,6 +3854,7 @@ as $$
 begin
   -- One audit at a time. A concurrent call returns the previous result.
   if pg_try_advisory_xact_lock('private.search_audit'::regclass::oid::bigint) then
+    perform private.sweep_lexicon();
     -- A statement sees one snapshot, and in every snapshot the index is in sync, so that writers need not wait.
     with expected as (
       select
@@ -3866,7 +3872,7 @@ begin
     ),
     -- Comparing every word takes up to 5 ms a profile (PGlite, a busy machine), so each audit takes a random hundred.
     sample as (
-      select expected.profiles, expected.id, expected.name, expected.interests, entry.words
+      select expected.profiles, expected.id, expected.name, expected.interests
       from expected
       join private.search_entries as entry on entry.profile_id = expected.id
       order by random()
@@ -3892,22 +3898,16 @@ begin
       union all
       select 'misworded', count(*)
       from sample
-      cross join lateral private.positions_of(
+      left join private.search_words as stored on stored.profile_id = sample.id
+      where stored.words is distinct from private.words_vector(
         profile => sample.profiles, name => sample.name, interests => sample.interests
-      ) as positions
-      cross join lateral (
-        select coalesce(jsonb_object_agg(word, to_jsonb(word_positions)), '{}') as word_positions
-        from private.search_postings
-        where profile_id = sample.id
-      ) as stored
-      where stored.word_positions <> positions or sample.words <> private.words_from_positions(positions)
+      )
       union all
-      select 'miscounted', count(*)
-      from private.search_lexicon as lexicon
-      full join (
-        select word, count(*) as entries from private.search_postings where word <> '' group by word
-      ) as counted using (word)
-      where lexicon.entries is distinct from counted.entries
+      select 'unlisted', count(distinct word)
+      from sample
+      join private.search_words as stored on stored.profile_id = sample.id
+      cross join lateral unnest(tsvector_to_array(stored.words)) as listed (word)
+      where word !~ '^[.@]' and word not in (select lexicon.word from private.search_lexicon as lexicon)
       union all
       select 'forgotten', count(*)
       from (
@@ -3928,17 +3928,15 @@ begin
 end
 $$;
 comment on function private.audit_search_index() is
-  'Counts the differences between the index and the profiles. missing: not in the index, but should be; surplus: in it,
-but should not be; stale: with other texts; misworded: with other words (of 100 random profiles); miscounted: words with
-a wrong count in the lexicon; forgotten: without an embedding and not queued for one.';
+  'Sweeps the lexicon, and counts the differences between the index and the profiles. missing: not in the index, but
+should be; surplus: in it, but should not be; stale: with other texts; misworded: with other words, and unlisted: words
+that the lexicon lacks (both of 100 random profiles); forgotten: without an embedding and not queued for one.';
 
 create function private.rebuild_search_index()
 returns json
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  -- The lock of refresh_search_entry: changes of profiles wait until this is done.
-  perform pg_advisory_xact_lock('private.search_entries'::regclass::oid::bigint);
   delete from private.search_entries as entry
   where not exists (
     select
@@ -3948,11 +3946,9 @@ begin
   );
   -- Makes every entry stale, so that each is written again. An embedding stays if its text is the same.
   update private.search_entries set name = '';
-  perform private.refresh_search_entry(id) from public.profiles where is_searchable;
+  perform private.refresh_search_entry(id) from public.profiles where is_searchable order by id;
   perform private.refresh_search_context(id) from public.users;
-  delete from private.search_lexicon;
-  insert into private.search_lexicon (word, entries)
-  select word, count(*)::integer from private.search_postings where word <> '' group by word;
+  perform private.sweep_lexicon();
   insert into private.embedding_queue (kind, id)
   select 'profile', profile_id from private.search_entries where model is null
   union all
@@ -3962,8 +3958,8 @@ begin
 end
 $$;
 comment on function private.rebuild_search_index() is
-  'Rebuilds the index from the profiles, and returns the audit. It blocks changes of profiles for up to 12 ms per
-profile in the database.';
+  'Rebuilds the index from the profiles, and returns the audit. A profile that it has written cannot change until it has
+finished, which takes up to 5 ms per profile.';
 
 create function private.describe_search()
 returns json
@@ -4733,6 +4729,7 @@ begin
   end if;
   -- Cascades to its interests and its search entry; the search context was removed when the account became inactive.
   delete from public.profiles where id = profile;
+  perform private.sweep_lexicon();
   delete from private.embedding_queue where (kind, id) in (('profile', profile), ('context', person));
   delete from private.blocks where person in (blocker_id, blocked_id);
   delete from private.sign_ups where address_hash = sha256(convert_to(lower(address), 'UTF8'));

@@ -4,7 +4,7 @@ import { dataApi } from '../tools/people.ts'
 import { createFixture, type Fixture, leaks, roles, snapshot } from './fixture.ts'
 
 const types = readFileSync('functions/_shared/database.types.ts', 'utf8')
-const tables = [...types.matchAll(/^ {6}'(\w+)': \{\n {8}Row: /gm)].map(([, name]) => name!)
+const tables = [...types.matchAll(/^ {6}(\w+): \{\n {8}Row: /gm)].map(([, name]) => name!)
 
 let fixture: Fixture
 beforeAll(async () => {

@@ -7,7 +7,7 @@ import { createFixture, type Fixture, snapshot } from './fixture.ts'
 // Every column of every table of the Data API.
 const columns = [
   ...new Set(
-    [...readFileSync('functions/_shared/database.types.ts', 'utf8').matchAll(/^ {10}'(\w+)'\??: /gm)].map(([, name]) =>
+    [...readFileSync('functions/_shared/database.types.ts', 'utf8').matchAll(/^ {10}(\w+)\??: /gm)].map(([, name]) =>
       name!
     ),
   ),

@@ -3,21 +3,14 @@ import type { Query } from '../../functions/_shared/postgres.ts'
 
 type Fault = (query: Query) => Promise<void>
 
-// The search before commit 957760e: a phrase counted as one of the ten words however long it was, and was checked again
-// for each word and posting.
+// A phrase counts as one of the ten words however long it is, and finds all who have its words.
 const replacements: [name: string, from: string, to: string][] = [
   ['parse_query', 'where words_so_far <= 10', 'where number <= 10'],
   ['parse_query', '<= 2 as is_new', '<= 512 as is_new'],
   // The bit mask has too few bits for all words of such phrases.
   ['keyword_scores', '1::bigint << best_matches.place', '1::bigint << least(best_matches.place, 62)'],
   ['keyword_scores', '1::bigint << matches.place)', '1::bigint << least(matches.place, 62))'],
-  [
-    'find_profiles',
-    'else private.filter_profiles(filter => filter, word => rarest.word, max_results => exact_scan_limit)',
-    'else null',
-  ],
-  ['find_profiles', 'terms := private.resolve_phrases(terms, keyword_ids);', 'null;'],
-  ['selective_terms', 'and (term.phrase is null or (term.place, term.unit) in (select place, unit from rarest))', ''],
+  ['read_query', "private.lexeme(word), ' <-> ' order by position)", "private.lexeme(word), ' & ' order by position)"],
 ]
 
 const longPhrases: Fault = async (query) => {

@@ -245,7 +245,7 @@ describe('the data of an erased user', () => {
       for (
         const table of [
           ...['public.users', 'public.profiles', 'public.messages', 'private.idempotent_replies'],
-          ...['private.search_entries', 'private.search_postings', 'private.search_lexicon', 'auth.users'],
+          ...['private.search_entries', 'private.search_words', 'private.search_lexicon', 'auth.users'],
           ...['auth.audit_log_entries'],
         ]
       ) expect(tables).toContain(table)

@@ -72,7 +72,7 @@ test('user input never becomes a label', async () => {
 
 test('the embedding queue and the index audit are reported, and the audit is as recent as requested', async () => {
   const text = await scrape('?oldest_audit=0')
-  for (const finding of ['missing', 'surplus', 'stale', 'misworded', 'miscounted', 'forgotten']) {
+  for (const finding of ['missing', 'surplus', 'stale', 'misworded', 'unlisted', 'forgotten']) {
     expect(valueOf(text, `search_audit_findings{finding="${finding}"}`), finding).toBe(0)
   }
   expect(valueOf(text, 'search_audit_age_seconds')).toBeLessThan(5)

@@ -176,22 +176,29 @@ describe('pages and scores', () => {
   })
 
   type Rule = [rank: number, max: number] | null
-  /** Meilisearch's ranking rules as one number, combined with the cosine scaled between floor and ceiling. */
-  const recompute = ({ words, cosine, similarityFloor, similarityCeiling, ratio, named }: Hit): number => {
-    let keyword = 1
+  /**
+   * Meilisearch's ranking rules as one number, times the share of the query's rarity that was found, combined with the
+   * cosine scaled between floor and ceiling, and at last the bonus of the caller's context.
+   */
+  const recompute = (details: Hit): number => {
+    const { words, coverage, cosine, similarityFloor, similarityCeiling, namesMissing, ratio, named, context } = details
+    let match = 1
     let product = 1
     const order = ['words', 'typo', 'proximity', 'attribute', 'position', 'exactness', 'exactWords']
     for (const rule of order.map((name): Rule => words?.[name] ?? null)) {
       if (!rule) continue
       product *= rule[1]
-      keyword -= (rule[1] - rule[0]) / product
+      match -= (rule[1] - rule[0]) / product
     }
-    if (!words && cosine !== null) keyword = 0
+    // Without words in the query, everybody matches them, unless the caller's context ranks.
+    const keyword = words ? match * coverage : details.keyword
+    if (!words) expect([0, 1]).toContain(keyword)
     const semantic = cosine === null
       ? 0
-      : Math.min(1, Math.max(0, (cosine - similarityFloor) / (similarityCeiling - similarityFloor)))
+      : Math.min(1, Math.max(0, (cosine - similarityFloor) / (similarityCeiling - similarityFloor))) *
+        (1 - namesMissing)
     const fused = (1 - ratio) * keyword + ratio * semantic
-    return named ? Math.max(fused, keyword) : fused
+    return 1 - (1 - context) * (1 - (named ? Math.max(fused, keyword) : fused))
   }
 
   test.each(queries)('the score of %j can be recomputed from its details', async (q) => {

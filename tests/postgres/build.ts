@@ -39,6 +39,7 @@ const execute = (url: string, ...scripts: string[]): Promise<void> =>
  *   leaking    a copy in which the caller's identity outlives the statement
  *   storage    a copy that looks like a project with Storage
  *   queued     a copy for several workers on the embedding queue
+ *   writing    a copy for several writers of profiles
  *   erased     a copy for erasing accounts under locks
  *   abandoned  a copy with a statement of variable duration
  *   counted    a copy to count round trips
@@ -49,7 +50,18 @@ export default async (project: TestProject) => {
   const files = readdirSync('sql/schema').sort().map((file) => readFileSync(`sql/schema/${file}`, 'utf8'))
   await execute(platform('scripted'), ...files)
   for (
-    const copy of ['faulty', 'pooled', 'leaking', 'storage', 'queued', 'erased', 'abandoned', 'embedded', 'counted']
+    const copy of [
+      'faulty',
+      'pooled',
+      'leaking',
+      'storage',
+      'queued',
+      'erased',
+      'abandoned',
+      'embedded',
+      'counted',
+      'writing',
+    ]
   ) {
     await execute(platform('postgres', 'supabase_admin'), `create database ${copy} template scripted owner postgres`)
   }

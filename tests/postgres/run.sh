@@ -27,6 +27,8 @@ url=postgresql://supabase_admin@127.0.0.1:$port
 for database in pushed scripted bare postgres; do
   "${psql[@]}" -p "$port" "$database" -f tests/postgres/platform.sql
 done
+# Its creator administers it, so this must be the role that applies the migrations on the platform.
+"${psql[@]}" -p "$port" -U postgres postgres -c 'create role edge_functions login noinherit'
 for database in http http_on_bundles_0 http_on_bundles_1 pgtap mutants cost; do
   "${psql[@]}" -p "$port" postgres -c "create database $database"
 done

@@ -1,18 +1,21 @@
 import type { Provider } from './provider.ts'
-import { loadEmbedder, model } from './wordnet/embedder.ts'
+import { type Embedder, loadEmbedder, model } from './wordnet/embedder.ts'
 
-/** An embedder without a key, a network or a download. English only; see wordnet/README.md. */
-export const offline = (): Provider => {
-  let embed: ReturnType<typeof loadEmbedder> | undefined
-  return {
-    name: 'offline',
-    model,
-    batchSize: 64,
-    // Only on one machine, where nobody counts its processor time.
-    runMilliseconds: Infinity,
-    embed: (texts) => {
-      const loaded = embed ??= loadEmbedder(Deno.readFileSync(new URL('wordnet/wordnet.bin', import.meta.url)))
-      return Promise.resolve(texts.map((text) => Array.from(loaded(text))))
-    },
-  }
-}
+let embedder: Embedder | undefined
+
+const load = (): Embedder =>
+  embedder ??= loadEmbedder(Deno.readFileSync(new URL('wordnet/wordnet.bin', import.meta.url)))
+
+/** Whether the offline model knows the word, in English or in one of the languages of its glossary. */
+export const isDictionaryWord = (word: string): boolean => load().knows(word)
+
+/** An embedder without a key, a network or a download; see wordnet/README.md. */
+export const offline = (): Provider => ({
+  name: 'offline',
+  model,
+  knows: isDictionaryWord,
+  batchSize: 64,
+  // Only on one machine, where nobody counts its processor time.
+  runMilliseconds: Infinity,
+  embed: (texts) => Promise.resolve(texts.map((text) => Array.from(load().embed(text)))),
+})

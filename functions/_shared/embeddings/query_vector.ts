@@ -1,5 +1,6 @@
 import { log } from '../log.ts'
 import { currentProvider } from './current_provider.ts'
+import { isDictionaryWord } from './offline.ts'
 import { embedInTime } from './provider.ts'
 
 /** A search waits this long for its vector; then it goes on with words alone. */
@@ -21,13 +22,25 @@ const remember = (text: string, vector: number[]): void => {
 export const textToEmbed = (query: string): string =>
   query.replace(/(^|\s)-("[^"]*"?|\S+)/g, ' ').replaceAll('"', ' ').trim().split(/\s+/).slice(0, 10).join(' ')
 
+const isOtherScript = (word: string): boolean => /[^\p{Script=Latin}\p{N}\p{M}]/u.test(word)
+
+/** The words of a query that the provider's model knows. They are not corrected, even if no profile has them. */
+export const knownWords = (query: string): string => {
+  const { knows = (word) => isOtherScript(word) || isDictionaryWord(word) } = currentProvider()
+  const words = query.normalize('NFKC').match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu) ?? []
+  try {
+    return words.slice(0, 30).filter(knows).join(' ')
+  } catch {
+    // Without a vocabulary the search goes on with what profiles have.
+    return ''
+  }
+}
+
 /**
- * The vector of a query's first 10 words; null if there is nothing to embed, or the provider fails or is too slow.
- * After five failures in a row a circuit breaker skips the provider for ten seconds, so that an outage does not slow
- * searches.
+ * The vector of what a query means; null if there is nothing to embed, or the provider fails or is too slow. After five
+ * failures in a row a circuit breaker skips the provider for ten seconds, so that an outage does not slow searches.
  */
-export const queryVector = async (query: string): Promise<number[] | null> => {
-  const text = textToEmbed(query)
+export const queryVector = async (text: string): Promise<number[] | null> => {
   if (text === '') return null
   const known = cache.get(text)
   if (known) return known

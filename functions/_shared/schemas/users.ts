@@ -108,6 +108,11 @@ export const searchResult = z.strictObject({
   estimatedTotalHits: z.int(),
   limit: z.int(),
   offset: z.int(),
+  /** What a mistyped query may have meant, with suggest=true only. */
+  _suggestion: z.strictObject({
+    query: z.string(),
+    words: z.array(z.strictObject({ from: z.string(), to: z.string() })),
+  }).nullable().optional(),
 }).meta({ id: 'SearchResult' })
 
 /** Names separated by commas; a repeated parameter is a union. */
@@ -128,6 +133,7 @@ export const searchQuery = z.object({
   limit: limit(100).default(20),
   offset: offset.default(0),
   explain: z.enum(['true', 'false']).optional(),
+  suggest: z.enum(['true', 'false']).optional(),
 })
 
 export const interestSet = z.object({ interest_ids: interestIds })

@@ -49,7 +49,8 @@ select set_eq(
   array[
     'private.blocks', 'private.embedding_queue', 'private.idempotent_replies', 'private.rate_limit_salts',
     'private.rate_limits', 'private.rate_settings', 'private.search_audit', 'private.search_contexts',
-    'private.search_entries', 'private.search_lexicon', 'private.search_models', 'private.search_postings',
+    'private.search_entries', 'private.search_lexicon', 'private.search_locks', 'private.search_models',
+    'private.search_removed_words', 'private.search_words',
     'private.sign_ups', 'public.conversations', 'public.interests', 'public.messages', 'public.profile_interests',
     'public.profiles', 'public.reservations', 'public.users'
   ],
@@ -87,7 +88,8 @@ select set_eq(
       ('private.search_entries (model)', 'set null'),
       ('private.search_entries (profile_id)', 'cascade'),
       ('private.search_entries (user_id)', 'cascade'),
-      ('private.search_postings (profile_id)', 'cascade'),
+      ('private.search_locks (profile_id)', 'cascade'),
+      ('private.search_words (profile_id)', 'cascade'),
       ('public.conversations (local_id)', 'restrict'),
       ('public.conversations (voyager_id)', 'restrict'),
       ('public.messages (conversation_id)', 'cascade'),
@@ -179,9 +181,9 @@ select isnt_empty('select from functions where prosecdef', 'there are definer fu
 select set_eq(
   $$ select name from functions where not coalesce(array_to_string(proconfig, ' ') like '%search_path=%', false) $$,
   array[
-    'private.hit_body', 'private.hybrid_score', 'private.matches_filter', 'private.iso', 'private.keyword_score',
-    'private.my_id', 'private.position_cost', 'private.postings_of', 'private.typo_budget', 'private.to_message_view',
-    'private.word_position', 'private.attribute_of', 'private.element_of', 'private.place_of',
+    'private.hit_body', 'private.final_score', 'private.iso', 'private.keyword_score', 'private.my_id',
+    'private.position_cost', 'private.typo_budget', 'private.to_message_view', 'private.text_start',
+    'private.text_start_at', 'private.attribute_at', 'private.weight_class', 'private.lexeme', 'private.any_of',
     'private.match_cost', 'private.match_typos', 'private.match_attribute', 'private.match_position'
   ],
   'every function except the 18 that must be inlined sets search_path'
@@ -192,9 +194,9 @@ select set_eq(
     select name
     from functions
     where proconfig @> array['search_path=extensions']
-      and name in ('api.search_profiles', 'private.find_profiles', 'private.nearest_profiles')
+      and name in ('private.find_profiles', 'private.nearest_profiles')
   $$,
-  'search_path is empty, except for the three functions that use pgvector''s operators'
+  'search_path is empty, except for the two functions that use pgvector''s operators'
 );
 select is_empty(
   $$

@@ -1,5 +1,5 @@
 -- The audit finds nothing if the index is in sync, and every kind of fault if it is not.
-select plan(24);
+select plan(23);
 select tests.make_person('ana');
 select tests.make_person('ben');
 update public.profiles
@@ -33,7 +33,7 @@ $$;
 select is(pg_temp.findings(), '{}', 'an index in sync has no findings');
 select set_eq(
   'select finding from private.search_audit',
-  array['missing', 'surplus', 'stale', 'misworded', 'miscounted', 'forgotten'],
+  array['missing', 'surplus', 'stale', 'misworded', 'unlisted', 'forgotten'],
   'each kind of fault has a row'
 );
 select is(pg_temp.findings_after(break), findings, format('the audit finds %s', fault))
@@ -76,26 +76,17 @@ from (
       $$ update public.profiles set first_name = 'Zoe' where id = tests.profile_of('ana') $$, '{"misworded": 1}'
     ),
     (
-      'a wrong tsvector',
-      $$ update private.search_entries set words = '' where profile_id = tests.profile_of('ana') $$,
+      'other words',
+      $$ update private.search_words set words = '' where profile_id = tests.profile_of('ana') $$,
       '{"misworded": 1}'
     ),
     (
-      'a missing posting',
-      $$ delete from private.search_postings where profile_id = tests.profile_of('ana') and word = 'zorbing' $$,
-      '{"misworded": 1, "miscounted": 1}'
-    ),
-    (
-      'a wrong count in the lexicon',
-      $$ update private.search_lexicon set entries = 7 where word = 'zorbing' $$, '{"miscounted": 1}'
-    ),
-    (
-      'a word of the lexicon that no entry contains',
-      $$ insert into private.search_lexicon values ('gone', 1) $$, '{"miscounted": 1}'
+      'an entry without words',
+      $$ delete from private.search_words where profile_id = tests.profile_of('ana') $$, '{"misworded": 1}'
     ),
     (
       'a word that the lexicon lacks',
-      $$ delete from private.search_lexicon where word = 'zorbing' $$, '{"miscounted": 1}'
+      $$ delete from private.search_lexicon where word = 'zorbing' $$, '{"unlisted": 1}'
     ),
     (
       'entries without an embedding that are not queued',
@@ -112,13 +103,15 @@ declare
   found jsonb;
 begin
   set local session_replication_role = replica;
-  update private.search_entries set words = '', model = 'offline-wordnet-v1';
+  update private.search_entries set model = 'offline-wordnet-v2';
   update public.users set name = 'Zoe' where id = tests.id_of('ana');
   update public.profiles set is_searchable = false where id = tests.profile_of('ben');
   insert into public.users (name, email) values ('Cat', 'cat@tests.example');
   insert into public.profiles (user_id, is_searchable) values (tests.id_of('cat'), true);
-  delete from private.search_postings where word = 'zorbing';
-  insert into private.search_lexicon values ('gone', 1);
+  update private.search_words set words = '';
+  delete from private.search_lexicon where word = 'zorbing';
+  insert into private.search_lexicon values ('gone'), ('quokkas');
+  insert into private.search_removed_words values ('gone'), ('quokkas');
   delete from private.embedding_queue;
   found := pg_temp.findings();
   set local session_replication_role = origin;
@@ -128,13 +121,20 @@ end
 $$;
 select is(
   pg_temp.break_and_rebuild(),
-  '{"missing": 1, "surplus": 1, "stale": 1, "misworded": 1, "miscounted": 2, "forgotten": 1}',
+  '{"missing": 1, "surplus": 1, "stale": 1, "misworded": 1, "forgotten": 1}',
   'the audit finds all faults at once'
 );
 select is(pg_temp.findings(), '{}', 'the audit finds nothing after a rebuild');
+select is_empty(
+  $$
+    select word from private.search_lexicon where word in ('gone', 'quokkas')
+    group by word having word = 'gone' or count(*) > 1
+  $$,
+  'a rebuild sweeps the lexicon'
+);
 select is(
   (select model from private.search_entries where profile_id = tests.profile_of('ana')),
-  'offline-wordnet-v1',
+  'offline-wordnet-v2',
   'a rebuild keeps the embedding of an unchanged text'
 );
 update private.search_entries
@@ -158,7 +158,7 @@ select is(
   private.report_search(3600)::jsonb - array['oldest', 'audit_age'],
   jsonb_build_object(
     'waiting', 3, 'dead', 0,
-    'audit', '{"missing": 0, "surplus": 0, "stale": 0, "misworded": 0, "miscounted": 0, "forgotten": 0}'::jsonb
+    'audit', '{"missing": 0, "surplus": 0, "stale": 0, "misworded": 0, "unlisted": 0, "forgotten": 0}'::jsonb
   ),
   'the report counts the queue: two profiles and the context of ana'
 );

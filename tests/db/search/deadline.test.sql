@@ -35,16 +35,14 @@ language sql
 as $$
   select pg_temp.search((extract(epoch from clock_timestamp() - statement_timestamp() + spare) * 1000)::integer)
 $$;
-alter function private.keyword_scores(bigint[], private.search_term[], integer, integer[], integer[])
-  rename to quick_scores;
+alter function private.keyword_scores(bigint[], private.search_query, integer, integer[]) rename to quick_scores;
 create function private.keyword_scores(
   ids bigint[],
-  terms private.search_term[],
+  asked private.search_query,
   words_asked integer,
-  typo_budgets integer[],
   attribute_weights integer[] default '{0, 1, 2, 3, 4, 5}'
 )
-returns table (profile_id bigint, score double precision, in_name boolean, ranks private.keyword_ranks)
+returns table (profile_id bigint, score double precision, ranks private.keyword_ranks)
 language plpgsql
 as $$
 begin
@@ -52,21 +50,21 @@ begin
   return query
     select *
     from private.quick_scores(
-      ids => ids, terms => terms, words_asked => words_asked, typo_budgets => typo_budgets,
-      attribute_weights => attribute_weights
+      ids => ids, asked => asked, words_asked => words_asked, attribute_weights => attribute_weights
     );
 end
 $$;
 select is(pg_temp.search_within('1 s'), error, 'a search is cancelled if scoring takes too long') from expected;
 
-create or replace function private.selective_terms(terms private.search_term[])
-returns private.search_term[]
+alter function private.read_query(text, text[]) rename to read_quickly;
+create function private.read_query(query text, known text[] default '{}')
+returns private.search_query
 language plpgsql
 as $$
 begin
   perform pg_sleep(2);
-  return terms;
+  return private.read_quickly(query, known);
 end
 $$;
-select is(pg_temp.search_within('1 s'), error, 'a search is cancelled if selecting its terms takes too long')
+select is(pg_temp.search_within('1 s'), error, 'a search is cancelled if reading its query takes too long')
 from expected;

@@ -1,5 +1,5 @@
 -- The vector search finds every neighbour above the similarity threshold, and the total of a search counts them all.
-select plan(10);
+select plan(17);
 
 -- 300 profiles at evenly growing distances: the cosine of the nth to the first axis is 1 - (n - .5) / 300.
 create temp table neighbours (nth integer primary key, id bigint);
@@ -27,12 +27,12 @@ select substring(email, '[0-9]+')::integer, profiles.id
 from profiles
 join users on users.id = user_id;
 update private.search_entries as entry
-set model = 'offline-wordnet-v1', embedding = pg_temp.vector_at(1 - (nth - .5) / 300)
+set model = 'offline-wordnet-v2', embedding = pg_temp.vector_at(1 - (nth - .5) / 300)
 from neighbours
 where neighbours.id = profile_id;
 
 create function pg_temp.nearest(
-  exclude_ids bigint[],
+  hidden_ids bigint[],
   max_results integer,
   max_distance double precision,
   city text default null
@@ -43,54 +43,57 @@ as $$
   select nth
   from private.nearest_profiles(
     query_vector => pg_temp.vector_at(1),
-    query_model => 'offline-wordnet-v1',
-    filter => row(
-      '{}', case when city is null then '{}' else array[city] end, '{}', null, null, '{}'
-    )::private.search_filter,
-    exclude_ids => exclude_ids,
+    query_model => 'offline-wordnet-v2',
+    filter => row(private.lexeme(private.facet('city', city))::tsquery, hidden_ids)::private.search_filter,
     max_results => max_results,
     max_distance => max_distance
-  ) as nearest
-  cross join lateral unnest(ids, distances) as neighbour (id, distance)
-  join neighbours using (id)
+  ) as neighbour
+  join neighbours on id = profile_id
   -- Each with its own distance.
   where abs(distance - (nth - .5) / 300) < .001
 $$;
 
-select set_eq(
-  'select pg_temp.nearest(exclude_ids => null, max_results => 20, max_distance => 2)',
-  'select generate_series(1, 20)',
-  'returns the nearest max_results profiles'
-);
-select set_eq(
-  'select pg_temp.nearest(exclude_ids => null, max_results => 1000, max_distance => .7005)',
-  'select generate_series(1, 210)',
-  'returns all profiles within max_distance, and no others'
-);
-select set_eq(
-  $$
-    select pg_temp.nearest(
-      exclude_ids => array(select id from neighbours where nth <= 15), max_results => 20, max_distance => 2
-    )
-  $$,
-  'select generate_series(16, 35)',
-  'excluded profiles are not returned and do not count'
-);
-select set_eq(
-  $$ select pg_temp.nearest(exclude_ids => '{}', max_results => 20, max_distance => .7005, city => 'nearburg') $$,
-  'select generate_series(10, 200, 10)',
-  'with a filter, returns the nearest max_results profiles that pass it'
-);
-select set_eq(
-  $$ select pg_temp.nearest(exclude_ids => '{}', max_results => 1000, max_distance => .7005, city => 'nearburg') $$,
-  'select generate_series(10, 210, 10)',
-  'with a filter, returns all profiles that pass it'
-);
-select is_empty(
-  $$ select pg_temp.nearest(exclude_ids => '{}', max_results => 20, max_distance => 2, city => 'nowhere') $$,
-  'returns nothing if no profile passes the filter'
-);
-
+create function pg_temp.check_nearest(scan text)
+returns setof text
+language plpgsql
+as $$
+begin
+  return next set_eq(
+    $q$ select pg_temp.nearest(hidden_ids => '{}', max_results => 20, max_distance => 2) $q$,
+    'select generate_series(1, 20)',
+    scan || ' returns the nearest max_results profiles'
+  );
+  return next set_eq(
+    $q$ select pg_temp.nearest(hidden_ids => '{}', max_results => 1000, max_distance => .7005) $q$,
+    'select generate_series(1, 210)',
+    scan || ' returns all profiles within max_distance, and no others'
+  );
+  return next set_eq(
+    $q$
+      select pg_temp.nearest(
+        hidden_ids => array(select id from neighbours where nth <= 15), max_results => 20, max_distance => 2
+      )
+    $q$,
+    'select generate_series(16, 35)',
+    scan || ' leaves out hidden profiles, which do not count'
+  );
+  return next set_eq(
+    $q$ select pg_temp.nearest(hidden_ids => '{}', max_results => 20, max_distance => .7005, city => 'nearburg') $q$,
+    'select generate_series(10, 200, 10)',
+    scan || ' with a filter returns the nearest max_results profiles that pass it'
+  );
+  return next set_eq(
+    $q$ select pg_temp.nearest(hidden_ids => '{}', max_results => 1000, max_distance => .7005, city => 'nearburg') $q$,
+    'select generate_series(10, 210, 10)',
+    scan || ' with a filter returns all profiles that pass it'
+  );
+  return next is_empty(
+    $q$ select pg_temp.nearest(hidden_ids => '{}', max_results => 20, max_distance => 2, city => 'nowhere') $q$,
+    scan || ' returns nothing if no profile passes the filter'
+  );
+end
+$$;
+select pg_temp.check_nearest('a scan of all vectors');
 create function pg_temp.search(
   query text,
   page_limit integer default 20,
@@ -102,15 +105,20 @@ returns json
 language sql
 as $$
   select private.find_profiles(
-    query => query, query_vector => pg_temp.vector_at(1), query_model => 'offline-wordnet-v1', semantic_ratio => .5,
-    filters => jsonb_build_object('cities', cities), caller => null, page_limit => page_limit,
+    query => query, asked => asked, query_vector => pg_temp.vector_at(1), context_vector => null,
+    query_model => 'offline-wordnet-v2', semantic_ratio => .5,
+    filter => private.read_filter(jsonb_build_object('cities', cities), asked, null), page_limit => page_limit,
     page_offset => page_offset, explain => explain
   )
+  from private.read_query(query) as asked
 $$;
--- The threshold is a cosine of .13.
 select is(
-  (pg_temp.search('zzzz') ->> 'estimatedTotalHits')::integer, 261,
-  'the total counts every profile above the threshold'
+  (pg_temp.search('zzzz') ->> 'estimatedTotalHits')::integer, 200,
+  'the total counts the 200 nearest'
+);
+select is(
+  (pg_temp.search('zzzz', cities => '["Nearburg"]') ->> 'estimatedTotalHits')::integer, 26,
+  'the total counts no profile below the threshold, a cosine of .12'
 );
 select is(
   (pg_temp.search('quillon') ->> 'estimatedTotalHits')::integer, 300,
@@ -153,3 +161,26 @@ select results_eq(
   $$ values (0::double precision, true) $$,
   'a profile without an embedding is ranked by words alone'
 );
+
+-- The vector index
+create or replace function private.count_profiles()
+returns double precision
+language sql
+as 'select 1e6::double precision';
+create or replace function pg_temp.pretend_that_few_are_exact()
+returns void
+language plpgsql
+as $$
+begin
+  execute replace(
+    pg_get_functiondef('private.nearest_profiles'::regproc),
+    'case when filter.required is null then 2000 else 10000 end',
+    '0'
+  );
+end
+$$;
+select pg_temp.pretend_that_few_are_exact();
+update private.search_entries
+set embedding = pg_temp.vector_at(1 - 9.5 / 300)
+where profile_id = (select id from neighbours where nth = 10);
+select pg_temp.check_nearest('a scan of the vector index');

@@ -1,5 +1,5 @@
 -- How queries and texts are split into words, and which words of the index a typed word may stand for.
-select plan(68);
+select plan(72);
 
 -- Each word as `unit.place word`, then its flags: q quoted, x excluded, u unfinished.
 create function pg_temp.parsed(query text)
@@ -162,25 +162,67 @@ select is(
 );
 
 insert into public.users (name, email)
-values ('Brelk Brelkirk Plonthir Zanquilop Zanquilopa Éclair', 'words@tests.example');
+values ('Brelk Brelkirk Plonthir Zanquilop Zanquilopa Éclair Mandelbrotikersaal', 'words@tests.example');
 insert into public.profiles (user_id, is_searchable)
 select id, true from public.users where email = 'words@tests.example';
 
 select results_eq(
-  format('select word, typos, exact from private.expand_word(%L, %L) order by word', typed, unfinished),
+  format('select word, typos from private.corrections_of(%L, %L) order by word', typed, unfinished),
   expected,
-  format('"%s"%s is expanded', typed, case when unfinished then '…' else '' end)
+  format('"%s"%s is corrected', typed, case when unfinished then '…' else '' end)
 )
 from (
   values
-    ('brelk', false, $$ values ('brelk', 0, true) $$),
-    ('brelk', true, $$ values ('brelk', 0, true), ('brelkirk', 0, false) $$),
-    ('brel', false, $$ select '', 0, false where false $$),
-    ('brel', true, $$ values ('brelk', 0, false), ('brelkirk', 0, false) $$),
-    ('brelt', true, $$ values ('brelk', 1, false), ('brelkirk', 1, false) $$),
-    ('drelk', true, $$ select '', 0, false where false $$),
-    ('xanquilop', false, $$ values ('zanquilop', 2, false) $$),
-    ('anquilopa', false, $$ values ('zanquilopa', 2, false) $$),
-    ('xzanquilop', false, $$ values ('zanquilop', 2, false) $$),
-    ('eclair', false, $$ values ('eclair', 0, true) $$)
+    ('brelk', false, $$ select '', 0 where false $$),
+    ('brel', false, $$ select '', 0 where false $$),
+    ('brel', true, $$ select '', 0 where false $$),
+    ('brelt', false, $$ values ('brelk', 1) $$),
+    ('brelt', true, $$ values ('brelk', 1), ('brelkirk', 1) $$),
+    ('drelk', true, $$ select '', 0 where false $$),
+    ('xanquilop', false, $$ values ('zanquilop', 2) $$),
+    ('anquilopa', false, $$ values ('zanquilopa', 2) $$),
+    ('xzanquilop', false, $$ values ('zanquilop', 2) $$),
+    ('eclair', false, $$ select '', 0 where false $$),
+    -- Two letters are missing in the beginning of an unfinished word.
+    ('mndlbrotiker', true, $$ values ('mandelbrotikersaal', 2) $$),
+    ('mndlbrotiker', false, $$ select '', 0 where false $$),
+    ('mandelbrotikersal', false, $$ values ('mandelbrotikersaal', 1) $$)
 ) as cases (typed, unfinished, expected);
+
+-- No scan of the lexicon may find more than its index of deletions.
+select is_empty(
+  $$
+    with mistyped as (
+      select word as meant, typed, unfinished
+      from private.search_lexicon
+      cross join unnest(array[true, false]) as unfinished
+      cross join lateral (
+        select case when unfinished then left(word, greatest(5, char_length(word) - 3)) else word end as form
+      ) as forms
+      cross join lateral (
+        select overlay(form placing letter from one for length) as typed
+        from generate_series(2, char_length(form)) as one
+        cross join (values ('', 1), ('q', 1), ('q', 0)) as errors (letter, length)
+        union
+        select overlay(overlay(form placing '' from two for 1) placing letter from one for length)
+        from generate_series(2, char_length(form) - 1) as one
+        cross join generate_series(one + 1, char_length(form)) as two
+        cross join (values ('', 1), ('q', 1), ('q', 0)) as errors (letter, length)
+        where char_length(form) >= 9
+      ) as errors
+    )
+    select typed, unfinished, meant
+    from mistyped
+    where char_length(typed) >= 5
+      and left(typed, 1) = left(meant, 1)
+      and not (unfinished and starts_with(meant, typed))
+      and typed <> meant
+      and private.typos(
+        typed => typed,
+        meant => case when unfinished then left(meant, greatest(5, char_length(meant) - 3)) else meant end,
+        budget => greatest(1, private.typo_budget(typed))
+      ) <= private.typo_budget(typed)
+      and meant not in (select word from private.corrections_of(typed, unfinished))
+  $$,
+  'every word within the budget is found, finished or not'
+);

@@ -25,8 +25,8 @@ where not rolsuper
 select set_eq(
   'select relname::text from search_tables',
   array[
-    'embedding_queue', 'search_audit', 'search_contexts', 'search_entries', 'search_lexicon', 'search_models',
-    'search_postings'
+    'embedding_queue', 'search_audit', 'search_contexts', 'search_entries', 'search_lexicon', 'search_locks',
+    'search_models', 'search_removed_words', 'search_words'
   ],
   'these are the tables of the search'
 );
@@ -80,29 +80,31 @@ select is_empty(
 create temp table helpers as
 select call, false as is_granted
 from unnest(array[
-  $$expand_word('zorbing', true)$$,
-  $$terms_of('{}')$$,
-  $$selective_terms('{}')$$,
-  $$keyword_matches(terms => '{}', filter => null, filtered_ids => null, max_results => 1)$$,
-  $$filter_profiles(filter => null, word => null, max_results => 1)$$,
-  $$resolve_phrases('{}', '{}')$$,
+  $$corrections_of('zorbing', true)$$,
+  $$completions_of('zorb', 'zorb:*')$$,
+  $$read_query('zorbing')$$,
+  $$understand(null, '{}')$$,
+  $$is_named('zorbing', false)$$,
+  $$count_holders('zorbing')$$,
+  $$count_profiles()$$,
+  $$read_filter('{}', null, null)$$,
+  $$find_words(query => null, filter => null, max_results => 1)$$,
+  $$keyword_candidates(asked => null, filter => null, max_results => 1)$$,
   $$check_deadline()$$,
   $$nearest_profiles(
-    query_vector => null, query_model => null, filter => null, exclude_ids => null, max_results => 1, max_distance => 1
+    query_vector => null, query_model => null, filter => null, max_results => 1, max_distance => 1
   )$$,
   $$entry_text(1)$$,
   $$context_text(1)$$,
   $$refresh_search_entry(1)$$,
   $$refresh_search_context(1)$$,
-  $$postings_of('{}', '{1}')$$,
-  $$keyword_bounds(ids => '{1}', terms => '{}', words_asked => 1, typo_budgets => '{0}')$$,
-  $$keyword_scores(ids => '{1}', terms => '{}', words_asked => 1, typo_budgets => '{0}')$$,
-  $$count_words('{}')$$,
+  $$keyword_scores(ids => '{1}', asked => null, words_asked => 1)$$,
   $$audit_search_index()$$,
+  $$sweep_lexicon()$$,
   $$rebuild_search_index()$$,
   $$find_profiles(
-    query => '', query_vector => null, query_model => null, semantic_ratio => 0.5, filters => '{}', caller => null,
-    page_limit => 20, page_offset => 0, explain => false
+    query => '', asked => null, query_vector => null, context_vector => null, query_model => null,
+    semantic_ratio => 0.5, filter => null, page_limit => 20, page_offset => 0, explain => false
   )$$
 ]) as call
 union all

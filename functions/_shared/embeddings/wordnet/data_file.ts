@@ -3,35 +3,37 @@
 //
 //   0   24  the model's name, ASCII, padded with zero bytes
 //  24    4  checksum: Adler-32 (RFC 1950) of every byte after the header
-//  28    4  bytes of the notice
+//  28    4  bytes of the notices
 //  32    4  number of words
 //  36    4  bytes of the word list
-//  40    -  the notice (the licence of WordNet, which has to stay with every copy)
-//   -    -  the word list, sorted; each word is a base-36 digit counting the characters it shares with the word
-//           before it, the remaining characters, and a line feed
-//   -    n  a byte for each word: its rarity, -12 ln(probability), at most 255
+//  40    4  number of forms in the glossary
+//  44    4  bytes of their list
+//  48    -  the notices (the licences that have to stay with every copy)
+//   -    -  the word list, sorted, front-coded (word_table.ts)
+//   -    -  the forms of the glossary, likewise: foreign words, `stem~`, `?form` of one that is usually English,
+//           `several_words`, and `several_` where such a form begins
+//   -  4*f  for each form the row of the word that it stands for
+//   -    n  a byte for each word: its weight in a text, 255 for the most
 //   -  n*k  half a byte for each component of each word's vector: signed, -7 to 7, the even component in the low half.
 //           Only the directions of vectors matter, so their lengths are not kept.
+import { readWordTable, type WordTable } from './word_table.ts'
 
 /** Stored with each vector. Vectors of different models cannot be compared. */
-export const model = 'offline-wordnet-v1'
+export const model = 'offline-wordnet-v2'
 
 /** Components of a word's vector. */
-export const wordDimensions = 256
+export const wordDimensions = 192
 
-/**
- * Steps of rarity for each factor e: 12 steps put the error of a probability under 5 % and one in e^21 words in a byte.
- */
-export const rarityScale = 12
-
-export const headerBytes = 40
+export const headerBytes = 48
 export const nameBytes = 24
 export const rowBytes = wordDimensions / 2
 
 export type WordVectors = {
-  /** The row of each word, collocations with an underscore. */
-  rows: ReadonlyMap<string, number>
-  rarities: Uint8Array
+  /** The row of each word is its place; collocations have an underscore. */
+  words: WordTable
+  /** The row that a form of the glossary stands for. */
+  translate: (form: string) => number | undefined
+  weights: Uint8Array
   vectors: Uint8Array
 }
 
@@ -52,18 +54,6 @@ export const adler32 = (bytes: Uint8Array): number => {
   return (b << 16 | a) >>> 0
 }
 
-const readWords = (list: string): Map<string, number> => {
-  const rows = new Map<string, number>()
-  let before = ''
-  for (let at = 0; at < list.length;) {
-    const end = list.indexOf('\n', at)
-    before = before.slice(0, parseInt(list.charAt(at), 36)) + list.slice(at + 1, end)
-    rows.set(before, rows.size)
-    at = end + 1
-  }
-  return rows
-}
-
 /** Reads wordnet.bin, or throws an error that says what is wrong with it. The result refers to `bytes`. */
 export const readDataFile = (bytes: Uint8Array): WordVectors => {
   const fail = (reason: string): never => {
@@ -74,18 +64,29 @@ export const readDataFile = (bytes: Uint8Array): WordVectors => {
   if (name !== model) fail('it does not begin with that name')
 
   const fields = new DataView(bytes.buffer, bytes.byteOffset + nameBytes, headerBytes - nameBytes)
-  const checksum = fields.getUint32(0, true)
-  const noticeLength = fields.getUint32(4, true)
-  const count = fields.getUint32(8, true)
-  const listLength = fields.getUint32(12, true)
+  const [checksum, noticeLength, count, listLength, formCount, formsLength] = [0, 4, 8, 12, 16, 20]
+    .map((at) => fields.getUint32(at, true)) as [number, number, number, number, number, number]
   const listAt = headerBytes + noticeLength
-  const raritiesAt = listAt + listLength
-  const vectorsAt = raritiesAt + count
+  const formsAt = listAt + listLength
+  const targetsAt = formsAt + formsLength
+  const weightsAt = targetsAt + 4 * formCount
+  const vectorsAt = weightsAt + count
   const end = vectorsAt + count * rowBytes
   if (bytes.length !== end) fail(`it has ${bytes.length} bytes where its header promises ${end}`)
   if (adler32(bytes.subarray(headerBytes)) !== checksum) fail('its checksum does not match, so it is damaged')
 
-  const rows = readWords(new TextDecoder().decode(bytes.subarray(listAt, raritiesAt)))
-  if (rows.size !== count) fail(`it lists ${rows.size} words where its header promises ${count}`)
-  return { rows, rarities: bytes.subarray(raritiesAt, vectorsAt), vectors: bytes.subarray(vectorsAt, end) }
+  const words = readWordTable(bytes.subarray(listAt, formsAt), count)
+  const forms = readWordTable(bytes.subarray(formsAt, targetsAt), formCount)
+  if (words.count !== count) fail(`it lists ${words.count} words where its header promises ${count}`)
+  if (forms.count !== formCount) fail(`it lists ${forms.count} forms where its header promises ${formCount}`)
+  const targets = new DataView(bytes.buffer, bytes.byteOffset + targetsAt, 4 * formCount)
+  return {
+    words,
+    translate: (form) => {
+      const place = forms.placeOf(form)
+      return place === undefined ? undefined : targets.getUint32(4 * place, true)
+    },
+    weights: bytes.subarray(weightsAt, vectorsAt),
+    vectors: bytes.subarray(vectorsAt, end),
+  }
 }

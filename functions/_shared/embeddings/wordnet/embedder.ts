@@ -1,30 +1,30 @@
-// An offline semantic text embedder. Word vectors come from wordnet.bin (see scripts/embedder), a text is their
-// weighted sum: 256 dimensions of meaning and, since no vocabulary is complete, 128 dimensions of spelling.
-import { rarityScale, readDataFile, rowBytes, wordDimensions, type WordVectors } from './data_file.ts'
-import { formsOf, stopWords, wordsOf } from './english.ts'
-import { addUnknownWord, addWord, spellingDimensions } from './spelling.ts'
+// An offline semantic text embedder. Word vectors come from wordnet.bin (see scripts/embedder); a text is their
+// weighted sum. A word that the model does not know adds nothing.
+import { readDataFile, rowBytes, type WordVectors } from './data_file.ts'
+import { formsOf, stopWords } from './english.ts'
+import { allWordsOf, foreignStopWords, stemOf } from './foreign.ts'
 
 export { model } from './data_file.ts'
 
-/** Length of every vector: 384, as of gte-small, so that one column of the database fits either. */
-export const dimensions = wordDimensions + spellingDimensions
-
-/**
- * `a` of the smooth inverse frequency a / (a + p(word)) (Arora, Liang and Ma 2017, "A simple but tough-to-beat baseline
- * for sentence embeddings", who recommend 1e-3 to 1e-4). They also remove the first principal component; here the build
- * subtracts the mean word, after which removing 0 to 3 components changed nDCG by less than .01.
- */
-const smoothing = 1e-3
+/** Length of every vector: that of gte-small, so that one column of the database fits either. The rest is zeros. */
+export const dimensions = 384
 
 /** A form found in the list (`cycling`) counts this much, its base form (`cycle`) the rest. */
 const surfaceShare = 0.65
 
-/**
- * Share of spelling in the squared length: from .1 in plain English to .8 where every word is unknown, as in names and
- * other languages. With .3 in plain English, close paraphrases gained .025 correlation and retrieval lost
- * .09 nDCG.
- */
-const spellingShare = { known: 0.1, unknown: 0.8 }
+/** The most words of a form in the glossary, as in `hijos de la casa`. */
+const longestForm = 4
+
+export type Embedder = {
+  /**
+   * Turns a text into 384 numbers of length 1 (L2), the same ones each time. A text without any word that has a meaning
+   * to the model (empty, punctuation, names, stop words alone) gives the zero vector, whose cosine is undefined: do not
+   * store it or search with it.
+   */
+  embed: (text: string) => Float32Array
+  /** Whether the model knows a word, as one with a meaning or a stop word, in any of its languages, inflected too. */
+  knows: (word: string) => boolean
+}
 
 /** Adds the direction of a stored vector, times the weight. */
 const addRow = (meaning: Float32Array, { vectors }: WordVectors, row: number, weight: number) => {
@@ -44,74 +44,91 @@ const addRow = (meaning: Float32Array, { vectors }: WordVectors, row: number, we
   }
 }
 
-/** Writes the vector into `target` from `at` on, scaled to the given length; a zero vector stays one. */
-const place = (target: Float32Array, at: number, vector: Float32Array, length: number) => {
-  let squares = 0
-  for (const x of vector) squares += x * x
-  const scale = squares === 0 ? 0 : length / Math.sqrt(squares)
-  for (let i = 0; i < vector.length; i++) target[at + i] = vector[i]! * scale
-}
-
 /**
  * Makes an embedder of the bytes of wordnet.bin, which it keeps and which must not change; throws if they are damaged.
- *
- * The embedder turns a text into 384 numbers of length 1 (L2), the same ones each time. A text without any usable word
- * (empty, punctuation, stop words alone) gives the zero vector, whose cosine is undefined: do not store it or search
- * with it.
  */
-export const loadEmbedder = (bytes: Uint8Array): (text: string) => Float32Array => {
+export const loadEmbedder = (bytes: Uint8Array): Embedder => {
   const data = readDataFile(bytes)
-  const { rows, rarities } = data
-  const isKnown = (word: string) => rows.has(word)
-  const rarityWeight = (row: number) => smoothing / (smoothing + Math.exp(-rarities[row]! / rarityScale))
+  const { words: { placeOf }, translate, weights } = data
+  const isForm = (word: string) => translate(word) !== undefined
+  const isEnglish = (word: string) => placeOf(word) !== undefined
 
-  return (text) => {
-    const meaning = new Float32Array(wordDimensions)
-    const spelling = new Float32Array(spellingDimensions)
-    const words = wordsOf(text)
-    let counted = 0
-    let unknown = 0
-
-    /** The row of the collocation that a word forms with the next one: `guest` with `house`, or with `houses`. */
-    const collocationAt = (i: number): number | undefined => {
-      const [word, next] = [words[i], words[i + 1]]
-      if (word === undefined || next === undefined || stopWords.has(word) || stopWords.has(next)) return
-      const second = formsOf(next, (form) => rows.has(`${word}_${form}`))[0]
-      return second === undefined ? undefined : rows.get(`${word}_${second}`)
-    }
-
-    let before: number | undefined
-    words.forEach((word, i) => {
-      const collocation = collocationAt(i)
-      const isCovered = collocation !== undefined || before !== undefined
-      before = collocation
-      // A collocation counts in full, in addition to its words: it is rare, and determines what they mean here.
-      if (collocation !== undefined) addRow(meaning, data, collocation, 1)
-      if (stopWords.has(word)) return
-
-      const forms = formsOf(word, isKnown)
-      const [first, last] = [forms[0], forms.at(-1)]
-      counted++
-      if (first === undefined || last === undefined) {
-        // Half of a known collocation (the `wi` of `wi fi`) is counted already.
-        if (!isCovered) unknown++
-        return addUnknownWord(spelling, word)
-      }
-      const [surface, base] = [rows.get(first)!, rows.get(last)!]
-      const weight = rarityWeight(rarities[surface]! < rarities[base]! ? surface : base)
-      addRow(meaning, data, surface, weight * (surface === base ? 1 : surfaceShare))
-      if (surface !== base) addRow(meaning, data, base, weight * (1 - surfaceShare))
-      addWord(spelling, last, weight)
-    })
-
-    const { known, unknown: all } = spellingShare
-    const share = known + (all - known) * unknown / Math.max(1, counted)
-    const both = new Float32Array(dimensions)
-    place(both, 0, meaning, Math.sqrt(1 - share))
-    place(both, wordDimensions, spelling, Math.sqrt(share))
-    const vector = new Float32Array(dimensions)
-    // Either part may be zero; the whole still has length 1.
-    place(vector, 0, both, 1)
-    return vector
+  /** The words of a text with the English words that each may stand for; none for stop words and unknown words. */
+  const read = (text: string) => {
+    const words = allWordsOf(text, isForm)
+    return { words, forms: words.map((word) => stopWords.has(word) ? [] : formsOf(word, isEnglish)) }
   }
+  /** The row of a foreign word. Where the text is English, a word that is usually English (`?pain`) is not foreign. */
+  const foreignRow = (word: string, inForeignText: boolean) =>
+    translate(word) ?? (inForeignText ? translate(`?${word}`) : undefined)
+  const stemRow = (word: string) => translate(stemOf(word) ?? '')
+
+  /** The row of the collocation that a word forms with the next one: `guest` with `house`, or with `houses`. */
+  const collocation = (word: string, next: string, nextForms: string[]): number | undefined => {
+    if (stopWords.has(word) || stopWords.has(next)) return
+    const base = nextForms.at(-1)
+    return placeOf(`${word}_${next}`) ?? (base === undefined ? undefined : placeOf(`${word}_${base}`))
+  }
+
+  /** The longest form of the glossary that begins at a word and has more than one. */
+  const foreignPhrase = (words: string[], at: number): { row: number; length: number } | undefined => {
+    if (!isForm(`${words[at]}_`)) return
+    for (let length = longestForm; length > 1; length--) {
+      const row = translate(words.slice(at, at + length).join('_'))
+      if (row !== undefined) return { row, length }
+    }
+  }
+
+  /** Whether at least as many of a text's words can only be foreign as can only be English. */
+  const isForeign = (words: string[], forms: string[][]): boolean => {
+    let foreign = 0
+    let english = 0
+    words.forEach((word, i) => {
+      const isEnglishWord = forms[i]!.length > 0 || stopWords.has(word)
+      if (isForm(word) || foreignStopWords.has(word) && !isEnglishWord) foreign++
+      else if (isEnglishWord && !foreignStopWords.has(word) && !isForm(`?${word}`)) english++
+    })
+    return foreign > 0 && foreign >= english
+  }
+
+  const embed = (text: string): Float32Array => {
+    const { words, forms } = read(text)
+    const foreign = isForeign(words, forms)
+    const vector = new Float32Array(dimensions)
+    for (let at = 0; at < words.length; at++) {
+      const word = words[at]!
+      const phrase = foreignPhrase(words, at)
+      if (phrase) {
+        addRow(vector, data, phrase.row, 1)
+        at += phrase.length - 1
+        continue
+      }
+      const pair = at + 1 < words.length ? collocation(word, words[at + 1]!, forms[at + 1]!) : undefined
+      // A collocation counts in full, in addition to its words: it is rare, and determines what they mean here.
+      if (pair !== undefined) addRow(vector, data, pair, 1)
+      if (stopWords.has(word) || foreign && foreignStopWords.has(word)) continue
+
+      const [first, last] = [forms[at]![0], forms[at]!.at(-1)]
+      const translated = foreignRow(word, foreign)
+      const surface = translated ?? (first === undefined ? stemRow(word) : placeOf(first))
+      const base = translated ?? (last === undefined ? surface : placeOf(last))
+      if (surface === undefined || base === undefined) continue
+      const weight = Math.min(weights[surface]!, weights[base]!) / 255
+      addRow(vector, data, surface, weight * (surface === base ? 1 : surfaceShare))
+      if (surface !== base) addRow(vector, data, base, weight * (1 - surfaceShare))
+    }
+    const length = Math.sqrt(vector.reduce((squares, x) => squares + x * x, 0))
+    return length === 0 ? vector : vector.map((x) => x / length)
+  }
+
+  const knows = (text: string): boolean => {
+    const { words, forms } = read(text)
+    return words.length > 0 &&
+      words.every((word, i) =>
+        forms[i]!.length > 0 || stopWords.has(word) || foreignStopWords.has(word) ||
+        (translate(word) ?? stemRow(word)) !== undefined
+      )
+  }
+
+  return { embed, knows }
 }

@@ -12,13 +12,18 @@ export const stopWords: ReadonlySet<string> = new Set(
   i me my mine myself we us our ours ourselves you your yours yourself yourselves he him his himself she her hers
   herself it its itself they them their theirs themselves who whom whose which what that this these those
   one ones something someone somebody anyone anybody anything everything everyone everybody
-  usually especially often always never ever every just like really quite rather still yet even already almost also etc
+  usually especially often always never ever every just like likes liked really quite rather still yet even already
+  almost also etc aka whoever whomever whatever whichever whenever wherever whereas whereby wherein whilst amid among
+  amongst beside besides beyond despite onto unto thru till til versus vs per plus ought owns owned aren dont im ive
+  gonna gotta wanna us ya oh ah hey hi hello huh hmm oops ok okay yeah yes thee thou thy hath aye anywhere everywhere
+  nowhere somewhere anytime sometime sometimes somehow anyhow anyway else elsewhere others
   s t d m ll ve re don didn doesn isn aren wasn weren won couldn wouldn`.split(/\s+/),
 )
 
 /** Forms that no suffix rule undoes: `base form form …`. A form that is its own base is exempt from the rules. */
 const irregularForms: ReadonlyMap<string, string> = new Map(
-  `go went gone; swim swam swum; eat ate eaten; run ran; drive drove driven; ride rode ridden; write wrote written
+  `go goes went gone going; die died dying; lie lied lying; tie tied tying; vie vied vying; ski skied; swim swam swum
+  eat ate eaten; run ran; drive drove driven; ride rode ridden; write wrote written
   speak spoke spoken; teach taught; buy bought; bring brought; think thought; sing sang sung singing; ring rang
   drink drank drunk; sleep slept; keep kept; feel felt; leave left; meet met; sell sold; tell told; find found
   grow grew grown; know knew known; throw threw thrown; fly flew flown; draw drew drawn; take took taken
@@ -30,7 +35,18 @@ const irregularForms: ReadonlyMap<string, string> = new Map(
   rise risen; swing swung; spin spun; stick stuck; bend bent; lay laid; dive dove
   mouse mice; goose geese; foot feet; tooth teeth; child children; person people; woman women; man men; ox oxen
   wife wives; knife knives; live lives; leaf leaves; loaf loaves; wolf wolves; half halves; shelf shelves
-  good better best; bad worse worst; news news`
+  self selves; calf calves; scarf scarves; thief thieves; hoof hooves; bus buses busses; gas gases gasses
+  quiz quizzes; crisis crises; basis bases; analysis analyses; thesis theses; oasis oases; diagnosis diagnoses
+  criterion criteria; phenomenon phenomena; curriculum curricula; stimulus stimuli; cactus cacti; fungus fungi
+  alumnus alumni; nucleus nuclei; vertebra vertebrae; larva larvae; antenna antennae; matrix matrices; index indices
+  bite bitten; blow blew blown; breed bred; burn burnt; cling clung; creep crept; deal dealt
+  dream dreamt; dwell dwelt; flee fled; fling flung; kneel knelt; lean leant; leap leapt; learn learnt
+  light lit; mean meant; mistake mistook mistaken; overcome overcame; prove proven; shine shone; shrink shrank shrunk
+  sew sewn; show shown; sink sank sunk; slide slid; sling slung; sow sown; spill spilt; spoil spoilt
+  spring sprang sprung; sting stung; stink stank stunk; strive strove striven; swear swore sworn; swell swollen
+  undergo underwent undergone; undertake undertook undertaken; weave wove woven; weep wept
+  withdraw withdrew withdrawn; arise arose arisen; awake awoke awoken; bear borne; beat beaten; bleed bled
+  good better best; bad worse worst; far farther farthest further furthest; news news`
     .split(/;|\n/)
     .flatMap((line) => {
       const [base = '', ...forms] = line.trim().split(/\s+/)
@@ -41,6 +57,7 @@ const irregularForms: ReadonlyMap<string, string> = new Map(
 /** Inflections in the order in which they are tried: the ending, and what the base form has in its place. */
 const inflections: readonly (readonly [ending: string, base: string])[] = [
   ['ies', 'y'],
+  ['ies', 'ie'],
   ['ches', 'ch'],
   ['shes', 'sh'],
   ['sses', 'ss'],
@@ -52,6 +69,9 @@ const inflections: readonly (readonly [ending: string, base: string])[] = [
   ['s', ''],
   ['es', ''],
   ['ied', 'y'],
+  ['icked', 'ic'],
+  ['icking', 'ic'],
+  ['ying', 'ie'],
   ['ed', 'e'],
   ['ed', ''],
   ['ing', 'e'],
@@ -59,7 +79,30 @@ const inflections: readonly (readonly [ending: string, base: string])[] = [
 ]
 
 /** Derivations, tried on unknown words only: in known ones they would find `corn` in `corner`. */
-const derivations: typeof inflections = [['er', 'e'], ['er', ''], ['est', 'e'], ['est', ''], ['ly', '']]
+const derivations: typeof inflections = [
+  ['ier', 'y'],
+  ['iest', 'y'],
+  ['er', 'e'],
+  ['er', ''],
+  ['ers', 'e'],
+  ['ers', ''],
+  ['est', 'e'],
+  ['est', ''],
+  ['ily', 'y'],
+  ['ly', ''],
+  ['bly', 'ble'],
+  ['ally', ''],
+  ['iness', 'y'],
+  ['ness', ''],
+  ['nesses', ''],
+  ['ings', 'e'],
+  ['ings', ''],
+  ['able', 'e'],
+  ['able', ''],
+]
+
+/** Latin letters that Unicode does not decompose, written as Postgres's unaccent writes them. */
+const undecomposed: Readonly<Record<string, string>> = { ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', ł: 'l', đ: 'd', ı: 'i' }
 
 /**
  * The words of a text, in order: NFKC, lower case, runs of letters and digits. Accents of Latin, Greek and Cyrillic
@@ -68,16 +111,17 @@ const derivations: typeof inflections = [['er', 'e'], ['er', ''], ['est', 'e'], 
  */
 export const wordsOf = (text: string): string[] =>
   text.normalize('NFKC').toLowerCase().normalize('NFD').replace(/[\u0300-\u036f]/g, '').normalize('NFC')
+    .replace(/[ßæœøłđı]/g, (letter) => undecomposed[letter]!)
     .match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu) ?? []
 
 const undo = (word: string, rules: typeof inflections, isKnown: (word: string) => boolean): string | undefined => {
   for (const [ending, base] of rules) {
-    if (!word.endsWith(ending) || word.length < ending.length + 3) continue
-    if (ending === 's' && /(ss|us|is)$/.test(word)) continue
+    if (!word.endsWith(ending) || word.length < ending.length + (base === 'y' ? 2 : 3)) continue
+    if (ending === 's' && (word.endsWith('ss') || /[ui]s$/.test(word) && isKnown(word))) continue
     const stem = word.slice(0, -ending.length)
     if (isKnown(stem + base)) return stem + base
     const single = stem.slice(0, -1)
-    if (base === '' && stem.length > 3 && single.at(-1) === stem.at(-1) && isKnown(single)) return single
+    if (base === '' && /([^aeiou])\1$/.test(stem) && stem.length > 3 && isKnown(single)) return single
   }
 }
 
