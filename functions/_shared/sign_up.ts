@@ -18,7 +18,7 @@ export const getAccount = async (authId: string): Promise<Account> => {
   return JSON.parse((await actAs(claims, true)`get_account()`).body)
 }
 
-type NewUser = z.output<typeof newUser> & { password: string; captcha_token?: string | undefined }
+type NewUser = z.output<typeof newUser> & { password: string; captcha_token?: string | null | undefined }
 
 interface SignedUp {
   /** As in the response. Only `outcome` says whether it exists, because its id is drawn in advance. */
@@ -64,7 +64,7 @@ export const beginSignUp = async (user: NewUser, client = authClient()): Promise
 
 interface NewAuthUser {
   password: string
-  captcha_token: string | undefined
+  captcha_token: string | null | undefined
   ticket: string
 }
 

@@ -147,7 +147,7 @@ const independentOfAccount = new Set([
 ])
 
 /** Sends a recovery link, if the account exists. Throws only errors that do not depend on the address. */
-const sendRecoveryLink = async (address: string, captchaToken: string | undefined): Promise<void> => {
+const sendRecoveryLink = async (address: string, captchaToken: string | null | undefined): Promise<void> => {
   const { error } = await authClient().resetPasswordForEmail(address, { ...(captchaToken && { captchaToken }) })
   if (!error) return
   // Auth sends e-mail to known addresses only. An e-mail error (twice within a minute, domain not allowed, no mail

@@ -47,7 +47,16 @@ test('a CAPTCHA that Auth does not ask for is ignored, by our endpoints and by A
   expect((await auth.resetPasswordForEmail(email, options)).error).toBeNull()
 })
 
-test.each([[''], [7], [null], ['x'.repeat(16_385)], ['\0']])('the CAPTCHA %j is 400', async (captcha_token) => {
+test('a CAPTCHA that is null is none', async () => {
+  const captcha = { captcha_token: null }
+  const email = uniqueEmail()
+  expect((await register({ email, ...captcha })).status).toBe(201)
+  expect((await call('POST', '/auth/login', { email, password, ...captcha })).status).toBe(200)
+  expect((await call('POST', '/auth/recover', { email, ...captcha })).status).toBe(202)
+  expect((await create(captcha)).status).toBe(201)
+})
+
+test.each([[''], [7], ['x'.repeat(16_385)], ['\0']])('the CAPTCHA %j is 400', async (captcha_token) => {
   expectError(await register({ captcha_token }), 400)
   expectError(await call('POST', '/auth/login', { email: ana.email, password, captcha_token }), 400)
   expectError(await call('POST', '/auth/recover', { email: ana.email, captcha_token }), 400)

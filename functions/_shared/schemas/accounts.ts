@@ -20,7 +20,7 @@ const password = text(8, 72)
   .meta({ jsonSchema: { type: 'string', minLength: 8, maxLength: 72, format: 'password' } })
 
 /** A CAPTCHA that the client solved, for Auth; hCaptcha's have some thousand characters. */
-export const captcha_token = text(1, 16_384).optional()
+export const captcha_token = text(1, 16_384).nullish()
 
 export const newUser = profileChanges.extend({ email, name: profileChanges.shape.name.unwrap() })
 export const newSignUp = newUser.extend({ password, captcha_token })
