@@ -8,7 +8,11 @@ const hasServer = Boolean(process.env.PLATFORM_URL)
 // npm run test:platform runs tests/platform, with Supabase's own servers.
 // Slow tests run once. The mutants of policies and grants are quicker on a server. Tests that start their own stack on
 // PGlite, or no stack, do not depend on the server.
-const onServer = ['tests/postgres/**', 'tests/crash/postgres.test.ts', 'tests/attack/mutants.test.ts']
+const onServer = [
+  'tests/postgres/**',
+  'tests/crash/postgres.test.ts',
+  'tests/{attack/mutants,clients/live,doctor/doctor,fuzz/cost}.test.ts',
+]
 const onPglite = [
   'tests/demo/**',
   'tests/doctor/faults.test.ts',
@@ -53,7 +57,10 @@ const shared = {
 // All files of a project share one stack; each test creates its own users.
 const stack = 'tests/tools/stack.ts'
 
-/** On a server the HTTP tests meet the functions as they are deployed: the bundles, on both versions of Deno. */
+/**
+ * On a server the HTTP tests meet the functions as they are deployed: the bundles, on the platform's Deno. On PGlite
+ * they meet the sources on the pinned one. npm run test:bundles meets the bundles on both.
+ */
 const onBundles = ({ version, deno }: { version: string; deno: string }, index: number) => ({
   test: {
     ...shared,
@@ -73,7 +80,7 @@ const projects = () => [
       globalSetup: ['tests/postgres/build.ts', stack],
     },
   },
-  ...denoVersions().map(onBundles),
+  ...denoVersions().map(onBundles).slice(process.env.BUNDLES === 'both' ? 0 : 1),
 ]
 
 export default defineConfig({

@@ -3415,7 +3415,7 @@ declare
   understood private.understood_word;
   embedded text := '';
   is_as_typed boolean := true;
-  corrections jsonb := '[]';
+  corrections jsonb := jsonb_build_array();
 begin
   perform set_config('api.time_limit', coalesce(request ->> 'timeout' || ' ms', ''), true);
   for understood in select * from private.understand(asked, known) loop

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs the test suite on a Postgres 17 server of its own: pgTAP, the HTTP tests on the functions' bundles under both
-# versions of Deno, each on a fresh database, and tests that need a server: the Supabase CLI's checks, deployment, a
-# pooler.
+# Runs the test suite on a Postgres 17 server of its own: pgTAP, the HTTP tests on the functions' bundles under the
+# platform's Deno (with BUNDLES=both under both versions, each on a fresh database), and tests that need a server: the
+# Supabase CLI's checks, deployment, a pooler.
 #   usage: tests/postgres/run.sh [arguments of vitest]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
