@@ -22,13 +22,17 @@ begin
   -- later ones wait for the sweep: a word that one of them has found in the lexicon is not taken for unused. On a busy
   -- database the wait ends, and the words stay until the next sweep.
   lock table private.search_lexicon in share row exclusive mode;
-  removed := array(select distinct word from private.search_removed_words);
+  -- Hiding a profile adds no word, so it does not wait. Only the rows that are seen here are deleted: one that is added
+  -- meanwhile, for a word that its profile still had when it was looked for below, is for the next sweep.
+  with taken as (
+    delete from private.search_removed_words returning word
+  )
+  select array_agg(distinct word) into removed from taken;
   delete from private.search_lexicon
   where word = any (removed)
     and not exists (
       select from private.search_words where words @@ private.lexeme(search_lexicon.word)::tsquery
     );
-  delete from private.search_removed_words where word = any (removed);
   delete from private.search_lexicon
   where ctid in (
     select ctid

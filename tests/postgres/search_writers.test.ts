@@ -117,6 +117,9 @@ test.each(['profile', 'user'])('a change of the %s never undoes hiding it at the
 
 test('a change does not wait for a transaction that has changed another profile, with the same words', async () => {
   const [one, other] = [writers[0]!, writers[1]!]
+  // The writers may have hidden them.
+  await owner`update public.users set is_active = true`
+  await owner`update public.profiles set is_searchable = true`
   await one.begin(async (sql) => {
     await sql`update public.profiles set biography = 'plonthir gribwax' where id = ${profiles[2]!}`
     await other`set lock_timeout = '1s'`
