@@ -1,5 +1,5 @@
 -- Keeps the index in sync: the transaction that changes a profile also updates its entry, the entry's words and the
--- context of its owner (refresh_search_context, in 76_embeddings.sql).
+-- context of its owner (refresh_search_context, in 77_embeddings.sql).
 
 create function private.fold(value text)
 returns text

@@ -1605,10 +1605,11 @@ $$;
 comment on function private.reservations_of(bigint) is 'A conversation''s reservations, ordered by date.';
 grant execute on function private.reservations_of(bigint) to authenticated;
 
--- The search index has one row for each profile that is searchable and whose owner is active. The files from 70 to 77
+-- The search index has one row for each profile that is searchable and whose owner is active. The files from 70 to 78
 -- build it:
---   70 tables · 71 triggers that keep the index in sync · 72 what a query means · 73 keyword scores · 74 candidates
---   75 api.search_profiles · 76 embeddings, made later from a queue · 77 audit and repair
+--   70 tables · 71 triggers that keep the index in sync · 72 the words of a query · 73 what they mean
+--   74 keyword scores · 75 candidates · 76 api.search_profiles · 77 embeddings, made later from a queue
+--   78 audit and repair
 create extension if not exists unaccent with schema extensions;
 create extension if not exists fuzzystrmatch with schema extensions;
 create extension if not exists vector with schema extensions;
@@ -1782,7 +1783,7 @@ comment on index private.search_lexicon_deletions_idx is
   'Candidates for a mistyped word. To compare it with each of 80,000 words that has its first letter took 5.5 ms.';
 
 -- Keeps the index in sync: the transaction that changes a profile also updates its entry, the entry's words and the
--- context of its owner (refresh_search_context, in 76_embeddings.sql).
+-- context of its owner (refresh_search_context, in 77_embeddings.sql).
 
 create function private.fold(value text)
 returns text
@@ -2094,9 +2095,8 @@ create trigger sync_swapped_interests
   for each statement
   execute function private.sync_swapped_interests();
 
--- From the text of a query to what it means: its words, the words of the index that they may stand for, and the text to
--- embed. Functions that every search calls are in plpgsql, which keeps their plans; those to be inlined are in SQL
--- without a search_path.
+-- From the text of a query to its words, and to the words of the index that they may stand for. Functions that every
+-- search calls are in plpgsql, which keeps their plans; those to be inlined are in SQL without a search_path.
 
 create function private.typo_budget(word text)
 returns integer
@@ -2495,6 +2495,8 @@ $$;
 comment on function private.read_query(text, text[]) is
   'What a query looks for, and how many profiles have each of it. `known` are words of it that the model knows.';
 
+-- What the words of a query mean, before any of it is embedded: as typed, completed, corrected, a name, or nothing.
+
 create function private.completions_of(typed text, context tsquery)
 returns text[]
 language plpgsql stable security invoker
@@ -2580,8 +2582,48 @@ $$;
 comment on function private.understand(private.search_query, text[]) is
   'What each word of a query means. A word that the model knows or a profile has is meant as typed. Any other is
 completed if it is the last one, from profiles that have the other words if there are any, or else corrected by the
-words that profiles have. Names, places and words that mean
-nothing are not embedded: nearest to them would be strangers.';
+words that profiles have. Names, places and words that mean nothing are not embedded: nearest to them would be
+strangers.';
+
+create function api.understand_query(request jsonb)
+returns json
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  query constant text := coalesce(request ->> 'q', '');
+  known constant text[] := private.words_of(request ->> 'known');
+  asked constant private.search_query := private.read_query(query, known);
+  suggestion text := query;
+  understood private.understood_word;
+  embedded text := '';
+  is_as_typed boolean := true;
+  corrections jsonb := jsonb_build_array();
+begin
+  perform set_config('api.time_limit', coalesce(request ->> 'timeout' || ' ms', ''), true);
+  for understood in select * from private.understand(asked, known) loop
+    is_as_typed := is_as_typed and understood.is_embedded and understood.meant = array[understood.typed];
+    if understood.is_embedded then
+      embedded := embedded || understood.before || array_to_string(understood.meant, ' ');
+    end if;
+    if understood.is_corrected then
+      corrections := corrections || jsonb_build_object('from', understood.typed, 'to', understood.meant[1]);
+      suggestion := regexp_replace(
+        suggestion, '\m' || regexp_replace(understood.typed, '(\W)', '\\\1', 'g') || '\M', understood.meant[1], 'i'
+      );
+    end if;
+  end loop;
+  return json_build_object(
+    'text', case when not is_as_typed then trim(embedded) end,
+    'suggestion', case when corrections <> '[]' then jsonb_build_object('query', suggestion, 'words', corrections) end,
+    'asked', asked
+  );
+end
+$$;
+comment on function api.understand_query(jsonb) is
+  'What a query means, before it is embedded, from {q, known, timeout}: {text, suggestion, asked}. `known` has the words
+of the query that the model knows; `text` is to be embedded: null for the query as typed, empty for nothing; `asked`
+saves api.search_profiles from reading the query again. Definer, as api.search_profiles.';
+grant execute on function api.understand_query(jsonb) to edge_functions;
 
 -- The score of an entry: how well it matches the words of a query, by Meilisearch's ranking rules, and its similarity
 -- in meaning. Functions without a search_path are inlined.
@@ -3402,46 +3444,6 @@ comment on function private.find_profiles(
   'The search: profiles that contain words of a query or are similar to it in meaning, filtered, best first. At most
 1,000 count by words and 200 by meaning. Meaning is computed for every candidate, the exact keyword score only for those
 that can still reach the page.';
-
-create function api.understand_query(request jsonb)
-returns json
-language plpgsql stable security definer set search_path = ''
-as $$
-declare
-  query constant text := coalesce(request ->> 'q', '');
-  known constant text[] := private.words_of(request ->> 'known');
-  asked constant private.search_query := private.read_query(query, known);
-  suggestion text := query;
-  understood private.understood_word;
-  embedded text := '';
-  is_as_typed boolean := true;
-  corrections jsonb := jsonb_build_array();
-begin
-  perform set_config('api.time_limit', coalesce(request ->> 'timeout' || ' ms', ''), true);
-  for understood in select * from private.understand(asked, known) loop
-    is_as_typed := is_as_typed and understood.is_embedded and understood.meant = array[understood.typed];
-    if understood.is_embedded then
-      embedded := embedded || understood.before || array_to_string(understood.meant, ' ');
-    end if;
-    if understood.is_corrected then
-      corrections := corrections || jsonb_build_object('from', understood.typed, 'to', understood.meant[1]);
-      suggestion := regexp_replace(
-        suggestion, '\m' || regexp_replace(understood.typed, '(\W)', '\\\1', 'g') || '\M', understood.meant[1], 'i'
-      );
-    end if;
-  end loop;
-  return json_build_object(
-    'text', case when not is_as_typed then trim(embedded) end,
-    'suggestion', case when corrections <> '[]' then jsonb_build_object('query', suggestion, 'words', corrections) end,
-    'asked', asked
-  );
-end
-$$;
-comment on function api.understand_query(jsonb) is
-  'What a query means, before it is embedded, from {q, known, timeout}: {text, suggestion, asked}. `known` has the words
-of the query that the model knows; `text` is to be embedded: null for the query as typed, empty for nothing; `asked`
-saves api.search_profiles from reading the query again. Definer, as api.search_profiles.';
-grant execute on function api.understand_query(jsonb) to edge_functions;
 
 create function api.search_profiles(request jsonb)
 returns json

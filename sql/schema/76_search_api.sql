@@ -226,46 +226,6 @@ comment on function private.find_profiles(
 1,000 count by words and 200 by meaning. Meaning is computed for every candidate, the exact keyword score only for those
 that can still reach the page.';
 
-create function api.understand_query(request jsonb)
-returns json
-language plpgsql stable security definer set search_path = ''
-as $$
-declare
-  query constant text := coalesce(request ->> 'q', '');
-  known constant text[] := private.words_of(request ->> 'known');
-  asked constant private.search_query := private.read_query(query, known);
-  suggestion text := query;
-  understood private.understood_word;
-  embedded text := '';
-  is_as_typed boolean := true;
-  corrections jsonb := jsonb_build_array();
-begin
-  perform set_config('api.time_limit', coalesce(request ->> 'timeout' || ' ms', ''), true);
-  for understood in select * from private.understand(asked, known) loop
-    is_as_typed := is_as_typed and understood.is_embedded and understood.meant = array[understood.typed];
-    if understood.is_embedded then
-      embedded := embedded || understood.before || array_to_string(understood.meant, ' ');
-    end if;
-    if understood.is_corrected then
-      corrections := corrections || jsonb_build_object('from', understood.typed, 'to', understood.meant[1]);
-      suggestion := regexp_replace(
-        suggestion, '\m' || regexp_replace(understood.typed, '(\W)', '\\\1', 'g') || '\M', understood.meant[1], 'i'
-      );
-    end if;
-  end loop;
-  return json_build_object(
-    'text', case when not is_as_typed then trim(embedded) end,
-    'suggestion', case when corrections <> '[]' then jsonb_build_object('query', suggestion, 'words', corrections) end,
-    'asked', asked
-  );
-end
-$$;
-comment on function api.understand_query(jsonb) is
-  'What a query means, before it is embedded, from {q, known, timeout}: {text, suggestion, asked}. `known` has the words
-of the query that the model knows; `text` is to be embedded: null for the query as typed, empty for nothing; `asked`
-saves api.search_profiles from reading the query again. Definer, as api.search_profiles.';
-grant execute on function api.understand_query(jsonb) to edge_functions;
-
 create function api.search_profiles(request jsonb)
 returns json
 language plpgsql stable security definer set search_path = ''
