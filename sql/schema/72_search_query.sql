@@ -33,6 +33,8 @@ as $$
 declare
   -- A swap is one error here and two to Levenshtein, so a greater distance cannot be within the budget.
   distance constant integer := extensions.levenshtein_less_equal(typed, meant, 2 * budget);
+  -- Two swaps keep the letters.
+  has_same_letters constant boolean := char_length(typed) = char_length(meant) and translate(meant, typed, '') = '';
 begin
   if distance <= 1 or distance > 2 * budget then
     return case when distance <= budget then distance end;
@@ -47,7 +49,7 @@ begin
   end if;
   return (
     select nullif(min(1 + case
-      when rest = 2 and meant = any (private.swaps_of(swapped)) then 1
+      when rest = 2 and has_same_letters and meant = any (private.swaps_of(swapped)) then 1
       else rest
     end), budget + 1)
     from unnest(swaps) as swapped
@@ -221,14 +223,16 @@ create type private.search_unit as (
   is_phrase boolean,
   places integer[],
   queries tsquery[],
+  query tsquery,
   holders integer,
   rarity double precision,
   is_named boolean
 );
 comment on type private.search_unit is
   'A word or phrase to look for. `queries` find the profiles that have the word without a typing error, with one, and
-with two; or those that have the phrase, and those that have it in their name. `holders` is about how many there are,
-`rarity` how much it says to have it: ln(1 + profiles / holders). `is_named`: above all a name of people or places.';
+with two; or those that have the phrase, and those that have it in their name. `query` finds what any of them finds.
+`holders` is about how many there are, `rarity` how much it says to have it: ln(1 + profiles / holders). `is_named`:
+above all a name of people or places.';
 
 create type private.search_query as (
   words private.query_word[],
@@ -237,23 +241,11 @@ create type private.search_query as (
 );
 comment on type private.search_query is 'A query as private.read_query returns it.';
 
-create function private.any_of(queries tsquery[])
-returns tsquery
-language sql immutable parallel safe
-as $$
-  select string_agg('(' || query::text || ')', ' | ')::tsquery from unnest(queries) as query
-$$;
-comment on function private.any_of(tsquery[]) is 'Finds what any of the queries finds; null if all are null.';
+create aggregate private.any_of(tsquery) (sfunc = tsquery_or, stype = tsquery);
+comment on aggregate private.any_of(tsquery) is 'Finds what any of the queries finds; ignores null.';
 
-create function private.all_of(units private.search_unit[])
-returns tsquery
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return (select string_agg('(' || private.any_of(queries)::text || ')', ' & ')::tsquery from unnest(units));
-end
-$$;
-comment on function private.all_of(private.search_unit[]) is 'Finds the profiles that have every word of a query.';
+create aggregate private.all_of(tsquery) (sfunc = tsquery_and, stype = tsquery);
+comment on aggregate private.all_of(tsquery) is 'Finds what all of the queries find; ignores null.';
 
 create function private.count_profiles()
 returns double precision
@@ -268,31 +260,18 @@ $$;
 comment on function private.count_profiles() is
   'How many profiles the index has. Beyond 2,000 as the latest vacuum counted them, if there was one.';
 
-create function private.count_holders(query tsquery)
-returns integer
-language plpgsql stable security invoker
-set search_path = ''
--- Postgres would scan the table for common words and stop early, which reads up to six times as much.
-set enable_seqscan = off
-set plan_cache_mode = 'force_generic_plan'
+create function private.sample_profiles(profiles double precision)
+returns tsvector[]
+language plpgsql stable security invoker set search_path = ''
 as $$
-declare
-  counted constant integer := (
-    select count(*) from (select from private.search_words where words @@ query limit 1000) as found
-  );
 begin
-  if counted < 1000 then
-    return counted;
-  end if;
-  return (
-    select greatest(1000, count(*) * private.count_profiles() / 1000)
-    from (select words from private.search_words limit 1000) as sample
-    where words @@ query
-  );
+  return case when profiles > 2000 then array(
+    select words from private.search_words tablesample system (20000 / profiles) repeatable (0)
+  ) end;
 end
 $$;
-comment on function private.count_holders(tsquery) is
-  'How many profiles a query finds: exact below 1,000, from there on as the share in a thousand profiles.';
+comment on function private.sample_profiles(double precision) is
+  'The words of about 200 profiles, always the same while the table keeps its size; null if there are at most 2,000.';
 
 -- Without `set search_path`, so that Postgres inlines it: it is called for each candidate and word.
 create function private.weight_class(words tsvector, query tsquery)
@@ -306,25 +285,47 @@ comment on function private.weight_class(tsvector, tsquery) is
   'The best weight of the words of a query in a profile: 0 for A to 3 for D; null if it has none of them. Takes .4 µs,
 where reading all words of the profile takes 15.';
 
-create function private.is_named(query tsquery, is_known boolean)
-returns boolean
+create function private.measure_word(
+  query tsquery,
+  is_known boolean,
+  profiles double precision,
+  sample tsvector[],
+  out holders integer,
+  out is_named boolean
+)
 language plpgsql stable security invoker
 set search_path = ''
+-- Postgres would scan the table for common words and stop early, which reads up to six times as much.
 set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
+declare
+  name_values constant double precision[] := array[1, -1, 1, -0.5];
+  sampled constant integer := (select count(*) from unnest(sample) as words where words @@ query);
+  named double precision;
 begin
-  return (
-    select coalesce(
-      sum((array[1, -1, 1, -0.5])[private.weight_class(words, query) + 1]) > case when is_known then 2 else 0 end, false
-    )
-    from (select words from private.search_words where words @@ query limit 50) as sample
-  );
+  if sampled >= 30 then
+    select sum(name_values[private.weight_class(words, query) + 1])
+    into named
+    from (select words from unnest(sample) as words where words @@ query limit 50) as first_ones;
+  else
+    select count(*), sum(case when number <= 50 then name_values[private.weight_class(words, query) + 1] end)
+    into holders, named
+    from (
+      select words, row_number() over () as number from private.search_words where words @@ query limit 1000
+    ) as found;
+  end if;
+  if holders is null or holders = 1000 then
+    holders := greatest(1000, profiles * sampled / cardinality(sample));
+  end if;
+  is_named := coalesce(named, 0) > case when is_known then 2 else 0 end;
 end
 $$;
-comment on function private.is_named(tsquery, boolean) is
-  'Whether a word is above all the name of people or places, in fifty profiles that have it. A biography may mention a
-place, so it counts half. A word that the model knows, such as Baker, is a name if at least three more have it as one.';
+comment on function private.measure_word(tsquery, boolean, double precision, tsvector[]) is
+  'How many profiles have a word: exact below 1,000, but for words that at least 30 of the sampled profiles have, of
+which it is the share in the sample. And whether the word is above all the name of people or places, in fifty profiles
+that have it. A biography may mention a place, so it counts half. A word that the model knows, such as Baker, is a name
+if at least three more have it as one.';
 
 create function private.read_query(query text, known text[] default '{}')
 returns private.search_query
@@ -334,6 +335,8 @@ set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   asked private.search_query;
+  profiles constant double precision := private.count_profiles();
+  sample constant tsvector[] := private.sample_profiles(profiles);
 begin
   asked.words := array(select part from private.parse_query(query) as part);
   asked.terms := array(
@@ -356,8 +359,8 @@ begin
   );
   asked.units := array(
     select row(
-      units.unit, quoted, is_phrase, places, queries, holders,
-      ln(1 + private.count_profiles() / greatest(1, holders)), named
+      units.unit, quoted, is_phrase, places, queries, joined.query, holders,
+      ln(1 + profiles / greatest(1, holders)), measured.is_named
     )::private.search_unit
     from (
       select
@@ -383,12 +386,10 @@ begin
       ) end as queries
       offset 0
     ) as written
-    -- `offset 0` keeps Postgres from counting twice.
-    cross join lateral (
-      select private.count_holders(any_of) as holders, private.is_named(any_of, is_known) as named
-      from private.any_of(queries)
-      offset 0
-    ) as counted
+    cross join lateral (select private.any_of(each_query) as query from unnest(queries) as each_query) as joined
+    cross join lateral private.measure_word(
+      query => joined.query, is_known => is_known, profiles => profiles, sample => sample
+    ) as measured
     where places is not null
     order by unit
   );

@@ -53,7 +53,9 @@ begin
       or exists (select from private.search_lexicon as lexicon where lexicon.word = part.word);
     -- Of an unfinished word with up to three letters, nobody knows whether it is one already.
     if part.unfinished and (not is_word or char_length(part.word) <= 3) then
-      understood.meant := private.completions_of(part.word, private.all_of(asked.units));
+      understood.meant := private.completions_of(
+        part.word, (select private.all_of(query) from unnest(asked.units))
+      );
       if understood.meant = '{}' then
         understood.meant := private.completions_of(part.word, (private.lexeme(part.word) || ':*')::tsquery);
       end if;
@@ -68,7 +70,10 @@ begin
           order by term.typos, term.word
           limit 5
         ) as closest
-        order by closest.typos, private.count_holders(private.lexeme(closest.word)::tsquery) desc, closest.word
+        cross join lateral private.measure_word(
+          query => private.lexeme(closest.word)::tsquery, is_known => false, profiles => 0, sample => null
+        ) as measured
+        order by closest.typos, holders desc, closest.word
         limit 1
       );
       understood.is_corrected := understood.meant <> '{}';

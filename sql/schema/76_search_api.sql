@@ -59,14 +59,17 @@ as $$
 declare
   -- No query has more hits, and no total counts further.
   max_results constant integer := 1000;
-  max_neighbours constant integer := 200;
   -- The most that nearness to the caller's own interests can add to a score.
   context_share constant double precision := 0.1;
-  model private.search_models;
   has_words constant boolean := cardinality(asked.units) > 0;
   names_share constant double precision := private.names_share(asked);
+  page_end constant integer := least(page_offset, max_results) + page_limit;
+  model private.search_models;
+  max_neighbours integer := 200;
+  max_distance double precision := 2;
   neighbour_ids bigint[];
   distances double precision[];
+  has_other_models boolean;
   answer json;
 begin
   select * into model from private.search_models where name = query_model;
@@ -78,14 +81,23 @@ begin
     query_vector := context_vector;
     context_vector := null;
   end if;
+  if has_words then
+    max_distance := 1 - model.similarity_threshold;
+  else
+    max_neighbours := max_results;
+  end if;
   if query_vector is not null then
     select array_agg(profile_id), array_agg(distance)
     into neighbour_ids, distances
     from private.nearest_profiles(
-      query_vector => query_vector, query_model => query_model, filter => filter,
-      max_results => case when has_words then max_neighbours else max_results end,
-      max_distance => case when has_words then 1 - model.similarity_threshold else 2 end
+      query_vector => query_vector, query_model => query_model, filter => filter, max_results => max_neighbours,
+      max_distance => max_distance
     );
+    if cardinality(distances) = max_neighbours then
+      -- The index overlooks some that are as near as the last ones.
+      max_distance := (select max(distance) - 0.03 from unnest(distances) as distance);
+    end if;
+    has_other_models := private.has_other_models(query_model);
   end if;
   perform private.check_deadline();
 
@@ -95,29 +107,48 @@ begin
     union all
     -- Without words every profile is a hit, with score 1 unless the caller's context ranks them.
     select profile_id, 1, 0, score, score, false
-    from private.find_words(query => null, filter => filter, max_results => max_results)
+    from private.find_words(query => null, without => null, filter => filter, max_results => max_results)
     cross join (select case when query_vector is null then 1 else 0 end as score) as scores
     where not has_words
   ),
   neighbours as (
     select * from unnest(neighbour_ids, distances) as neighbour (profile_id, distance)
   ),
-  found as (
-    select * from by_words full join neighbours using (profile_id)
-  ),
-  candidates as materialized (
+  -- Bounds of the scores before any embedding is read. Who is no neighbour is further away than max_distance.
+  found as materialized (
     select
-      found.*,
-      1 - coalesce(distance, case when entry.model = query_model then embedding <=> query_vector end) as cosine,
-      case when entry.model = query_model then 1 - (embedding <=> context_vector) end as context_cosine
+      *,
+      case
+        when query_vector is null then 0
+        when has_words and exists (select from by_words) then semantic_ratio
+        else 1
+      end as full_ratio,
+      query_vector is not null and distance is null and (
+        has_other_models
+        or exists (
+          select from private.search_entries as entry where entry.profile_id = found.profile_id and embedding is null
+        )
+      ) as may_lack_embedding
+    from (select * from by_words full join neighbours using (profile_id)) as found
+  ),
+  bounded as materialized (
+    select
+      *,
+      case when may_lack_embedding then 0 else private.final_score(
+        semantic_ratio => full_ratio, keyword => coalesce(coverage * at_least, 0),
+        semantic => case when distance is null then 0 else nearest end, in_name => in_name, context => 0
+      ) end as lowest,
+      case when may_lack_embedding then 1 else private.final_score(
+        semantic_ratio => full_ratio, keyword => coalesce(coverage * at_most, 0), semantic => nearest,
+        in_name => in_name, context => case when context_vector is null then 0 else context_share end
+      ) end as highest
     from found
-    -- `offset 0` makes Postgres look up the entries instead of reading all.
     cross join lateral (
-      select entry.model, entry.embedding
-      from private.search_entries as entry
-      where entry.profile_id = found.profile_id
-      offset 0
-    ) as entry
+      select private.semantic_score(
+        cosine => 1 - coalesce(distance, max_distance), model => model,
+        names_missing => coalesce(names_missing, names_share)
+      ) as nearest
+    ) as parts
   ),
   weighted as materialized (
     select
@@ -125,33 +156,44 @@ begin
       private.final_score(
         semantic_ratio => ratio, keyword => coalesce(coverage * at_least, 0), semantic => semantic, in_name => in_name,
         context => context
-      ) as lowest,
+      ) as lowest_score,
       private.final_score(
         semantic_ratio => ratio, keyword => coalesce(coverage * at_most, 0), semantic => semantic, in_name => in_name,
         context => context
-      ) as highest
-    from candidates
-    cross join (select count(*) > 0 as any_by_words from by_words) as totals
+      ) as highest_score
+    from (
+      -- Those that can still reach the page. 1e-9 allows for rounding.
+      select *
+      from bounded
+      where highest >= coalesce(
+        (select lowest from bounded order by lowest desc offset page_end - 1 limit 1) - 1e-9, 0
+      )
+    ) as readable
+    -- `offset 0` makes Postgres look up the entries instead of reading all.
     cross join lateral (
       select
-        -- 0 without a cosine, since greatest() ignores nulls.
-        least(
-          1, greatest(0, (cosine - model.similarity_floor) / (model.similarity_ceiling - model.similarity_floor))
-        ) * (1 - coalesce(names_missing, names_share)) as semantic,
+        case when entry.model = query_model then 1 - (embedding <=> query_vector) end as cosine,
+        case when entry.model = query_model then 1 - (embedding <=> context_vector) end as context_cosine
+      from private.search_entries as entry
+      where entry.profile_id = readable.profile_id
+      offset 0
+    ) as entry
+    cross join lateral (
+      select
+        private.semantic_score(
+          cosine => cosine, model => model, names_missing => coalesce(names_missing, names_share)
+        ) as semantic,
         -- If one score is missing, for the query or for one entry (such as one whose words the model does not know),
         -- the other one has all the weight.
-        case when cosine is null then 0 when has_words and any_by_words then semantic_ratio else 1 end as ratio,
+        case when cosine is null then 0 else full_ratio end as ratio,
         context_share * greatest(0, coalesce(context_cosine, 0)) as context
-    ) as parts
+    ) as exact_parts
   ),
   contenders as materialized (
-    -- Those that can still reach the page. 1e-9 allows for rounding.
     select *
     from weighted
-    where highest >= coalesce(
-      (select lowest from weighted order by lowest desc offset least(page_offset, max_results) + page_limit - 1 limit 1)
-        - 1e-9,
-      0
+    where highest_score >= coalesce(
+      (select lowest_score from weighted order by lowest_score desc offset page_end - 1 limit 1) - 1e-9, 0
     )
   ),
   keyword as materialized (
@@ -207,7 +249,7 @@ begin
       '[]'
     ),
     'query', query,
-    'estimatedTotalHits', (select least(max_results, count(*)) from weighted),
+    'estimatedTotalHits', (select least(max_results, count(*)) from found),
     'limit', page_limit,
     'offset', page_offset
   )
@@ -223,7 +265,7 @@ comment on function private.find_profiles(
   integer, bigint, boolean
 ) is
   'The search: profiles that contain words of a query or are similar to it in meaning, filtered, best first. At most
-1,000 count by words and 200 by meaning. Meaning is computed for every candidate, the exact keyword score only for those
+1,000 count by words and 200 by meaning. Embeddings are read, and then exact keyword scores computed, only for those
 that can still reach the page.';
 
 create function api.search_profiles(request jsonb)

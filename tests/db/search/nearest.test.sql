@@ -31,6 +31,19 @@ set model = 'offline-wordnet-v2', embedding = pg_temp.vector_at(1 - (nth - .5) /
 from neighbours
 where neighbours.id = profile_id;
 
+create function pg_temp.filter_of(city text, hidden_ids bigint[])
+returns private.search_filter
+language plpgsql
+as $$
+declare
+  filter private.search_filter;
+begin
+  filter.required := private.lexeme(private.facet('city', city))::tsquery;
+  filter.hidden_ids := hidden_ids;
+  filter.passing := private.find_passing(filter, private.count_profiles());
+  return filter;
+end
+$$;
 create function pg_temp.nearest(
   hidden_ids bigint[],
   max_results integer,
@@ -44,7 +57,7 @@ as $$
   from private.nearest_profiles(
     query_vector => pg_temp.vector_at(1),
     query_model => 'offline-wordnet-v2',
-    filter => row(private.lexeme(private.facet('city', city))::tsquery, hidden_ids)::private.search_filter,
+    filter => pg_temp.filter_of(city, hidden_ids),
     max_results => max_results,
     max_distance => max_distance
   ) as neighbour
@@ -163,23 +176,10 @@ select results_eq(
 );
 
 -- The vector index
-create or replace function private.count_profiles()
-returns double precision
+create or replace function private.find_passing(filter private.search_filter, profiles double precision)
+returns bigint[]
 language sql
-as 'select 1e6::double precision';
-create or replace function pg_temp.pretend_that_few_are_exact()
-returns void
-language plpgsql
-as $$
-begin
-  execute replace(
-    pg_get_functiondef('private.nearest_profiles'::regproc),
-    'case when filter.required is null then 2000 else 10000 end',
-    '0'
-  );
-end
-$$;
-select pg_temp.pretend_that_few_are_exact();
+as 'select null::bigint[]';
 update private.search_entries
 set embedding = pg_temp.vector_at(1 - 9.5 / 300)
 where profile_id = (select id from neighbours where nth = 10);

@@ -54,7 +54,7 @@ begin
       attribute_weights => weights
     ) as result
     join private.keyword_candidates(
-      asked => asked, filter => row(null, '{}')::private.search_filter, max_results => 1000
+      asked => asked, filter => row(null, null, '{}', null)::private.search_filter, max_results => 1000
     ) as candidate on candidate.profile_id = person.id;
 end
 $$;
@@ -216,7 +216,8 @@ from (
 cross join people
 cross join lateral pg_temp.look_up(nick, query) as scores
 join lateral private.keyword_candidates(
-  asked => private.read_query(query), filter => row(null, '{}')::private.search_filter, max_results => 1000
+  asked => private.read_query(query), filter => row(null, null, '{}', null)::private.search_filter,
+  max_results => 1000
 ) as bounds on bounds.profile_id = people.id;
 select is_empty(
   $$
