@@ -157,23 +157,33 @@ begin
       cross join unnest(phrases) as phrase
       where not entries.words @@ phrase.queries[1]
     ),
-    matches as materialized (
-      select occurrences.profile_id, terms.word, terms.place, terms.typos, terms.exact, cost, in_place.word_position
+    matching_words as (
+      select
+        occurrences.profile_id, terms.place, terms.typos, terms.exact, occurrences.word_positions,
+        terms.typos = min(terms.typos) over (partition by occurrences.profile_id, terms.place) as is_closest
       from occurrences
       join terms on terms.word = occurrences.lexeme
       left join without_phrase
         on without_phrase.profile_id = occurrences.profile_id and without_phrase.unit = terms.unit
-      cross join lateral unnest(occurrences.word_positions) as in_place (word_position)
-      cross join lateral (
-        select private.match_cost(
-          typos => terms.typos,
+      where without_phrase.unit is null
+    ),
+    matches as materialized (
+      select
+        matching_words.profile_id,
+        matching_words.place,
+        matching_words.exact,
+        matching_words.is_closest,
+        word_position,
+        word_position - private.text_start_at(word_position) as position_in_text,
+        private.match_cost(
+          typos => matching_words.typos,
           attribute_weight => attribute_weights[private.attribute_at(word_position) + 1],
           position_cost => private.position_cost(
-            abs(word_position - private.text_start_at(word_position) - terms.place)
+            abs(word_position - private.text_start_at(word_position) - matching_words.place)
           )
         ) as cost
-      ) as costs
-      where without_phrase.unit is null
+      from matching_words
+      cross join lateral unnest(matching_words.word_positions) as in_place (word_position)
     ),
     best_matches as materialized (
       select matches.profile_id, matches.place, min(matches.cost) as cost, bool_or(matches.exact) as exact
@@ -209,8 +219,7 @@ begin
       from (
         select matches.profile_id, matches.word_position, bit_or(1::bigint << matches.place) as places
         from matches
-        join best_matches on best_matches.profile_id = matches.profile_id and best_matches.place = matches.place
-        where words_asked > 1 and matches.typos = private.match_typos(best_matches.cost)
+        where words_asked > 1 and matches.is_closest
         group by matches.profile_id, matches.word_position
       ) as occupied
       window following as (partition by occupied.profile_id order by occupied.word_position)
@@ -250,12 +259,13 @@ begin
     openings as (
       -- Texts that begin with the matched words in the order of the query: each at the place that equals the number of
       -- matched words before it.
-      select matches.profile_id, private.text_start_at(word_position) as text_start, tallies.words_matched
+      select matches.profile_id, word_position - position_in_text as text_start, tallies.words_matched
       from matches
       join tallies on tallies.profile_id = matches.profile_id
       where matches.exact
-        and word_position - private.text_start_at(word_position) - 1
-          = bit_count((tallies.places & ((1::bigint << matches.place) - 1))::bit(64))
+        -- No text begins with more words than a query has. Said first, because it needs no join.
+        and position_in_text <= words_asked
+        and position_in_text - 1 = bit_count((tallies.places & ((1::bigint << matches.place) - 1))::bit(64))
       group by matches.profile_id, text_start, tallies.words_matched
       having count(distinct matches.place) = tallies.words_matched
     ),

@@ -26,7 +26,12 @@ $$;
 comment on function private.passes(bigint, tsvector, private.search_filter) is
   'Whether a profile meets the conditions of a search, unless the filter has a list of those.';
 
-create function private.find_passing(filter private.search_filter, profiles double precision)
+create function private.find_passing(
+  filter private.search_filter,
+  alternatives tsquery[],
+  sample tsvector[],
+  profiles double precision
+)
 returns bigint[]
 language plpgsql stable security invoker
 set search_path = ''
@@ -34,30 +39,39 @@ set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  max_passing constant integer := greatest(2000, least(5000, profiles / 5));
-  sample constant tsvector[] := private.sample_profiles(profiles);
+  -- Each of them costs some 4 µs, and each that the vector index visits, to find 200 that pass, 16 µs: as much for
+  -- sqrt(800 * profiles).
+  max_passing constant integer := greatest(2000, sqrt(800 * profiles));
   passing bigint[];
 begin
   if filter.required is null then
     passing := case when sample is null then array(
-      select stored.profile_id from private.search_words as stored
+      select stored.profile_id
+      from private.search_words as stored
       where private.passes(stored.profile_id, stored.words, filter)
     ) end;
   elsif sample is null or (
     select coalesce(avg((words @@ filter.required)::integer), 0) * profiles from unnest(sample) as words
   ) <= max_passing then
     passing := array(
-      select stored.profile_id
-      from private.search_words as stored
-      where stored.words @@ filter.required and private.passes(stored.profile_id, stored.words, filter)
+      select distinct found.profile_id
+      from unnest(alternatives) as alternative
+      cross join lateral (
+        select stored.profile_id
+        from private.search_words as stored
+        where stored.words @@ alternative and private.passes(stored.profile_id, stored.words, filter)
+        -- Else Postgres would read the whole table once.
+        offset 0
+      ) as found
       limit max_passing + 1
     );
   end if;
   return case when cardinality(passing) <= max_passing then passing end;
 end
 $$;
-comment on function private.find_passing(private.search_filter, double precision) is
-  'All profiles that meet the conditions of a search, or null if they are many.';
+comment on function private.find_passing(private.search_filter, tsquery[], tsvector[], double precision) is
+  'All profiles that meet the conditions of a search, or null if they are many. `alternatives` are queries of which a
+profile must match at least one. One after the other they take a tenth of the time that a query with all of them takes.';
 
 create function private.read_filter(request jsonb, asked private.search_query, caller bigint)
 returns private.search_filter
@@ -65,19 +79,31 @@ language plpgsql stable security invoker set search_path = ''
 as $$
 declare
   hidden_users constant bigint[] := caller || private.blocked_users_of(caller);
+  profiles constant double precision := private.count_profiles();
+  sample constant tsvector[] := private.sample_profiles(profiles);
+  alternatives tsquery[];
   filter private.search_filter;
 begin
-  filter.required := (
-    select private.all_of(condition)
-    from (
-      select private.any_of(private.lexeme(private.facet(kind, value))::tsquery) as condition
-      from (values ('interest', 'interests'), ('city', 'cities'), ('country', 'countries')) as facets (kind, key)
-      cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
-      group by kind
-      union all
-      select queries[1] from unnest(asked.units) where quoted
-    ) as conditions
-  );
+  with conditions as (
+    select array_agg(distinct private.lexeme(private.facet(kind, value))::tsquery) as alternatives
+    from (values ('interest', 'interests'), ('city', 'cities'), ('country', 'countries')) as facets (kind, key)
+    cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
+    group by kind
+    union all
+    select queries[:1] from unnest(asked.units) where quoted
+  )
+  select private.all_of(condition) over (), conditions.alternatives
+  into filter.required, alternatives
+  from conditions
+  cross join lateral (
+    select
+      private.any_of(alternative) as condition,
+      replace(private.any_of(alternative)::text, '<->', '&')::tsquery as looked_up
+    from unnest(conditions.alternatives) as alternative
+  ) as joined
+  -- The alternatives of the condition for which the index looks at the fewest profiles: for a phrase, all with its words.
+  order by (select count(*) from unnest(sample) as words where words @@ looked_up)
+  limit 1;
   filter.excluded := (
     select private.any_of(phrase)
     from (
@@ -88,7 +114,9 @@ begin
     ) as phrases
   );
   filter.hidden_ids := array(select profile_id from private.search_entries where user_id = any (hidden_users));
-  filter.passing := private.find_passing(filter, private.count_profiles());
+  filter.passing := private.find_passing(
+    filter => filter, alternatives => alternatives, sample => sample, profiles => profiles
+  );
   if filter.passing is not null then
     filter := row(null, null, '{}', filter.passing);
   end if;

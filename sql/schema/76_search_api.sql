@@ -59,14 +59,14 @@ as $$
 declare
   -- No query has more hits, and no total counts further.
   max_results constant integer := 1000;
+  max_neighbours constant integer := 200;
   -- The most that nearness to the caller's own interests can add to a score.
   context_share constant double precision := 0.1;
   has_words constant boolean := cardinality(asked.units) > 0;
   names_share constant double precision := private.names_share(asked);
   page_end constant integer := least(page_offset, max_results) + page_limit;
   model private.search_models;
-  max_neighbours integer := 200;
-  max_distance double precision := 2;
+  max_distance double precision;
   neighbour_ids bigint[];
   distances double precision[];
   has_other_models boolean;
@@ -81,12 +81,9 @@ begin
     query_vector := context_vector;
     context_vector := null;
   end if;
-  if has_words then
-    max_distance := 1 - model.similarity_threshold;
-  else
-    max_neighbours := max_results;
-  end if;
   if query_vector is not null then
+    -- Without words there is no threshold: every profile is a hit.
+    max_distance := case when has_words then 1 - model.similarity_threshold else 2 end;
     select array_agg(profile_id), array_agg(distance)
     into neighbour_ids, distances
     from private.nearest_profiles(
@@ -189,12 +186,22 @@ begin
         context_share * greatest(0, coalesce(context_cosine, 0)) as context
     ) as exact_parts
   ),
+  -- No score of the page is lower than floor, and none is higher than ceiling.
+  page_bounds as materialized (
+    select floor, ceiling, (select count(*) from weighted where lowest_score > ceiling) as certainly_before
+    from (
+      select
+        coalesce(
+          (select lowest_score from weighted order by lowest_score desc offset page_end - 1 limit 1) - 1e-9, 0
+        ) as floor,
+        (select highest_score from weighted order by highest_score desc offset page_offset limit 1) + 1e-9 as ceiling
+    ) as bounds
+  ),
   contenders as materialized (
-    select *
+    select weighted.*
     from weighted
-    where highest_score >= coalesce(
-      (select lowest_score from weighted order by lowest_score desc offset page_end - 1 limit 1) - 1e-9, 0
-    )
+    cross join page_bounds
+    where highest_score >= floor and lowest_score <= ceiling
   ),
   keyword as materialized (
     select *
@@ -221,7 +228,7 @@ begin
     from ranked
     order by score desc, keyword desc, profile_id
     limit greatest(0, least(page_limit, max_results - page_offset))
-    offset page_offset
+    offset (select page_offset - certainly_before from page_bounds)
   )
   select json_build_object(
     'hits', coalesce(
@@ -266,7 +273,7 @@ comment on function private.find_profiles(
 ) is
   'The search: profiles that contain words of a query or are similar to it in meaning, filtered, best first. At most
 1,000 count by words and 200 by meaning. Embeddings are read, and then exact keyword scores computed, only for those
-that can still reach the page.';
+that can be on the page.';
 
 create function api.search_profiles(request jsonb)
 returns json

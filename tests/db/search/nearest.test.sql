@@ -40,7 +40,9 @@ declare
 begin
   filter.required := private.lexeme(private.facet('city', city))::tsquery;
   filter.hidden_ids := hidden_ids;
-  filter.passing := private.find_passing(filter, private.count_profiles());
+  filter.passing := private.find_passing(
+    filter => filter, alternatives => array[filter.required], sample => null, profiles => 300
+  );
   return filter;
 end
 $$;
@@ -176,7 +178,12 @@ select results_eq(
 );
 
 -- The vector index
-create or replace function private.find_passing(filter private.search_filter, profiles double precision)
+create or replace function private.find_passing(
+  filter private.search_filter,
+  alternatives tsquery[],
+  sample tsvector[],
+  profiles double precision
+)
 returns bigint[]
 language sql
 as 'select null::bigint[]';

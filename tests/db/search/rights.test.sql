@@ -88,7 +88,7 @@ from unnest(array[
   $$measure_word(query => 'zorbing', is_known => false, profiles => 1, sample => null)$$,
   $$count_profiles()$$,
   $$read_filter('{}', null, null)$$,
-  $$find_passing(null, 1)$$,
+  $$find_passing(filter => null, alternatives => '{}', sample => null, profiles => 1)$$,
   $$find_words(query => null, without => null, filter => null, max_results => 1)$$,
   $$has_other_models('')$$,
   $$keyword_candidates(asked => null, filter => null, max_results => 1)$$,
