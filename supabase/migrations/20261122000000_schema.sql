@@ -646,7 +646,7 @@ grant execute on function api.set_interests(jsonb) to edge_functions;
 
 -- Sign-up: how an Auth account becomes a user with a profile, and what happens until its address is confirmed. Auth
 -- keeps the first sign-up of an unconfirmed address, including its password. The Edge Function therefore removes that
--- account before it asks Auth for another one.
+-- account before it asks Auth for another one, once Auth has accepted the CAPTCHA of whoever asks.
 create table private.sign_ups (
   ticket uuid primary key default gen_random_uuid(),
   user_id bigint not null,
@@ -820,22 +820,39 @@ begin
   where ticket in (
     select ticket from private.sign_ups where begun_at < now() - interval '1 hour' for update skip locked
   );
-  perform private.remove_pending_account(address);
   insert into private.sign_ups (user_id, profile_id, address_hash, name, fields)
   values (
     nextval('public.users_id_seq'), nextval('public.profiles_id_seq'), sha256(convert_to(lower(address), 'UTF8')),
     begin_sign_up.name, begin_sign_up.fields
   )
   returning * into begun;
-  return json_build_object('ticket', begun.ticket, 'user_id', begun.user_id);
+  return json_build_object(
+    'ticket', begun.ticket,
+    'user_id', begun.user_id,
+    'pending', exists (
+      select from public.users where lower(email) = lower(address) and email <> '' and confirmed_at is null
+    )
+  );
 end
 $$;
 comment on function private.begin_sign_up(text, text, jsonb) is
-  'Removes a pending account with this address and returns {ticket, user_id}: the account whose metadata holds the
-ticket gets that id, the name and the fields. Definer, because it deletes from auth.users.';
+  'Returns {ticket, user_id, pending}: the account whose metadata holds the ticket gets that id, the name and the fields;
+pending is whether an unconfirmed account has the address. It stays until check_sign_up, because Auth has not yet seen
+the CAPTCHA. Definer, because edge_functions has no rights on sign_ups and users.';
 grant execute on function private.begin_sign_up(text, text, jsonb) to edge_functions;
 
-create function private.check_sign_up(address text, begun uuid)
+create function private.withdraw_sign_up(begun uuid)
+returns void
+language sql volatile security definer set search_path = ''
+as $$
+  delete from private.sign_ups where ticket = begun and name is not null
+$$;
+comment on function private.withdraw_sign_up(uuid) is
+  'Deletes a sign-up that Auth refused before it looked for the account, so that it supersedes no other one. Definer,
+because edge_functions has no rights on sign_ups.';
+grant execute on function private.withdraw_sign_up(uuid) to edge_functions;
+
+create function private.check_sign_up(address text, begun uuid, accepted boolean)
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -854,18 +871,19 @@ begin
     when exists (
       select from private.sign_ups where address_hash = sign_up.address_hash and user_id > sign_up.user_id
     ) then 'superseded'
-    when private.remove_pending_account(address) then 'retry'
+    when accepted and private.remove_pending_account(address) then 'retry'
     when exists (select from public.users where lower(email) = lower(address) and email <> '') then 'taken'
     else 'not made'
   end);
 end
 $$;
-comment on function private.check_sign_up(text, uuid) is
+comment on function private.check_sign_up(text, uuid, boolean) is
   'The outcome of a sign-up, which the answer of Auth does not reveal: made; superseded by a later sign-up with the same
-address; retry, because an account of an earlier one, or one that was created in Auth directly, came between and has
-been removed; taken, by a confirmed or an invited account; not made, for another reason. Only for the Edge Functions,
-because it reveals whether an address is taken. Definer, as begin_sign_up.';
-grant execute on function private.check_sign_up(text, uuid) to edge_functions;
+address; retry, because a pending account of an earlier one, or one that was created in Auth directly, has the address
+and has been removed; taken, by a confirmed or an invited account, or by a pending one that stays; not made, for another
+reason. It removes an account only if Auth has accepted the CAPTCHA. Only for the Edge Functions, because it reveals
+whether an address is taken. Definer, because it deletes from auth.users.';
+grant execute on function private.check_sign_up(text, uuid, boolean) to edge_functions;
 
 -- Blocks between users. A block works in both directions, and the blocked user is not told.
 create table private.blocks (

@@ -146,6 +146,7 @@ select is(
     'edge_functions: find_me',
     'edge_functions: report_search',
     'edge_functions: save_embeddings',
+    'edge_functions: withdraw_sign_up',
     'service_role: is_attachment',
     'service_role: is_web_address'
   ],
