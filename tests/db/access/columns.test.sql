@@ -1,5 +1,5 @@
 -- The privileges of authenticated on every column. A new column must be added here, or the test fails.
-select plan(101);
+select plan(102);
 
 select is(
   actual.privileges, expected.privileges,
@@ -10,7 +10,7 @@ from (
   from (
     values
       ('private.blocks', 'blocker_id, blocked_id, created_at', ''),
-      ('private.embedding_queue', 'kind, id, attempts, due_at, last_error, queued_at, model', ''),
+      ('private.embedding_queue', 'kind, id, attempts, failures, due_at, last_error, queued_at, model', ''),
       ('private.rate_settings', 'name, rate', ''),
       ('private.idempotent_replies', 'message_id, sender_name', ''),
       ('private.search_audit', 'finding, amount, audited_at', ''),
