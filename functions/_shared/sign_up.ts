@@ -50,9 +50,9 @@ const independentOfAddress = new Set([
   'weak_password',
 ])
 
-// supabase-js drops the code of a 5xx.
-const isIndependentOfAddress = ({ code, message }: AuthError): boolean =>
-  independentOfAddress.has(code ?? '') || /^captcha /.test(message)
+// supabase-js drops the code of a 5xx. A 429 without one is the gateway's; those of hooks have `unknown`.
+const isIndependentOfAddress = ({ code, status, message }: AuthError): boolean =>
+  independentOfAddress.has(code ?? '') || status === 429 && !code || /^captcha /.test(message)
 
 /** Whether Auth has accepted the CAPTCHA and then failed because of another account with the address. */
 const isConflict = ({ code, message }: AuthError): boolean =>

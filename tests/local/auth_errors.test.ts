@@ -50,6 +50,7 @@ describe('with e-mail confirmation', () => {
     ['answers email_provider_disabled', 403],
     ['answers signup_disabled', 403],
     ['answers over_request_rate_limit', 429],
+    ['is behind a gateway that answers 429', 429],
     ['is unavailable', 503],
   ])('if Auth %s, free, pending and taken addresses are all answered %s', async (behaviour, status) => {
     const { free, taken, pending } = await outcomesWhere(behaviour, 'with confirmation')

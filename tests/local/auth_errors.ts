@@ -34,6 +34,7 @@ const behaviours: Record<string, Behaviour> = {
   'answers unknown': fails(403, 'unknown'),
   // A hook that limits requests.
   'answers unknown with 429': fails(429, 'unknown'),
+  'is behind a gateway that answers 429': () => Response.json({ message: 'API rate limit exceeded' }, { status: 429 }),
   'answers hook_timeout': fails(422, 'hook_timeout'),
   'answers hook_timeout_after_retry': fails(422, 'hook_timeout_after_retry'),
   'answers hook_payload_over_size_limit': fails(422, 'hook_payload_over_size_limit'),
@@ -60,6 +61,7 @@ const isEarly = [
   'answers captcha_failed',
   'cannot check the CAPTCHA',
   'answers over_request_rate_limit',
+  'is behind a gateway that answers 429',
   'answers signup_disabled',
   'answers weak_password',
   'answers email_provider_disabled',
