@@ -7,8 +7,8 @@ interface BrowserGlobals {
 
 /**
  * Calls `resync` when the page becomes visible, when the network returns, and at random intervals between `shortest`
- * and `longest` milliseconds. A hidden page is not polled. `isAlone` is whether the cause concerns this client alone, so
- * that nobody else reads because of it: not at an interval, after which a service that was down may be back for all.
+ * and `longest` milliseconds. A hidden page is not polled. `isAlone` is whether the cause concerns this client alone,
+ * so that nobody else reads because of it: not at an interval, after which a service that was down may be back for all.
  */
 export const scheduleResync = (
   resync: (isAlone: boolean) => void,

@@ -113,17 +113,13 @@ const createAuthUser = async (
     })
   const checkSignUp = async (accepted: boolean): Promise<SignedUp['outcome'] | 'retry'> =>
     JSON.parse(await asService`check_sign_up(address => ${account.email}, begun => ${ticket}, accepted => ${accepted})`)
-  const refuse = async (error: AuthError): Promise<SignedUp> => {
-    await asService`withdraw_sign_up(${ticket})`
-    return result('not made', { error, dependsOnAddress: false })
-  }
 
   if (pending) {
     // Whoever has no CAPTCHA must not remove the pending account, and for a sign-up Auth would mail its link again. So
     // ask for what Auth refuses, though not before it has checked the CAPTCHA, its limits and the password.
     const { error } = await signUp('no address')
     if (error?.code !== 'validation_failed') {
-      if (error && isIndependentOfAddress(error)) return await refuse(error)
+      if (error && isIndependentOfAddress(error)) return result('not made', { error, dependsOnAddress: false })
       await readAuthSettings(0)
       return result('not made', { error })
     }
@@ -134,7 +130,9 @@ const createAuthUser = async (
 
   for (let triesLeft = 5, isFirst = !pending;; triesLeft--, isFirst = false) {
     const { data, error } = await signUp(account.email)
-    if (isFirst && error && isIndependentOfAddress(error)) return await refuse(error)
+    if (isFirst && error && isIndependentOfAddress(error)) {
+      return result('not made', { error, dependsOnAddress: false })
+    }
     if (error?.code === 'user_already_exists' || error?.code === 'email_exists') return httpError(409, emailTaken)
     if (data.session) {
       drainSoon()
@@ -145,7 +143,10 @@ const createAuthUser = async (
     if (outcome === 'made') return result(outcome)
     // Of several concurrent sign-ups with one address Auth lets one through, or fails all but one. The last to begin
     // must get the address.
-    if (triesLeft > 0 && (outcome === 'retry' || outcome === 'taken' && accepted && error?.status === 500)) {
+    const isRetry = outcome === 'retry' || outcome === 'taken' && accepted && error?.status === 500 ||
+      // Another sign-up has removed the account that Auth found.
+      outcome === 'not made' && !error
+    if (triesLeft > 0 && isRetry) {
       client = trustedAuthClient() ?? client
       continue
     }

@@ -67,8 +67,8 @@ const isMissing = (name, { status, body }) =>
   status === 404 && body?.code === 'PGRST202' && !new RegExp(`\\.${name}\\b`).test(body.hint ?? '')
 
 /**
- * Calls without a token, by GET, which runs in a transaction that cannot write. Whether the caller may execute a function
- * is checked before its parameters are read.
+ * Calls without a token, by GET, which runs in a transaction that cannot write. Whether the caller may execute a
+ * function is checked before its parameters are read.
  */
 const callFunction = ({ query }, name, parameters = []) => {
   const given = new URLSearchParams(parameters.map((parameter) => [parameter, '']))

@@ -18,7 +18,7 @@ import { reachability, transportChecks } from './transport.mjs'
 
 const usage = `usage: npm run doctor -- --remote <project URL> [--write] [--only <check>] [--timeout <seconds>]
   SUPABASE_PUBLISHABLE_KEY   needed: sb_publishable_…, or the older anon key
-  SUPABASE_SECRET_KEY        optional: checks the queue, the migrations, and tables and functions that no migration created
+  SUPABASE_SECRET_KEY        optional: checks the queue, the migrations, and tables and functions beside them
   --write                    also signs up two people, lets them exchange a message, and erases them
   --only                     runs the checks whose names begin with this`
 

@@ -39,7 +39,8 @@ comment on column private.embedding_queue.last_error is
 comment on column private.embedding_queue.queued_at is
   'Since when the embedding is missing. Another change of the text does not reset it.';
 comment on column private.embedding_queue.model is
-  'The model of the attempts and failures. They start again at 0 for another model, which may accept what this one refused.';
+  'The model of the attempts and failures. They start again at 0 for another model, which may accept what this one
+refused.';
 create index embedding_queue_due_at_idx on private.embedding_queue (due_at) where attempts < 8;
 alter table private.embedding_queue enable row level security;
 
@@ -312,8 +313,8 @@ as $$
   where job.kind = failed.kind and job.id = failed.id
 $$;
 comment on function private.fail_embeddings(jsonb, text, boolean) is
-  'Records why jobs failed. Only if the provider refused a text by itself the attempt counts against it. claim_embeddings
-has already set when they are due again. Definer, because edge_functions has no rights on the queue.';
+  'Records why jobs failed. Only if the provider refused a text by itself, the attempt counts against it.
+claim_embeddings has already set when they are due again. Definer, because edge_functions has no rights on the queue.';
 grant execute on function private.fail_embeddings(jsonb, text, boolean) to edge_functions;
 
 create function private.count_pending_embeddings()

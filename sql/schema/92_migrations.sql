@@ -15,6 +15,6 @@ exception
 end
 $$;
 comment on function private.list_migrations() is
-  'The versions of all applied migrations in order; null where nobody has noted them. Definer, because edge_functions has
-no rights on the CLI''s table.';
+  'The versions of all applied migrations in order; null where nobody has noted them. Definer, because edge_functions
+has no rights on the CLI''s table.';
 grant execute on function private.list_migrations() to edge_functions;

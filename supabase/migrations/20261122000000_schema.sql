@@ -654,6 +654,7 @@ create table private.sign_ups (
   address_hash bytea not null,
   name text,
   fields jsonb,
+  is_accepted boolean not null default false,
   begun_at timestamptz not null default now()
 );
 comment on table private.sign_ups is
@@ -668,6 +669,8 @@ comment on column private.sign_ups.name is
 directly, and supersedes no sign-up.';
 comment on column private.sign_ups.fields is
   'Any fields of PATCH /users/profile. Null once the account has been created.';
+comment on column private.sign_ups.is_accepted is
+  'Whether Auth has accepted its CAPTCHA. Only then it supersedes others.';
 create index sign_ups_begun_at_idx on private.sign_ups (begun_at);
 create index sign_ups_address_hash_idx on private.sign_ups (address_hash);
 alter table private.sign_ups enable row level security;
@@ -836,21 +839,10 @@ begin
 end
 $$;
 comment on function private.begin_sign_up(text, text, jsonb) is
-  'Returns {ticket, user_id, pending}: the account whose metadata holds the ticket gets that id, the name and the fields;
-pending is whether an unconfirmed account has the address. It stays until check_sign_up, because Auth has not yet seen
-the CAPTCHA. Definer, because edge_functions has no rights on sign_ups and users.';
+  'Returns {ticket, user_id, pending}: the account whose metadata holds the ticket gets that id, the name and the
+fields; pending is whether an unconfirmed account has the address. It stays until check_sign_up, because Auth has not
+yet seen the CAPTCHA. Definer, because edge_functions has no rights on sign_ups and users.';
 grant execute on function private.begin_sign_up(text, text, jsonb) to edge_functions;
-
-create function private.withdraw_sign_up(begun uuid)
-returns void
-language sql volatile security definer set search_path = ''
-as $$
-  delete from private.sign_ups where ticket = begun and name is not null
-$$;
-comment on function private.withdraw_sign_up(uuid) is
-  'Deletes a sign-up that Auth refused before it looked for the account, so that it supersedes no other one. Definer,
-because edge_functions has no rights on sign_ups.';
-grant execute on function private.withdraw_sign_up(uuid) to edge_functions;
 
 create function private.check_sign_up(address text, begun uuid, accepted boolean)
 returns json
@@ -859,7 +851,7 @@ as $$
 declare
   sign_up private.sign_ups;
 begin
-  select * into sign_up from private.sign_ups where ticket = begun;
+  update private.sign_ups set is_accepted = is_accepted or accepted where ticket = begun returning * into sign_up;
   return to_json(case
     -- Deleted after an hour: Auth answers long before.
     when sign_up is null or sign_up.name is null then 'made'
@@ -869,7 +861,8 @@ begin
     -- Ids are drawn in order. If every sign-up could remove the others, concurrent ones could remove each other until
     -- none is left.
     when exists (
-      select from private.sign_ups where address_hash = sign_up.address_hash and user_id > sign_up.user_id
+      select from private.sign_ups
+      where address_hash = sign_up.address_hash and user_id > sign_up.user_id and (is_accepted or name is null)
     ) then 'superseded'
     when accepted and private.remove_pending_account(address) then 'retry'
     when exists (select from public.users where lower(email) = lower(address) and email <> '') then 'taken'
@@ -879,10 +872,10 @@ end
 $$;
 comment on function private.check_sign_up(text, uuid, boolean) is
   'The outcome of a sign-up, which the answer of Auth does not reveal: made; superseded by a later sign-up with the same
-address; retry, because a pending account of an earlier one, or one that was created in Auth directly, has the address
-and has been removed; taken, by a confirmed or an invited account, or by a pending one that stays; not made, for another
-reason. It removes an account only if Auth has accepted the CAPTCHA. Only for the Edge Functions, because it reveals
-whether an address is taken. Definer, because it deletes from auth.users.';
+address that Auth has accepted; retry, because a pending account of an earlier one, or one that was created in Auth
+directly, has the address and has been removed; taken, by a confirmed or an invited account, or by a pending one that
+stays; not made, for another reason. It removes an account only if Auth has accepted the CAPTCHA. Only for the Edge
+Functions, because it reveals whether an address is taken. Definer, because it deletes from auth.users.';
 grant execute on function private.check_sign_up(text, uuid, boolean) to edge_functions;
 
 -- Blocks between users. A block works in both directions, and the blocked user is not told.
@@ -3543,7 +3536,8 @@ comment on column private.embedding_queue.last_error is
 comment on column private.embedding_queue.queued_at is
   'Since when the embedding is missing. Another change of the text does not reset it.';
 comment on column private.embedding_queue.model is
-  'The model of the attempts and failures. They start again at 0 for another model, which may accept what this one refused.';
+  'The model of the attempts and failures. They start again at 0 for another model, which may accept what this one
+refused.';
 create index embedding_queue_due_at_idx on private.embedding_queue (due_at) where attempts < 8;
 alter table private.embedding_queue enable row level security;
 
@@ -3816,8 +3810,8 @@ as $$
   where job.kind = failed.kind and job.id = failed.id
 $$;
 comment on function private.fail_embeddings(jsonb, text, boolean) is
-  'Records why jobs failed. Only if the provider refused a text by itself the attempt counts against it. claim_embeddings
-has already set when they are due again. Definer, because edge_functions has no rights on the queue.';
+  'Records why jobs failed. Only if the provider refused a text by itself, the attempt counts against it.
+claim_embeddings has already set when they are due again. Definer, because edge_functions has no rights on the queue.';
 grant execute on function private.fail_embeddings(jsonb, text, boolean) to edge_functions;
 
 create function private.count_pending_embeddings()
@@ -4818,6 +4812,6 @@ exception
 end
 $$;
 comment on function private.list_migrations() is
-  'The versions of all applied migrations in order; null where nobody has noted them. Definer, because edge_functions has
-no rights on the CLI''s table.';
+  'The versions of all applied migrations in order; null where nobody has noted them. Definer, because edge_functions
+has no rights on the CLI''s table.';
 grant execute on function private.list_migrations() to edge_functions;

@@ -1,5 +1,5 @@
-// Run by auth_errors.test.ts with the name of a behaviour, and "with confirmation" or not: a mock of Auth that behaves so.
-// Prints the statuses of the functions' answers.
+// Run by auth_errors.test.ts with the name of a behaviour, and "with confirmation" or not: a mock of Auth that behaves
+// so. Prints the statuses of the functions' answers.
 import { SignJWT } from 'jose'
 import { provideQuery } from '../../functions/_shared/rpc.ts'
 import auth from '../../functions/auth/index.ts'

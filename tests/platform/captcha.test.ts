@@ -87,6 +87,18 @@ describe.each([
     },
   )
 
+  test.runIf(confirmation)('sign-ups without a CAPTCHA do not keep a person with one from the address', async () => {
+    const email = newEmail()
+    expect((await signUp(email, solved())).status).toBe(201)
+    const refused = () => Promise.all(Array.from({ length: 20 }, () => signUp(email, { captcha_token: 'wrong' })))
+    const owner = call('POST', '/auth/signup', { email, password, name: 'Owner', ...solved() })
+    const answers = [...await refused(), ...await refused()]
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([400]))
+    expect((await owner).status).toBe(201)
+    await project.mail.link(email, 'signup', 2)
+    expect(await project.sql`select name from public.users where email = ${email}`).toEqual([{ name: 'Owner' }])
+  })
+
   test('a CAPTCHA is good for one request', async () => {
     const captcha = solved()
     expect((await signUp(newEmail(), captcha)).status).toBe(201)

@@ -29,9 +29,9 @@ const adopt = async (model: string): Promise<void> => {
 }
 
 /**
- * Whether the provider refuses this text by itself. Everything else (limits, keys, its own errors, the network, a refused
- * batch) says nothing against a text. Some providers answer 400 or 422 to every request while they are set up wrongly,
- * so they are asked for a harmless text as well.
+ * Whether the provider refuses this text by itself. Everything else (limits, keys, its own errors, the network, a
+ * refused batch) says nothing against a text. Some providers answer 400 or 422 to every request while they are set up
+ * wrongly, so they are asked for a harmless text as well.
  */
 const refusesText = async (provider: Provider, jobs: Job[], error: unknown): Promise<boolean> => {
   const { status } = error as { status?: number }

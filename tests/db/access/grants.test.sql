@@ -147,7 +147,6 @@ select is(
     'edge_functions: list_migrations',
     'edge_functions: report_search',
     'edge_functions: save_embeddings',
-    'edge_functions: withdraw_sign_up',
     'service_role: is_attachment',
     'service_role: is_web_address'
   ],

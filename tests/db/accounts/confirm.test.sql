@@ -1,6 +1,6 @@
 -- Until its address is confirmed an account is pending: invisible, unusable, and replaced by the next sign-up with that
 -- address.
-select plan(56);
+select plan(57);
 select tests.make_person('ana');
 
 -- Creates an account as Auth does with e-mail confirmation on; metadata may hold the ticket of a sign-up.
@@ -224,18 +224,22 @@ select is(
 );
 select isnt(pg_temp.account_of('ana@tests.example'), null, 'the confirmed account stays');
 
-create temp table earlier_hal as select pg_temp.begin_sign_up('hal@tests.example')::jsonb as sign_up;
-create temp table refused as select pg_temp.begin_sign_up('hal@tests.example')::jsonb as sign_up;
-select private.withdraw_sign_up((sign_up ->> 'ticket')::uuid) from refused;
+create temp table hal as
+select
+  (pg_temp.begin_sign_up('hal@tests.example') ->> 'ticket')::uuid as earlier,
+  pg_temp.begin_sign_up('hal@tests.example')::jsonb as later;
+select is(later -> 'pending', 'false', 'beginning a sign-up says that no pending account has the address') from hal;
 select is(
-  pg_temp.check_sign_up('hal@tests.example', (sign_up ->> 'ticket')::uuid), '"not made"',
-  'a sign-up that Auth refused supersedes no earlier one'
+  pg_temp.check_sign_up('hal@tests.example', earlier), '"not made"',
+  'a later sign-up whose CAPTCHA Auth has not accepted supersedes no other one'
 )
-from earlier_hal;
+from hal;
+select private.check_sign_up('hal@tests.example', (later ->> 'ticket')::uuid, accepted => true) from hal;
 select is(
-  sign_up -> 'pending', 'false', 'beginning a sign-up says that no pending account has the address'
+  pg_temp.check_sign_up('hal@tests.example', earlier), '"superseded"',
+  'once Auth has accepted its CAPTCHA it does'
 )
-from refused;
+from hal;
 create temp table first as select pg_temp.begin_sign_up('ana@tests.example')::jsonb as sign_up;
 select pg_temp.begin_sign_up('ana@tests.example');
 select is(
