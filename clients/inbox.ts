@@ -48,6 +48,17 @@ export interface Options {
   poll?: readonly [number, number]
   /** The timeout of a request, in milliseconds. */
   timeout?: number
+  /**
+   * After a lost connection this client reads what it missed at a random time up to this many milliseconds after the
+   * rejoin; 10,000 by default. When Realtime restarts, all clients lose their connections and rejoin together, and one
+   * inbox with one open conversation reads five times, so within a second the database would get five requests for each
+   * client. An event brings the read of its conversation forward.
+   *
+   * From here a restart and a connection that broke by itself look alike, so both wait. What concerns this client alone
+   * does not: the first join, a network or a page that comes back (`online`, `visibilitychange`), and within a second a
+   * channel that the server closed while the connection stayed, as it does when a token expires.
+   */
+  resyncJitter?: number
 }
 
 const isEventPayload = (payload: unknown): payload is EventPayload => {
@@ -58,8 +69,8 @@ const isEventPayload = (payload: unknown): payload is EventPayload => {
 // The list and the unread counts take two requests and many events trigger them, so they run at most this often.
 const listInterval = 500
 
-// Clients that were disconnected together rejoin together. Their reads are spread over this time.
-const resyncJitter = 1000
+// For a channel that the server closed while the connection stayed.
+const closedJitter = 1000
 
 const clientsInUse = new WeakSet<Client>()
 
@@ -68,7 +79,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   // supabase-js keeps one channel per topic, so two inboxes would keep removing each other's channels.
   if (clientsInUse.has(supabase)) throw new Error('This client has an open inbox already; close that one first')
   clientsInUse.add(supabase)
-  const { poll = [30_000, 60_000], timeout = 15_000 } = options
+  const { poll = [30_000, 60_000], timeout = 15_000, resyncJitter = 10_000 } = options
 
   const closed = new AbortController()
   const session = openSession(supabase, () => close())
@@ -80,8 +91,9 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   let currentJoin = 0
   let isBehind = true
   let channelError: string | null = null
-  // Whether the next join resyncs without jitter because the user is waiting for it: the first join, and after the page
-  // became visible.
+  // How long after the next join the resync may begin, in milliseconds.
+  let resyncWithin = 0
+  // Whether it begins at once, because the user is waiting for it: the first join, and after the page became visible.
   let resyncAtOnce = true
   let resyncTimer: ReturnType<typeof setTimeout> | undefined
   let channel: PersistentChannel | null = null
@@ -140,10 +152,15 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     setResult(store.view.error?.status ? store.view.error : null)
     // Events from before this join were missed, so read everything again.
     clearTimeout(resyncTimer)
-    if (!joined) return
+    if (!joined) {
+      const isAlone = error === 'CLOSED' && supabase.realtime.isConnected()
+      resyncWithin = Math.max(resyncWithin, isAlone ? Math.min(closedJitter, resyncJitter) : resyncJitter)
+      return
+    }
     if (resyncAtOnce) resync()
-    else resyncTimer = setTimeout(resync, Math.random() * resyncJitter)
+    else resyncTimer = setTimeout(resync, Math.random() * resyncWithin)
     resyncAtOnce = false
+    resyncWithin = 0
   }
   const handlerOf = (event: EventName) => (payload: unknown) => {
     if (!isEventPayload(payload)) return
@@ -173,8 +190,9 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     currentJoin: () => currentJoin,
     isNotBlocked: (user: number) => blocked !== null && !blocked.has(user),
   }
-  const stopResync = scheduleResync(() => {
-    resyncAtOnce ||= !currentJoin
+  const stopResync = scheduleResync((isAlone) => {
+    resyncAtOnce ||= isAlone && !currentJoin
+    clearTimeout(resyncTimer)
     channel?.rejoin()
     for (const { conversation } of conversations.values()) conversation.rejoin()
     resync()

@@ -70,13 +70,25 @@ export const isConnectionLoss = (error: unknown): boolean =>
 export const isConnectionRefusal = (error: unknown): boolean =>
   isDatabaseError(error) && (error.severity ?? error.severity_local) === 'FATAL'
 
-/** Clients see only texts that we wrote: what our SQL raises (PTnnn) and the names of our constraints. */
+/** What our SQL adds to the body as JSON. A trigger of the operator may have any text there, which is not passed on. */
+const parseDetail = (detail: string | undefined): Record<string, unknown> => {
+  try {
+    const parsed: unknown = JSON.parse(detail ?? '')
+    return typeof parsed === 'object' && !Array.isArray(parsed) && parsed !== null
+      ? parsed as Record<string, unknown>
+      : {}
+  } catch {
+    return {}
+  }
+}
+
+/** Clients see only texts that we wrote: what our SQL raises (PT400 to PT599) and the names of our constraints. */
 const fromDatabase = (error: DatabaseError): ErrorResponse | undefined => {
   const raised = /^PT([45]\d\d)$/.exec(error.code)
   if (raised) {
     return {
       status: Number(raised[1]) as ContentfulStatusCode,
-      body: { error: error.message, ...JSON.parse(error.detail || '{}') },
+      body: { ...parseDetail(error.detail), error: error.message },
       headers: {
         ...(raised[1] === '401' && { 'WWW-Authenticate': 'Bearer error="invalid_token"' }),
         ...(raised[1] === '503' && { 'Retry-After': '1' }),

@@ -2,12 +2,17 @@ import type { AuthError, Session } from '@supabase/supabase-js'
 import type { z } from 'zod'
 import { drainSoon } from './embeddings/drain.ts'
 import { httpError, serviceUnavailable } from './errors.ts'
-import { log } from './log.ts'
 import { actAs, asService } from './rpc.ts'
 import { type Account, type newAccount, type newUser, role } from './schemas/accounts.ts'
 import { isSecretKey } from './secret_key.ts'
 import { settings } from './settings.ts'
-import { authClient, createSupabaseClient, readAuthSettings, throwAuthError } from './supabase_auth.ts'
+import {
+  authClient,
+  createSupabaseClient,
+  readAuthSettings,
+  throwAuthError,
+  trustedAuthClient,
+} from './supabase_auth.ts'
 import type { Claims } from './token.ts'
 
 const emailTaken = 'An account with this e-mail already exists'
@@ -20,17 +25,38 @@ export const getAccount = async (authId: string): Promise<Account> => {
 
 type NewUser = z.output<typeof newUser> & { password: string; captcha_token?: string | null | undefined }
 
-interface SignedUp {
+export interface SignedUp {
   /** As in the response. Only `outcome` says whether it exists, because its id is drawn in advance. */
   account: Account
   outcome: 'made' | 'superseded' | 'taken' | 'not made'
   /** Null until the address is confirmed. */
   session: Session | null
+  /** Why Auth did not create it; null also where another sign-up with this address was first. */
+  error: AuthError | null
+  /** Whether Auth reports the error for some addresses only, so that it can reveal who has an account. */
+  dependsOnAddress: boolean
 }
 
-/** Auth sends e-mail to free addresses only, so reporting an e-mail error would reveal that the address is free. */
-const isEmailError = ({ code, message }: AuthError): boolean =>
-  code === 'over_email_send_rate_limit' || code === 'email_address_not_authorized' || /\bsending\b.*mail/i.test(message)
+/**
+ * What Auth reports before it looks for the account. It creates accounts for free addresses only, so that everything
+ * later (hooks, mail, the database) can fail for them alone.
+ */
+const independentOfAddress = new Set([
+  'captcha_failed',
+  'email_provider_disabled',
+  'over_request_rate_limit',
+  'signup_disabled',
+  'validation_failed',
+  'weak_password',
+])
+
+// supabase-js drops the code of a 5xx. A 429 without one is the gateway's; those of hooks have `unknown`.
+const isIndependentOfAddress = ({ code, status, message }: AuthError): boolean =>
+  independentOfAddress.has(code ?? '') || status === 429 && !code || /^captcha /.test(message)
+
+/** Whether Auth has accepted the CAPTCHA and then failed because of another account with the address. */
+const isConflict = ({ code, message }: AuthError): boolean =>
+  code === 'over_email_send_rate_limit' || /^Database error/.test(message)
 
 /** A sign-up in progress. */
 interface SignUp {
@@ -41,7 +67,7 @@ interface SignUp {
 }
 
 /**
- * Removes the pending account of this address and creates the Auth user, with user and profile in the same transaction.
+ * Creates the Auth user, with user and profile in the same transaction, and removes a pending account of this address.
  * If e-mail confirmation is on, Auth reports a taken address as free, or returns the pending account with its old
  * password. The ticket tells these cases apart: creating the account consumes it.
  */
@@ -51,14 +77,14 @@ export const beginSignUp = async (user: NewUser, client = authClient()): Promise
   await actAs(null, false)`check_interests(${{ ids: fields.interest_ids ?? [] }})`
   const { signUpDisabled, confirmationRequired } = await readAuthSettings()
   if (signUpDisabled) httpError(403, 'Signing up is switched off')
-  const { ticket, user_id } = JSON.parse(
+  const { user_id, ...begun }: { ticket: string; user_id: number; pending: boolean } = JSON.parse(
     await asService`begin_sign_up(address => ${email}, name => ${name}, fields => ${fields})`,
   )
   const account: Account = { id: user_id, name, email: email.toLowerCase(), role: 'user' }
   return {
     account,
     confirmationRequired,
-    signedUp: createAuthUser(client, { password, captcha_token, ticket }, account),
+    signedUp: createAuthUser(client, { password, captcha_token, ...begun }, account),
   }
 }
 
@@ -66,39 +92,68 @@ interface NewAuthUser {
   password: string
   captcha_token: string | null | undefined
   ticket: string
+  /** Whether a pending account has the address. */
+  pending: boolean
 }
 
 const createAuthUser = async (
   client: ReturnType<typeof authClient>,
-  { password, captcha_token, ticket }: NewAuthUser,
+  { password, captcha_token, ticket, pending }: NewAuthUser,
   account: Account,
 ): Promise<SignedUp> => {
-  const { email } = account
-  const options = { data: { ticket }, ...(captcha_token && { captchaToken: captcha_token }) }
-  const maxTries = 6
-  for (let triesLeft = maxTries - 1;; triesLeft--) {
-    const { data, error } = await client.signUp({ email, password, options })
-    if (error?.code === 'captcha_failed') {
-      // A CAPTCHA can be used once, so a second try never passes.
-      return triesLeft === maxTries - 1 ? throwAuthError(error) : serviceUnavailable()
+  const result = (outcome: SignedUp['outcome'], details: Partial<SignedUp> = {}): SignedUp => ({
+    ...{ account, outcome, session: null, error: null, dependsOnAddress: true },
+    ...details,
+  })
+  const signUp = (email: string) =>
+    client.signUp({
+      email,
+      password,
+      options: { data: { ticket }, ...(captcha_token && { captchaToken: captcha_token }) },
+    })
+  const checkSignUp = async (accepted: boolean): Promise<SignedUp['outcome'] | 'retry'> =>
+    JSON.parse(await asService`check_sign_up(address => ${account.email}, begun => ${ticket}, accepted => ${accepted})`)
+
+  if (pending) {
+    // Whoever has no CAPTCHA must not remove the pending account, and for a sign-up Auth would mail its link again. So
+    // ask for what Auth refuses, though not before it has checked the CAPTCHA, its limits and the password.
+    const { error } = await signUp('no address')
+    if (error?.code !== 'validation_failed') {
+      if (error && isIndependentOfAddress(error)) return result('not made', { error, dependsOnAddress: false })
+      await readAuthSettings(0)
+      return result('not made', { error })
+    }
+    const outcome = await checkSignUp(true)
+    if (outcome === 'superseded') return result(outcome)
+    client = trustedAuthClient() ?? client
+  }
+
+  for (let triesLeft = 5, isFirst = !pending;; triesLeft--, isFirst = false) {
+    const { data, error } = await signUp(account.email)
+    if (isFirst && error && isIndependentOfAddress(error)) {
+      return result('not made', { error, dependsOnAddress: false })
     }
     if (error?.code === 'user_already_exists' || error?.code === 'email_exists') return httpError(409, emailTaken)
     if (data.session) {
       drainSoon()
-      return { account: await getAccount(data.session.user.id), outcome: 'made', session: data.session }
+      return result('made', { account: await getAccount(data.session.user.id), session: data.session })
     }
-    const outcome: SignedUp['outcome'] | 'retry' = JSON.parse(await asService`check_sign_up(${email}, ${ticket})`)
-    if (outcome === 'made') return { account, outcome, session: null }
+    const accepted = !error || isConflict(error)
+    const outcome = await checkSignUp(accepted)
+    if (outcome === 'made') return result(outcome)
     // Of several concurrent sign-ups with one address Auth lets one through, or fails all but one. The last to begin
     // must get the address.
-    if (triesLeft > 0 && (outcome === 'retry' || outcome === 'taken' && error?.status === 500)) continue
-    if (outcome === 'retry') return serviceUnavailable()
-    const isConflict = outcome === 'superseded' && error?.status === 500
-    if (error && !isConflict && !isEmailError(error)) return throwAuthError(error)
-    if (error && outcome === 'not made') {
-      log('warn', 'Confirmation mail not sent', { code: error.code, status: error.status })
+    const isRetry = outcome === 'retry' || outcome === 'taken' && accepted && error?.status === 500 ||
+      // Another sign-up has removed the account that Auth found.
+      outcome === 'not made' && !error
+    if (triesLeft > 0 && isRetry) {
+      client = trustedAuthClient() ?? client
+      continue
     }
-    return { account, outcome, session: null }
+    // If Auth is down, it is for every address.
+    if (error?.name === 'AuthRetryableFetchError') await readAuthSettings(0)
+    const isExplained = accepted && outcome !== 'retry' && outcome !== 'not made'
+    return result(outcome === 'retry' ? 'not made' : outcome, { error: isExplained ? null : error })
   }
 }
 
@@ -116,17 +171,17 @@ export const createAccount = async (
   const newUser = { ...fields, password: password ?? crypto.randomUUID() + crypto.randomUUID() }
   // Auth asks the holder of the secret key for no CAPTCHA.
   const { signedUp } = await beginSignUp(newUser, trusted ? createSupabaseClient(apikey!).auth : authClient())
-  const { account, outcome, session } = await signedUp
+  const { account, outcome, session, error } = await signedUp
+  if (error) throwAuthError(error)
   if (outcome === 'taken') return httpError(409, emailTaken)
   if (outcome === 'superseded' || outcome === 'not made') return serviceUnavailable()
   if (session) await authClient().admin.signOut(session.access_token, 'local')
   if (!granted?.data || granted.data === account.role) return account
 
-  const { error, status } = await createSupabaseClient(apikey!).from('users').update({ role: granted.data }).eq(
-    'id',
-    account.id,
-  )
-  if (error && status === 0) return httpError(503, 'The account was made, but its role could not be granted')
-  if (error) throw new Error(`The role could not be granted: ${error.message}`)
+  const granting = await createSupabaseClient(apikey!).from('users').update({ role: granted.data }).eq('id', account.id)
+  if (granting.error && granting.status === 0) {
+    return httpError(503, 'The account was made, but its role could not be granted')
+  }
+  if (granting.error) throw new Error(`The role could not be granted: ${granting.error.message}`)
   return { ...account, role: granted.data }
 }

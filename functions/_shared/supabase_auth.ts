@@ -16,6 +16,15 @@ export const createSupabaseClient = (key: string) =>
 export const authClient = () => createSupabaseClient(settings.publishableKey).auth
 
 /**
+ * Supabase Auth with the secret key, whose holder it asks for no CAPTCHA; null where none is set. Only for a request
+ * after one whose CAPTCHA Auth has accepted, because a CAPTCHA can be used once.
+ */
+export const trustedAuthClient = () => {
+  const [secretKey] = settings.secretKeys
+  return secretKey ? createSupabaseClient(secretKey).auth : null
+}
+
+/**
  * The headers with which Auth counts a request for the client's address instead of ours. It takes them with a secret
  * key only, and skips the CAPTCHA for one, so they are only for requests that need none.
  */
@@ -84,9 +93,9 @@ interface AuthSettings {
 
 let authSettings: AuthSettings | undefined
 let fetchedAt = -Infinity
-/** The settings of Auth, cached for a minute. A sign-up that Auth refuses would have removed the pending account. */
-export const readAuthSettings = async (): Promise<AuthSettings> => {
-  if (authSettings && performance.now() - fetchedAt <= 60_000) return authSettings
+/** The settings of Auth, cached for `maxAge` milliseconds. Throws 503 if Auth does not answer. */
+export const readAuthSettings = async (maxAge = 60_000): Promise<AuthSettings> => {
+  if (authSettings && performance.now() - fetchedAt <= maxAge) return authSettings
   const response = await platformFetch(`${settings.platformUrl}/auth/v1/settings`, {
     headers: { apikey: settings.publishableKey },
   }).catch(() => null)

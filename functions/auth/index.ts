@@ -10,7 +10,7 @@ import { consumeRateLimit, consumeSignUpLimit } from '../_shared/rate_limit.ts'
 import { log } from '../_shared/log.ts'
 import { route } from '../_shared/openapi.ts'
 import { httpError, serviceUnavailable } from '../_shared/errors.ts'
-import { beginSignUp, getAccount } from '../_shared/sign_up.ts'
+import { beginSignUp, getAccount, type SignedUp } from '../_shared/sign_up.ts'
 import { type Account, accountShape, captcha_token, email, newSignUp } from '../_shared/schemas/accounts.ts'
 import { authClient, invalidCredentials, refreshSession, throwAuthError } from '../_shared/supabase_auth.ts'
 
@@ -45,6 +45,15 @@ const captchaRecoverTime = 1500
 
 const sleep = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
+/** Throws what Auth refuses for every address. What it refuses for a free or a taken one alone is only logged. */
+const throwIndependentError = async (signedUp: Promise<SignedUp>): Promise<void> => {
+  // If phone confirmation is off, Auth reports a taken address.
+  const signUp = await signedUp.catch((error) => error.status === 409 ? null : Promise.reject(error))
+  if (!signUp?.error) return
+  if (!signUp.dependsOnAddress) return throwAuthError(signUp.error)
+  log('warn', 'Sign-up failed', { code: signUp.error.code, status: signUp.error.status })
+}
+
 auth.post(
   '/signup',
   route('Sign up; tokens are null where the e-mail must be confirmed first', {
@@ -63,15 +72,15 @@ auth.post(
     // longer than the floor. So the response goes out after a fixed time, and Auth finishes after it. A superseded
     // sign-up is answered like one that was made and then replaced.
     if (confirmationRequired) {
-      // If phone confirmation is off, Auth reports a taken address.
-      const withoutConflict = signedUp.catch((error) => error.status === 409 ? null : Promise.reject(error))
-      waitUntil(withoutConflict.catch(({ name, status }) => log('warn', 'Sign-up failed', { name, status })))
-      await Promise.race([withoutConflict, time])
+      const refusal = throwIndependentError(signedUp)
+      waitUntil(refusal.catch(({ name, status }) => log('warn', 'Sign-up failed', { name, status })))
+      await Promise.race([refusal, time])
       await time
       return c.json(toSession(account, null), 201)
     }
     const signUp = await signedUp
-    if (signUp.outcome === 'superseded') serviceUnavailable()
+    if (signUp.error) return throwAuthError(signUp.error)
+    if (signUp.outcome === 'superseded' || signUp.outcome === 'not made') serviceUnavailable()
     if (!signUp.session) await timer.wait()
     return c.json(toSession(signUp.account, signUp.session), 201)
   },

@@ -68,6 +68,14 @@ const searchMetrics = ({ waiting, dead, oldest, audit, audit_age }: SearchReport
     Object.entries(audit).map(([finding, amount]) => [`finding="${finding}"`, amount]),
   ) + gauge('search_audit_age_seconds', 'Age of the last audit of the search index, in seconds.', audit_age))
 
+const migrationMetrics = (versions: string[] | null): string =>
+  versions === null ? '' : formatMetric(
+    'database_migration',
+    'gauge',
+    'The migrations that the database has, by version.',
+    versions.map((version) => [`version="${version}"`, 1]),
+  )
+
 const seconds = z.string().regex(/^\d{1,6}$/, 'must be a number of seconds').transform(Number)
 
 health.get(
@@ -82,10 +90,11 @@ health.get(
   async (c) => {
     const { inFlight } = statements
     const report = await reportSearch(c.var.query.oldest_audit)
+    const migrations: string[] | null = await asService`list_migrations()`.then(JSON.parse).catch(() => null)
     const body = formatRequestMetrics() +
       gauge('database_statements_in_flight', 'Number of statements that run or wait for a connection.', inFlight) +
       gauge('database_up', 'Whether the database is reachable.', report ? 1 : 0) +
-      (report ? searchMetrics(report.search, report.failed) : '')
+      (report ? searchMetrics(report.search, report.failed) + migrationMetrics(migrations) : '')
     return c.body(body, 200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })
   },
 )

@@ -1,6 +1,6 @@
 import { describeAnswer } from './project.mjs'
 import { fail, skip } from './outcome.mjs'
-import { exposedTables, knownTables } from './tables.mjs'
+import { exposedFunctions, exposedTables, knownFunctions, knownTables } from './schema.mjs'
 
 /** Everybody may read these. */
 const publicTables = ['interests']
@@ -62,6 +62,41 @@ const otherTables = async (project) => {
   return others.length > 0 ? `${others.map(({ name }) => name).join(', ')}: closed` : 'none'
 }
 
+const isMissing = (name, { status, body }) =>
+  // Of a function with other parameters PostgREST says only in the hint that there is one.
+  status === 404 && body?.code === 'PGRST202' && !new RegExp(`\\.${name}\\b`).test(body.hint ?? '')
+
+/**
+ * Calls without a token, by GET, which runs in a transaction that cannot write. Whether the caller may execute a
+ * function is checked before its parameters are read.
+ */
+const callFunction = ({ query }, name, parameters = []) => {
+  const given = new URLSearchParams(parameters.map((parameter) => [parameter, '']))
+  return query(`rpc/${encodeURIComponent(name)}${given.size > 0 ? `?${given}` : ''}`)
+}
+
+/** Only tables are for the Data API: no function of the migrations, and none that somebody created beside them. */
+const functions = async (project) => {
+  const open = []
+  for (const name of knownFunctions) {
+    const answer = await callFunction(project, name)
+    if (!isMissing(name, answer) && !isRefusal(answer)) open.push(`${name} (${describeAnswer(answer)})`)
+  }
+  if (open.length > 0) fail(`without a token one can call ${open.join(', ')}`)
+  const ours = `${knownFunctions.length} of the API are not reachable`
+  if (!project.secretKey) return `${ours}; others are listed for the secret key alone`
+
+  const answer = await project.query('', { key: project.secretKey })
+  if (answer.status !== 200) fail(describeAnswer(answer))
+  const others = exposedFunctions(answer.body)
+  for (const { name, parameters } of others) {
+    const answer = await callFunction(project, name, parameters)
+    if (!isMissing(name, answer) && !isRefusal(answer)) open.push(`${name} (${describeAnswer(answer)})`)
+  }
+  if (open.length > 0) fail(`without a token one can call ${open.join(', ')}`)
+  return others.length > 0 ? `${ours}; ${others.map(({ name }) => name).join(', ')}: closed` : ours
+}
+
 const tableList = async ({ query }) => {
   const answer = await query('')
   if (answer.status === 200 && answer.body?.paths) fail('the Data API lists its tables for the publishable key')
@@ -102,6 +137,7 @@ const graphql = async ({ send, publishableKey }) => {
 export const dataApiChecks = [
   ...tableChecks,
   ['other tables', otherTables],
+  ['functions', functions],
   ['list of tables', tableList],
   ['schemas', schemas],
   ['graphql', graphql],

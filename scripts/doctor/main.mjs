@@ -8,7 +8,7 @@ import { dataApiChecks } from './data_api.mjs'
 import { journeyChecks } from './journey.mjs'
 import { keyChecks } from './keys.mjs'
 import { openProject } from './project.mjs'
-import { queueChecks } from './queue.mjs'
+import { databaseChecks } from './database.mjs'
 import { realtimeChecks } from './realtime.mjs'
 import { runCheck } from './outcome.mjs'
 import { serviceChecks } from './service.mjs'
@@ -18,7 +18,7 @@ import { reachability, transportChecks } from './transport.mjs'
 
 const usage = `usage: npm run doctor -- --remote <project URL> [--write] [--only <check>] [--timeout <seconds>]
   SUPABASE_PUBLISHABLE_KEY   needed: sb_publishable_…, or the older anon key
-  SUPABASE_SECRET_KEY        optional: checks the queue and tables that no migration created
+  SUPABASE_SECRET_KEY        optional: checks the queue, the migrations, and tables and functions beside them
   --write                    also signs up two people, lets them exchange a message, and erases them
   --only                     runs the checks whose names begin with this`
 
@@ -89,7 +89,7 @@ const run = async ([what, check]) => {
 const isWanted = ([what]) => what.startsWith(only)
 const journey = write ? journeyChecks(project) : []
 const checks = [
-  ...[transportChecks, serviceChecks, keyChecks, dataApiChecks, realtimeChecks, storageChecks, queueChecks].flat()
+  ...[transportChecks, serviceChecks, keyChecks, dataApiChecks, realtimeChecks, storageChecks, databaseChecks].flat()
     .filter(isWanted),
   // Whole or not at all: each needs the ones before it, and the last erases the accounts.
   ...(journey.some(isWanted) ? journey : []),

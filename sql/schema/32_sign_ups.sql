@@ -1,6 +1,6 @@
 -- Sign-up: how an Auth account becomes a user with a profile, and what happens until its address is confirmed. Auth
 -- keeps the first sign-up of an unconfirmed address, including its password. The Edge Function therefore removes that
--- account before it asks Auth for another one.
+-- account before it asks Auth for another one, once Auth has accepted the CAPTCHA of whoever asks.
 create table private.sign_ups (
   ticket uuid primary key default gen_random_uuid(),
   user_id bigint not null,
@@ -8,6 +8,7 @@ create table private.sign_ups (
   address_hash bytea not null,
   name text,
   fields jsonb,
+  is_accepted boolean not null default false,
   begun_at timestamptz not null default now()
 );
 comment on table private.sign_ups is
@@ -22,6 +23,8 @@ comment on column private.sign_ups.name is
 directly, and supersedes no sign-up.';
 comment on column private.sign_ups.fields is
   'Any fields of PATCH /users/profile. Null once the account has been created.';
+comment on column private.sign_ups.is_accepted is
+  'Whether Auth has accepted its CAPTCHA. Only then it supersedes others.';
 create index sign_ups_begun_at_idx on private.sign_ups (begun_at);
 create index sign_ups_address_hash_idx on private.sign_ups (address_hash);
 alter table private.sign_ups enable row level security;
@@ -174,29 +177,35 @@ begin
   where ticket in (
     select ticket from private.sign_ups where begun_at < now() - interval '1 hour' for update skip locked
   );
-  perform private.remove_pending_account(address);
   insert into private.sign_ups (user_id, profile_id, address_hash, name, fields)
   values (
     nextval('public.users_id_seq'), nextval('public.profiles_id_seq'), sha256(convert_to(lower(address), 'UTF8')),
     begin_sign_up.name, begin_sign_up.fields
   )
   returning * into begun;
-  return json_build_object('ticket', begun.ticket, 'user_id', begun.user_id);
+  return json_build_object(
+    'ticket', begun.ticket,
+    'user_id', begun.user_id,
+    'pending', exists (
+      select from public.users where lower(email) = lower(address) and email <> '' and confirmed_at is null
+    )
+  );
 end
 $$;
 comment on function private.begin_sign_up(text, text, jsonb) is
-  'Removes a pending account with this address and returns {ticket, user_id}: the account whose metadata holds the
-ticket gets that id, the name and the fields. Definer, because it deletes from auth.users.';
+  'Returns {ticket, user_id, pending}: the account whose metadata holds the ticket gets that id, the name and the
+fields; pending is whether an unconfirmed account has the address. It stays until check_sign_up, because Auth has not
+yet seen the CAPTCHA. Definer, because edge_functions has no rights on sign_ups and users.';
 grant execute on function private.begin_sign_up(text, text, jsonb) to edge_functions;
 
-create function private.check_sign_up(address text, begun uuid)
+create function private.check_sign_up(address text, begun uuid, accepted boolean)
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
   sign_up private.sign_ups;
 begin
-  select * into sign_up from private.sign_ups where ticket = begun;
+  update private.sign_ups set is_accepted = is_accepted or accepted where ticket = begun returning * into sign_up;
   return to_json(case
     -- Deleted after an hour: Auth answers long before.
     when sign_up is null or sign_up.name is null then 'made'
@@ -206,17 +215,19 @@ begin
     -- Ids are drawn in order. If every sign-up could remove the others, concurrent ones could remove each other until
     -- none is left.
     when exists (
-      select from private.sign_ups where address_hash = sign_up.address_hash and user_id > sign_up.user_id
+      select from private.sign_ups
+      where address_hash = sign_up.address_hash and user_id > sign_up.user_id and (is_accepted or name is null)
     ) then 'superseded'
-    when private.remove_pending_account(address) then 'retry'
+    when accepted and private.remove_pending_account(address) then 'retry'
     when exists (select from public.users where lower(email) = lower(address) and email <> '') then 'taken'
     else 'not made'
   end);
 end
 $$;
-comment on function private.check_sign_up(text, uuid) is
+comment on function private.check_sign_up(text, uuid, boolean) is
   'The outcome of a sign-up, which the answer of Auth does not reveal: made; superseded by a later sign-up with the same
-address; retry, because an account of an earlier one, or one that was created in Auth directly, came between and has
-been removed; taken, by a confirmed or an invited account; not made, for another reason. Only for the Edge Functions,
-because it reveals whether an address is taken. Definer, as begin_sign_up.';
-grant execute on function private.check_sign_up(text, uuid) to edge_functions;
+address that Auth has accepted; retry, because a pending account of an earlier one, or one that was created in Auth
+directly, has the address and has been removed; taken, by a confirmed or an invited account, or by a pending one that
+stays; not made, for another reason. It removes an account only if Auth has accepted the CAPTCHA. Only for the Edge
+Functions, because it reveals whether an address is taken. Definer, because it deletes from auth.users.';
+grant execute on function private.check_sign_up(text, uuid, boolean) to edge_functions;

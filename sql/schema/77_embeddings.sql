@@ -16,6 +16,7 @@ create table private.embedding_queue (
   kind text not null check (kind in ('profile', 'context')),
   id bigint not null,
   attempts integer not null default 0,
+  failures integer not null default 0,
   due_at timestamptz not null default now(),
   last_error text,
   queued_at timestamptz not null default now(),
@@ -26,8 +27,11 @@ comment on table private.embedding_queue is
   'What needs an embedding: profiles (by profile id) and contexts (by user id). A row is deleted when its embedding is
 saved. After 8 attempts it is a dead letter until its text or the model changes.';
 comment on column private.embedding_queue.attempts is
-  'How often a worker began to embed it. A worker claims what its next call embeds and nothing else, so one that is
-killed does not count against texts that it had not begun.';
+  'How often a worker began to embed it and was killed, or the provider refused it by itself. A worker claims what its
+next call embeds and nothing else, so one that is killed does not count against texts that it had not begun. Nor do
+failures of the provider count, so an outage makes no dead letters, however long it lasts.';
+comment on column private.embedding_queue.failures is
+  'How often it was tried for whatever reason: the next attempt waits longer after each, and it is tried alone.';
 comment on column private.embedding_queue.due_at is
   'When the next attempt may begin. Until then the worker of the last one has it, or it waits after a failure.';
 comment on column private.embedding_queue.last_error is
@@ -35,7 +39,8 @@ comment on column private.embedding_queue.last_error is
 comment on column private.embedding_queue.queued_at is
   'Since when the embedding is missing. Another change of the text does not reset it.';
 comment on column private.embedding_queue.model is
-  'The model of the attempts. They start again at 0 for another model, which may accept what this one refused.';
+  'The model of the attempts and failures. They start again at 0 for another model, which may accept what this one
+refused.';
 create index embedding_queue_due_at_idx on private.embedding_queue (due_at) where attempts < 8;
 alter table private.embedding_queue enable row level security;
 
@@ -53,7 +58,7 @@ begin
   end if;
   insert into private.embedding_queue (kind, id)
   values (tg_argv[0], subject)
-  on conflict (kind, id) do update set attempts = 0, due_at = now(), last_error = null;
+  on conflict (kind, id) do update set attempts = 0, failures = 0, due_at = now(), last_error = null;
   return null;
 end
 $$;
@@ -161,7 +166,7 @@ begin
     select from private.embedding_queue as queued
     where queued.kind = missing.kind and queued.id = missing.id and queued.model = wanted
   )
-  on conflict (kind, id) do update set attempts = 0, due_at = now(), last_error = null, model = wanted
+  on conflict (kind, id) do update set attempts = 0, failures = 0, due_at = now(), last_error = null, model = wanted
   where job.model is distinct from wanted;
 end
 $$;
@@ -182,7 +187,7 @@ begin
   -- Usually once. Again if all that was claimed is deleted below, but not without end, because a statement has 5 s.
   for round in 1..100 loop
     with oldest_due as (
-      select kind, id, attempts, due_at
+      select kind, id, failures, due_at
       from private.embedding_queue
       where not newest and due_at <= now() and attempts < 8
       order by due_at
@@ -191,32 +196,34 @@ begin
     ),
     -- Profiles before contexts, because others look for them.
     newest_untried as (
-      select kind, id, attempts, due_at
+      select kind, id, failures, due_at
       from private.embedding_queue
-      where newest and due_at <= now() and attempts = 0
+      where newest and due_at <= now() and attempts < 8 and failures = 0
       order by due_at desc, kind desc
       limit max_jobs
       for update skip locked
     ),
     due as (
       select
-        kind, id, attempts, row_number() over (order by due_at) as place,
-        first_value(attempts) over (order by due_at) as first_attempts
+        kind, id, failures, row_number() over (order by due_at) as place,
+        first_value(failures) over (order by due_at) as first_failures
       from (select * from oldest_due union all select * from newest_untried) as locked
     ),
     taken as (
       update private.embedding_queue
       set
         attempts = attempts + 1,
-        -- The worker has half a minute. Then the job is due again, later after each attempt.
-        due_at = now() + interval '30 seconds' * 2 ^ attempts,
+        failures = failures + 1,
+        -- The worker has half a minute. Then the job is due again, later after each failure, up to 16 minutes: after an
+        -- outage everything is embedded within that time.
+        due_at = now() + interval '30 seconds' * 2 ^ least(failures, 5),
         last_error = null,
         model = wanted
       where (kind, id) in (
         select kind, id
         from due
         -- What was tried before is tried alone: it may be what made its call fail, or killed its worker.
-        where attempts = 0 and first_attempts = 0 or place = 1
+        where failures = 0 and first_failures = 0 or place = 1
       )
       returning kind, id
     )
@@ -292,19 +299,23 @@ comment on function private.save_embeddings(text, jsonb) is
 Definer, because edge_functions has no rights on the index.';
 grant execute on function private.save_embeddings(text, jsonb) to edge_functions;
 
-create function private.fail_embeddings(jobs jsonb, reason text)
+create function private.fail_embeddings(jobs jsonb, reason text, refused boolean)
 returns void
 language sql volatile security definer set search_path = ''
 as $$
   update private.embedding_queue as job
-  set last_error = left(reason, 500)
+  set
+    last_error = left(reason, 500),
+    -- claim_embeddings has counted it already, for the case that the worker is killed. Since then the text may have
+    -- changed.
+    attempts = case when refused then attempts else greatest(attempts - 1, 0) end
   from jsonb_to_recordset(jobs) as failed (kind text, id bigint)
   where job.kind = failed.kind and job.id = failed.id
 $$;
-comment on function private.fail_embeddings(jsonb, text) is
-  'Records why jobs failed. claim_embeddings has already set when they are due again. Definer, because edge_functions
-has no rights on the queue.';
-grant execute on function private.fail_embeddings(jsonb, text) to edge_functions;
+comment on function private.fail_embeddings(jsonb, text, boolean) is
+  'Records why jobs failed. Only if the provider refused a text by itself, the attempt counts against it.
+claim_embeddings has already set when they are due again. Definer, because edge_functions has no rights on the queue.';
+grant execute on function private.fail_embeddings(jsonb, text, boolean) to edge_functions;
 
 create function private.count_pending_embeddings()
 returns json

@@ -646,7 +646,7 @@ grant execute on function api.set_interests(jsonb) to edge_functions;
 
 -- Sign-up: how an Auth account becomes a user with a profile, and what happens until its address is confirmed. Auth
 -- keeps the first sign-up of an unconfirmed address, including its password. The Edge Function therefore removes that
--- account before it asks Auth for another one.
+-- account before it asks Auth for another one, once Auth has accepted the CAPTCHA of whoever asks.
 create table private.sign_ups (
   ticket uuid primary key default gen_random_uuid(),
   user_id bigint not null,
@@ -654,6 +654,7 @@ create table private.sign_ups (
   address_hash bytea not null,
   name text,
   fields jsonb,
+  is_accepted boolean not null default false,
   begun_at timestamptz not null default now()
 );
 comment on table private.sign_ups is
@@ -668,6 +669,8 @@ comment on column private.sign_ups.name is
 directly, and supersedes no sign-up.';
 comment on column private.sign_ups.fields is
   'Any fields of PATCH /users/profile. Null once the account has been created.';
+comment on column private.sign_ups.is_accepted is
+  'Whether Auth has accepted its CAPTCHA. Only then it supersedes others.';
 create index sign_ups_begun_at_idx on private.sign_ups (begun_at);
 create index sign_ups_address_hash_idx on private.sign_ups (address_hash);
 alter table private.sign_ups enable row level security;
@@ -820,29 +823,35 @@ begin
   where ticket in (
     select ticket from private.sign_ups where begun_at < now() - interval '1 hour' for update skip locked
   );
-  perform private.remove_pending_account(address);
   insert into private.sign_ups (user_id, profile_id, address_hash, name, fields)
   values (
     nextval('public.users_id_seq'), nextval('public.profiles_id_seq'), sha256(convert_to(lower(address), 'UTF8')),
     begin_sign_up.name, begin_sign_up.fields
   )
   returning * into begun;
-  return json_build_object('ticket', begun.ticket, 'user_id', begun.user_id);
+  return json_build_object(
+    'ticket', begun.ticket,
+    'user_id', begun.user_id,
+    'pending', exists (
+      select from public.users where lower(email) = lower(address) and email <> '' and confirmed_at is null
+    )
+  );
 end
 $$;
 comment on function private.begin_sign_up(text, text, jsonb) is
-  'Removes a pending account with this address and returns {ticket, user_id}: the account whose metadata holds the
-ticket gets that id, the name and the fields. Definer, because it deletes from auth.users.';
+  'Returns {ticket, user_id, pending}: the account whose metadata holds the ticket gets that id, the name and the
+fields; pending is whether an unconfirmed account has the address. It stays until check_sign_up, because Auth has not
+yet seen the CAPTCHA. Definer, because edge_functions has no rights on sign_ups and users.';
 grant execute on function private.begin_sign_up(text, text, jsonb) to edge_functions;
 
-create function private.check_sign_up(address text, begun uuid)
+create function private.check_sign_up(address text, begun uuid, accepted boolean)
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
   sign_up private.sign_ups;
 begin
-  select * into sign_up from private.sign_ups where ticket = begun;
+  update private.sign_ups set is_accepted = is_accepted or accepted where ticket = begun returning * into sign_up;
   return to_json(case
     -- Deleted after an hour: Auth answers long before.
     when sign_up is null or sign_up.name is null then 'made'
@@ -852,20 +861,22 @@ begin
     -- Ids are drawn in order. If every sign-up could remove the others, concurrent ones could remove each other until
     -- none is left.
     when exists (
-      select from private.sign_ups where address_hash = sign_up.address_hash and user_id > sign_up.user_id
+      select from private.sign_ups
+      where address_hash = sign_up.address_hash and user_id > sign_up.user_id and (is_accepted or name is null)
     ) then 'superseded'
-    when private.remove_pending_account(address) then 'retry'
+    when accepted and private.remove_pending_account(address) then 'retry'
     when exists (select from public.users where lower(email) = lower(address) and email <> '') then 'taken'
     else 'not made'
   end);
 end
 $$;
-comment on function private.check_sign_up(text, uuid) is
+comment on function private.check_sign_up(text, uuid, boolean) is
   'The outcome of a sign-up, which the answer of Auth does not reveal: made; superseded by a later sign-up with the same
-address; retry, because an account of an earlier one, or one that was created in Auth directly, came between and has
-been removed; taken, by a confirmed or an invited account; not made, for another reason. Only for the Edge Functions,
-because it reveals whether an address is taken. Definer, as begin_sign_up.';
-grant execute on function private.check_sign_up(text, uuid) to edge_functions;
+address that Auth has accepted; retry, because a pending account of an earlier one, or one that was created in Auth
+directly, has the address and has been removed; taken, by a confirmed or an invited account, or by a pending one that
+stays; not made, for another reason. It removes an account only if Auth has accepted the CAPTCHA. Only for the Edge
+Functions, because it reveals whether an address is taken. Definer, because it deletes from auth.users.';
+grant execute on function private.check_sign_up(text, uuid, boolean) to edge_functions;
 
 -- Blocks between users. A block works in both directions, and the blocked user is not told.
 create table private.blocks (
@@ -3726,6 +3737,7 @@ create table private.embedding_queue (
   kind text not null check (kind in ('profile', 'context')),
   id bigint not null,
   attempts integer not null default 0,
+  failures integer not null default 0,
   due_at timestamptz not null default now(),
   last_error text,
   queued_at timestamptz not null default now(),
@@ -3736,8 +3748,11 @@ comment on table private.embedding_queue is
   'What needs an embedding: profiles (by profile id) and contexts (by user id). A row is deleted when its embedding is
 saved. After 8 attempts it is a dead letter until its text or the model changes.';
 comment on column private.embedding_queue.attempts is
-  'How often a worker began to embed it. A worker claims what its next call embeds and nothing else, so one that is
-killed does not count against texts that it had not begun.';
+  'How often a worker began to embed it and was killed, or the provider refused it by itself. A worker claims what its
+next call embeds and nothing else, so one that is killed does not count against texts that it had not begun. Nor do
+failures of the provider count, so an outage makes no dead letters, however long it lasts.';
+comment on column private.embedding_queue.failures is
+  'How often it was tried for whatever reason: the next attempt waits longer after each, and it is tried alone.';
 comment on column private.embedding_queue.due_at is
   'When the next attempt may begin. Until then the worker of the last one has it, or it waits after a failure.';
 comment on column private.embedding_queue.last_error is
@@ -3745,7 +3760,8 @@ comment on column private.embedding_queue.last_error is
 comment on column private.embedding_queue.queued_at is
   'Since when the embedding is missing. Another change of the text does not reset it.';
 comment on column private.embedding_queue.model is
-  'The model of the attempts. They start again at 0 for another model, which may accept what this one refused.';
+  'The model of the attempts and failures. They start again at 0 for another model, which may accept what this one
+refused.';
 create index embedding_queue_due_at_idx on private.embedding_queue (due_at) where attempts < 8;
 alter table private.embedding_queue enable row level security;
 
@@ -3763,7 +3779,7 @@ begin
   end if;
   insert into private.embedding_queue (kind, id)
   values (tg_argv[0], subject)
-  on conflict (kind, id) do update set attempts = 0, due_at = now(), last_error = null;
+  on conflict (kind, id) do update set attempts = 0, failures = 0, due_at = now(), last_error = null;
   return null;
 end
 $$;
@@ -3871,7 +3887,7 @@ begin
     select from private.embedding_queue as queued
     where queued.kind = missing.kind and queued.id = missing.id and queued.model = wanted
   )
-  on conflict (kind, id) do update set attempts = 0, due_at = now(), last_error = null, model = wanted
+  on conflict (kind, id) do update set attempts = 0, failures = 0, due_at = now(), last_error = null, model = wanted
   where job.model is distinct from wanted;
 end
 $$;
@@ -3892,7 +3908,7 @@ begin
   -- Usually once. Again if all that was claimed is deleted below, but not without end, because a statement has 5 s.
   for round in 1..100 loop
     with oldest_due as (
-      select kind, id, attempts, due_at
+      select kind, id, failures, due_at
       from private.embedding_queue
       where not newest and due_at <= now() and attempts < 8
       order by due_at
@@ -3901,32 +3917,34 @@ begin
     ),
     -- Profiles before contexts, because others look for them.
     newest_untried as (
-      select kind, id, attempts, due_at
+      select kind, id, failures, due_at
       from private.embedding_queue
-      where newest and due_at <= now() and attempts = 0
+      where newest and due_at <= now() and attempts < 8 and failures = 0
       order by due_at desc, kind desc
       limit max_jobs
       for update skip locked
     ),
     due as (
       select
-        kind, id, attempts, row_number() over (order by due_at) as place,
-        first_value(attempts) over (order by due_at) as first_attempts
+        kind, id, failures, row_number() over (order by due_at) as place,
+        first_value(failures) over (order by due_at) as first_failures
       from (select * from oldest_due union all select * from newest_untried) as locked
     ),
     taken as (
       update private.embedding_queue
       set
         attempts = attempts + 1,
-        -- The worker has half a minute. Then the job is due again, later after each attempt.
-        due_at = now() + interval '30 seconds' * 2 ^ attempts,
+        failures = failures + 1,
+        -- The worker has half a minute. Then the job is due again, later after each failure, up to 16 minutes: after an
+        -- outage everything is embedded within that time.
+        due_at = now() + interval '30 seconds' * 2 ^ least(failures, 5),
         last_error = null,
         model = wanted
       where (kind, id) in (
         select kind, id
         from due
         -- What was tried before is tried alone: it may be what made its call fail, or killed its worker.
-        where attempts = 0 and first_attempts = 0 or place = 1
+        where failures = 0 and first_failures = 0 or place = 1
       )
       returning kind, id
     )
@@ -4002,19 +4020,23 @@ comment on function private.save_embeddings(text, jsonb) is
 Definer, because edge_functions has no rights on the index.';
 grant execute on function private.save_embeddings(text, jsonb) to edge_functions;
 
-create function private.fail_embeddings(jobs jsonb, reason text)
+create function private.fail_embeddings(jobs jsonb, reason text, refused boolean)
 returns void
 language sql volatile security definer set search_path = ''
 as $$
   update private.embedding_queue as job
-  set last_error = left(reason, 500)
+  set
+    last_error = left(reason, 500),
+    -- claim_embeddings has counted it already, for the case that the worker is killed. Since then the text may have
+    -- changed.
+    attempts = case when refused then attempts else greatest(attempts - 1, 0) end
   from jsonb_to_recordset(jobs) as failed (kind text, id bigint)
   where job.kind = failed.kind and job.id = failed.id
 $$;
-comment on function private.fail_embeddings(jsonb, text) is
-  'Records why jobs failed. claim_embeddings has already set when they are due again. Definer, because edge_functions
-has no rights on the queue.';
-grant execute on function private.fail_embeddings(jsonb, text) to edge_functions;
+comment on function private.fail_embeddings(jsonb, text, boolean) is
+  'Records why jobs failed. Only if the provider refused a text by itself, the attempt counts against it.
+claim_embeddings has already set when they are due again. Definer, because edge_functions has no rights on the queue.';
+grant execute on function private.fail_embeddings(jsonb, text, boolean) to edge_functions;
 
 create function private.count_pending_embeddings()
 returns json
@@ -4996,3 +5018,24 @@ $$;
 comment on function api.erase_me() is
   'Erases the caller. Of two concurrent calls one gets 401. Definer, as erase_person.';
 grant execute on function api.erase_me() to edge_functions;
+
+-- Which migrations the database has, so that a deployed project can be compared with the repository from outside.
+create function private.list_migrations()
+returns json
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  versions json;
+begin
+  -- Dynamic, because the CLI creates the table, and a database that was made from the files alone has none.
+  execute 'select json_agg(version order by version) from supabase_migrations.schema_migrations' into versions;
+  return versions;
+exception
+  when undefined_table or insufficient_privilege then
+    return null;
+end
+$$;
+comment on function private.list_migrations() is
+  'The versions of all applied migrations in order; null where nobody has noted them. Definer, because edge_functions
+has no rights on the CLI''s table.';
+grant execute on function private.list_migrations() to edge_functions;

@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
+import type { Options } from '../../clients/inbox.ts'
 import { advance, openAs, openFixture, useFakeTime, withoutPolling } from './fixture.ts'
 import { createSimulator } from './network_simulator.ts'
 
@@ -27,20 +28,67 @@ describe('joining', () => {
     expect(chat.view.messages).toEqual(simulator.table)
   })
 
-  test('after a common disconnect, clients spread their reads over a second', async () => {
-    const delays = new Set<number>()
-    for (let seed = 0; seed < 5; seed++) {
-      const { inbox, client, requests } = await openFixture(withoutPolling, 0, seed)
-      const joined = () => client.channels.every(({ state }) => state === 'joined')
-      client.disconnect()
-      while (!joined()) await advance(1)
+  /** How long after the rejoin each of these clients reads its list, in milliseconds. */
+  const delaysAfter = async (lose: (fixture: Awaited<ReturnType<typeof openFixture>>) => unknown, options: Options) => {
+    const delays: number[] = []
+    for (let seed = 0; seed < 12; seed++) {
+      const fixture = await openFixture(options, 0, seed)
+      const { inbox, client, requests } = fixture
+      const isJoined = () => client.channels.find(({ topic }) => topic.includes('user:'))?.state === 'joined'
+      await lose(fixture)
+      while (!isJoined()) await advance(1)
       const start = Date.now()
+      requests.length = 0
       while (!requests.includes('1 GET conversations')) await advance(1)
-      delays.add(Math.round((Date.now() - start) / 20))
+      delays.push(Date.now() - start)
       inbox.close()
     }
-    expect(delays.size).toBeGreaterThan(2)
-    expect(Math.max(...delays)).toBeLessThan(1100 / 20)
+    return delays.toSorted((one, other) => one - other)
+  }
+
+  test('after a common disconnect, clients spread their reads over ten seconds', async () => {
+    const delays = await delaysAfter(({ client }) => client.disconnect(), withoutPolling)
+    expect(delays[0]).toBeLessThan(4000)
+    expect(delays.at(-1)).toBeGreaterThan(6000)
+    expect(delays.at(-1)).toBeLessThan(10_100)
+    // Not more than a third within any second, where all were.
+    for (const start of delays) {
+      expect(delays.filter((delay) => delay >= start && delay < start + 1000).length).toBeLessThanOrEqual(4)
+    }
+  })
+
+  test('also after an outage so long that each of them has polled meanwhile', async () => {
+    const delays = await delaysAfter(async ({ client }) => {
+      client.control.refuseJoins = true
+      client.disconnect()
+      await advance(70_000)
+      client.control.refuseJoins = false
+      // Long after the polls of this outage, and long before the next.
+    }, { poll: [55_000, 60_000] })
+    expect(delays.filter((delay) => delay < 1000).length).toBeLessThanOrEqual(4)
+    expect(delays.at(-1)).toBeGreaterThan(4000)
+  })
+
+  test('a client whose channel alone was closed reads within a second', async () => {
+    const delays = await delaysAfter(({ client }) => client.closeChannels(), withoutPolling)
+    expect(delays.at(-1)).toBeLessThan(1100)
+    expect(new Set(delays).size).toBeGreaterThan(6)
+  })
+
+  test('the spread can be set', async () => {
+    const delays = await delaysAfter(({ client }) => client.disconnect(), { ...withoutPolling, resyncJitter: 200 })
+    expect(delays.at(-1)).toBeLessThan(300)
+  })
+
+  test('an event that comes while the client waits is shown at once, with what was missed before it', async () => {
+    const { client, chat, insertMessage, table } = await openFixture({ ...withoutPolling, resyncJitter: 1e6 })
+    client.disconnect()
+    insertMessage(2, { content: 'Missed' })
+    await advance(3000)
+    expect(chat.view).toMatchObject({ status: 'catching up', messages: [] })
+    insertMessage(2, { content: 'Now' })
+    await advance(100)
+    expect(chat.view.messages).toEqual(table)
   })
 })
 
@@ -52,7 +100,7 @@ describe('after a lost connection', () => {
     expect([inbox.view.status, chat.view.status]).toEqual(['offline', 'offline'])
     insertMessage(2, { content: 'Missed' })
     client.log.length = 0
-    await advance(3000)
+    await advance(12_000)
     expect(chat.view.messages).toEqual(table)
     expect([inbox.view.status, chat.view.status]).toEqual(['live', 'live'])
     expect(client.log.filter((line) => line.startsWith('subscribe'))).toEqual([])
@@ -214,6 +262,29 @@ describe('resync in a browser', () => {
     expect(polls).toBeGreaterThanOrEqual(10)
     expect(polls).toBeLessThanOrEqual(20)
   })
+
+  test.each(['online', 'visible'])(
+    'a client that was cut off alone reads at once when it is back: %s',
+    async (back) => {
+      const { window, setVisibility } = stubPage()
+      const { client, chat, insertMessage, table } = await openFixture({ ...withoutPolling, resyncJitter: 1e6 })
+      client.disconnect()
+      insertMessage(2, { content: 'Missed' })
+      if (back === 'online') window.dispatchEvent(new Event('online'))
+      else setVisibility('visible')
+      await advance(3000)
+      expect(chat.view).toMatchObject({ status: 'live', messages: [{ content: 'Missed' }] })
+      // It also ends a wait that has begun.
+      client.disconnect()
+      insertMessage(2, { content: 'Missed again' })
+      await advance(3000)
+      expect(chat.view.messages).not.toEqual(table)
+      if (back === 'online') window.dispatchEvent(new Event('online'))
+      else setVisibility('visible')
+      await advance(100)
+      expect(chat.view.messages).toEqual(table)
+    },
+  )
 
   test('closing removes the listeners from the page', async () => {
     const { listeners } = stubPage()

@@ -210,7 +210,8 @@ test.each([
 test(`after ${disconnects} disconnects during ${messages} messages both clients show exactly the table`, {
   timeout: 240_000,
 }, async () => {
-  const { ana, bob, conversation, anas, bobs } = await openBoth()
+  // So that reads begin between the disconnects.
+  const { ana, bob, conversation, anas, bobs } = await openBoth({ resyncJitter: 1000 })
   const sides = [{ ...anas, person: ana }, { ...bobs, person: bob }]
   const violations = sides.map(({ chat }) => watch(chat))
   const start = performance.now()

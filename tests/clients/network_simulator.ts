@@ -204,6 +204,7 @@ export const createSimulator = (seed = 1) => {
     const log: string[] = []
     const control = { refuseJoins: false, refreshFails: false, refreshHelps: true, newestAtJoin: 0 }
     let channels: FakeChannel[] = []
+    let isConnected = true
     let authListener: ((event: string, session: unknown) => void) | undefined
     let tokens = 0
     const sessionOf = (person: number) => ({
@@ -262,6 +263,7 @@ export const createSimulator = (seed = 1) => {
           return
         }
         channel.state = 'joined'
+        isConnected = true
         if (channel.topic.includes('user:')) control.newestAtJoin = table.at(-1)?.id ?? 0
         channel.onStatus('SUBSCRIBED')
       })
@@ -284,6 +286,7 @@ export const createSimulator = (seed = 1) => {
       },
       /** The socket is lost; supabase-js rejoins by itself. */
       disconnect() {
+        isConnected = false
         for (const channel of channels.filter(({ state }) => state === 'joined')) {
           channel.state = 'errored'
           channel.onStatus('CHANNEL_ERROR')
@@ -319,6 +322,7 @@ export const createSimulator = (seed = 1) => {
       },
       functions: real.functions,
       realtime: {
+        isConnected: () => isConnected,
         setAuth: async () => {
           await delay(server.network.latency)
           log.push('setAuth')

@@ -21,6 +21,8 @@ describe('a project as it should be', () => {
     expect(failed(lines)).toEqual([])
     expect(code, output).toBe(0)
     const skipped = Object.entries(lines).filter(([, line]) => line.startsWith('skip')).map(([what]) => what)
+    expect(lines.functions).toMatch(/^ok \d\d of the API are not reachable/)
+    expect(lines.migrations).toMatch(/^ok all \d+, up to 20261122000001$/)
     expect(skipped).toEqual(expect.arrayContaining(['tls', 'hsts', 'plain http', 'storage']))
     expect(skipped.length).toBeLessThanOrEqual(6)
     expect(Object.keys(lines).length).toBeGreaterThan(35)
@@ -54,7 +56,7 @@ describe('a project as it should be', () => {
   test('without the secret key it checks the rest', async () => {
     const { code, lines } = await runDoctor(['--remote', origin], { SUPABASE_SECRET_KEY: '' })
     expect(code).toBe(0)
-    for (const what of ['secret key', 'other tables', 'embedding queue', 'search index']) {
+    for (const what of ['secret key', 'other tables', 'embedding queue', 'search index', 'migrations']) {
       expect(lines[what]).toMatch(/^skip SUPABASE_SECRET_KEY is not set/)
     }
   })

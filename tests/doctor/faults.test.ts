@@ -67,6 +67,21 @@ const openApi = (name: string): Fault['http'] => (asked) => {
   return asked.path.startsWith(`/rest/v1/${name}`) && asked.method !== 'GET' ? refused : null
 }
 
+/** A project in which somebody created a function. */
+const withFunction = (name: string, reply: Reply): Fault => ({
+  http: (asked) => {
+    if (asked.path === '/rest/v1/' && asked.key === testKeys.secretKey) {
+      const parameters = [{ in: 'query', name: 'person' }, { in: 'header', name: 'Prefer' }]
+      return json(200, { definitions: {}, paths: { '/': {}, '/users': {}, [`/rpc/${name}`]: { get: { parameters } } } })
+    }
+    // PostgREST does not find it by other parameters.
+    return asked.path === `/rest/v1/rpc/${name}?person=` ? reply : null
+  },
+})
+
+const metricLines = (change: (text: string) => string): Fault =>
+  changes(/GET .*\/health\/metrics/, ({ body }) => ({ body: change(body) }))
+
 const faults: [fault: string, check: string, made: Fault, detail: RegExp][] = [
   [
     'the clock is a minute behind',
@@ -220,6 +235,32 @@ const faults: [fault: string, check: string, made: Fault, detail: RegExp][] = [
         ? json(200, [{ id: 1, text: 'private' }])
         : openApi('notes')!(asked, forward),
   }, /notes: without a token one can read rows/],
+  ['an API function is exposed', 'functions', answers(/rpc\/export_me$/, json(200, {})), /can call export_me \(200/],
+  [
+    'an API function with parameters is exposed',
+    'functions',
+    answers(
+      /rpc\/send_message$/,
+      json(404, { code: 'PGRST202', hint: 'Perhaps you meant to call the function public.send_message(draft)' }),
+    ),
+    /can call send_message \(404/,
+  ],
+  [
+    'an API function is exposed and fails',
+    'functions',
+    answers(
+      /rpc\/erase_me$/,
+      json(405, { code: '25006', message: 'cannot execute DELETE in a read-only transaction' }),
+    ),
+    /can call erase_me \(405/,
+  ],
+  ['anybody may call another function', 'functions', withFunction('ban', json(200, null)), /can call ban \(200/],
+  [
+    'anybody may call another function, which refuses the value',
+    'functions',
+    withFunction('ban', json(400, { code: '22P02' })),
+    /can call ban \(400/,
+  ],
   ['the tables are listed', 'list of tables', answers(/rest\/v1\/$/, json(200, { paths: {} })), /lists its tables/],
   [
     'an exposed schema',
@@ -261,6 +302,24 @@ const faults: [fault: string, check: string, made: Fault, detail: RegExp][] = [
   ['an old queue', 'embedding queue', metric('embedding_queue_oldest_seconds', 4000), /schedule does not run/],
   ['dead letters', 'embedding queue', metric('embedding_queue_dead', 2), /2 dead/],
   ['no database', 'embedding queue', metric('database_up', 0), /does not answer/],
+  [
+    'a migration is missing',
+    'migrations',
+    metricLines((text) => text.replace(/^database_migration\{version="20261122000001"\}.*\n/m, '')),
+    /lacks 20261122000001: push/,
+  ],
+  [
+    'a migration of a newer release',
+    'migrations',
+    metricLines((text) => text.replace(/^database_migration\{/m, 'database_migration{version="20990101000000"} 1\n$&')),
+    /has 20990101000000, which is not in this folder/,
+  ],
+  [
+    'no migration is noted',
+    'migrations',
+    metricLines((text) => text.replaceAll(/^database_migration\{.*\n/gm, '')),
+    /has noted none/,
+  ],
   ['an index with hidden people', 'search index', metric('search_audit_findings', 3), /finding=.* 3/],
   ['a failed audit', 'search index', metric('search_audit_failed', 1), /audit failed/],
 ]
@@ -279,6 +338,22 @@ test('a column that is called like a parameter of the Data API does not make it 
   await runDoctor(['--remote', url, '--only', 'other tables'])
   const path = '/rest/v1/notes?and=(order.is.null,order.not.is.null)'
   expect(writes).toEqual([path, path])
+})
+
+test('a function that people without a token may not call is ok', async () => {
+  const asked: string[] = []
+  const { http } = withFunction('ban', json(401, { code: '42501', message: 'permission denied for function ban' }))
+  const url = await openStandIn(origin, {
+    http: (request, forward) => {
+      if (request.path.startsWith('/rest/v1/rpc/')) asked.push(`${request.method} ${request.key}`)
+      return http!(request, forward)
+    },
+  })
+  const { lines } = await runDoctor(['--remote', url, '--only', 'functions'])
+  expect(lines.functions).toMatch(/^ok \d\d of the API are not reachable; ban: closed$/)
+  // By GET, which cannot write, and as anybody may.
+  expect(new Set(asked)).toEqual(new Set([`GET ${testKeys.publishableKey}`]))
+  expect(asked.length).toBeGreaterThan(20)
 })
 
 test('frames of Realtime that are no JSON do not end it', async () => {

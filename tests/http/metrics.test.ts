@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import { expect, inject, test } from 'vitest'
 import { call } from '../tools/people.ts'
 import { search } from '../tools/search.ts'
@@ -68,6 +69,13 @@ test('user input never becomes a label', async () => {
   const text = await scrape()
   expect(text.toLowerCase()).not.toContain(secret)
   expect(text).toContain('http_requests_total{method="unknown",route="unknown",status="4xx"}')
+})
+
+test('the migrations that the database has are listed', async () => {
+  const text = await scrape()
+  const versions = readdirSync('supabase/migrations').map((file) => file.slice(0, 14))
+  expect(versions.length).toBeGreaterThan(1)
+  for (const version of versions) expect(valueOf(text, `database_migration{version="${version}"}`), version).toBe(1)
 })
 
 test('the embedding queue and the index audit are reported, and the audit is as recent as requested', async () => {

@@ -61,6 +61,44 @@ describe.each([
     expect(project.mail.to(email)).toHaveLength(before)
   })
 
+  test.runIf(confirmation)(
+    'only a person with a solved CAPTCHA removes a pending account, with one CAPTCHA',
+    async () => {
+      const email = newEmail()
+      expect((await signUp(email, solved())).status).toBe(201)
+      const first = await project.mail.link(email, 'signup')
+      const accounts = () => project.sql`select id from auth.users where email = ${email}`
+      const before = await accounts()
+      for (const captcha of [{}, { captcha_token: 'wrong' }]) {
+        expect((await signUp(email, captcha)).status).toBe(400)
+        expect((await create(email, captcha)).status).toBe(400)
+      }
+      provider.goDown()
+      expect((await signUp(email, solved())).status).toBe(503)
+      provider.isDown = false
+      expect(await accounts()).toEqual(before)
+
+      expect((await signUp(email.toUpperCase(), solved())).status).toBe(201)
+      await project.mail.link(email, 'signup', 2)
+      expect(await accounts()).not.toEqual(before)
+      // The link of the first account was not mailed again.
+      expect(project.mail.to(email)).toHaveLength(2)
+      expect(await follow(first)).not.toHaveProperty('access_token')
+    },
+  )
+
+  test.runIf(confirmation)('sign-ups without a CAPTCHA do not keep a person with one from the address', async () => {
+    const email = newEmail()
+    expect((await signUp(email, solved())).status).toBe(201)
+    const refused = () => Promise.all(Array.from({ length: 20 }, () => signUp(email, { captcha_token: 'wrong' })))
+    const owner = call('POST', '/auth/signup', { email, password, name: 'Owner', ...solved() })
+    const answers = [...await refused(), ...await refused()]
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([400]))
+    expect((await owner).status).toBe(201)
+    await project.mail.link(email, 'signup', 2)
+    expect(await project.sql`select name from public.users where email = ${email}`).toEqual([{ name: 'Owner' }])
+  })
+
   test('a CAPTCHA is good for one request', async () => {
     const captcha = solved()
     expect((await signUp(newEmail(), captcha)).status).toBe(201)

@@ -85,6 +85,18 @@ beforeAll(async () => {
 })
 afterAll(() => embeddingsApi.close())
 
+/** A module that serves the bundle, and at /heap how many bytes of V8's heap are in use after a collection. */
+const measured = (entrypoint: string): string => `
+import served from './${entrypoint}'
+export default {
+  fetch(request) {
+    if (!request.url.endsWith('/heap')) return served.fetch(request)
+    gc()
+    return Response.json(Deno.memoryUsage().heapUsed)
+  },
+}
+`
+
 /** Serves the uploaded bundle alone, outside of the repository and its packages. */
 const serveUpload = (name: string, deno: string): Promise<ServedFunction> => {
   const { metadata, files } = uploads.get(name)!
@@ -103,7 +115,9 @@ const serveUpload = (name: string, deno: string): Promise<ServedFunction> => {
     OPENAI_BASE_URL: embeddingsUrl,
     RATE_LIMIT_SEARCH_ANONYMOUS: 'off',
   }
-  return serveFunction(metadata.entrypoint_path, env, { deno, cwd, options: ['--no-config', '--no-lock', '--no-npm'] })
+  writeFileSync(join(cwd, 'measured.js'), measured(metadata.entrypoint_path))
+  const options = ['--no-config', '--no-lock', '--no-npm', '--v8-flags=--expose-gc']
+  return serveFunction('measured.js', env, { deno, cwd, options })
 }
 
 /** A request for each function and the expected status with only its own files and a database. */
@@ -154,17 +168,26 @@ describe.each(denoVersions())('started alone from the uploaded bundle, on $versi
       expect(Object.keys((await document.json()).paths)[0]).toMatch(new RegExp(`^/${name}`))
       const [path, request, status] = requests[name] ?? ['/no-such-path', {}, 404]
       const send = () => fetch(base + path, { ...request, headers: { 'Content-Type': 'application/json' } })
+      const heap = async (): Promise<number> => await (await fetch(`${served.base}/heap`)).json() / 1e6
+      let heapBefore = 0
       for (let round = 0; round < 100; round++) {
+        if (round === 20) heapBefore = await heap()
         for (const answer of await Promise.all(Array.from({ length: 10 }, send))) {
           expect(answer.status, await answer.text()).toBe(status)
         }
       }
       const memory = memoryOf(served.pid)
+      const heapAfter = await heap()
       console.log(
-        `${name} on ${version}: first answer after ${Math.round(boot)} ms, ${Math.round(memory)} MB after 1,000`,
+        `${name} on ${version}: first answer after ${Math.round(boot)} ms, ${
+          Math.round(memory)
+        } MB after 1,000, of which ` +
+          `${heapAfter.toFixed(1)} MB live heap, ${heapBefore.toFixed(1)} after 200`,
       )
       // The platform ends a worker at 256 MB.
       expect(memory).toBeLessThan(200)
+      // What requests leave behind would grow.
+      expect(heapAfter - heapBefore).toBeLessThan(2)
       if (name === 'embed') expect(await embedProfile(base)).toBeGreaterThan(0)
     } finally {
       served.stop()

@@ -202,6 +202,7 @@ test('GET /health names the model without loading it', () => {
 describe('with a provider that embeds a batch in one call', () => {
   const startProvider = async () => {
     const batches: number[] = []
+    const provider = { batches, outage: null as number | 'drops' | null, env: {} as Record<string, string> }
     const server = createServer(async (request, answer) => {
       let body = ''
       for await (const chunk of request) body += chunk
@@ -209,6 +210,8 @@ describe('with a provider that embeds a batch in one call', () => {
       batches.push(input.length)
       const json = (status: number, content: unknown) =>
         answer.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(content))
+      if (provider.outage === 'drops') return answer.destroy()
+      if (provider.outage) return json(provider.outage, { error: { message: 'Not now' } })
       if (input.some((text) => text.includes('refused'))) return json(400, { error: { message: 'Invalid input' } })
       const embedding = Array.from({ length: 384 }, (_, index) => Math.cos(index))
       const data = input.map((_, index) => ({ object: 'embedding', index, embedding }))
@@ -216,10 +219,11 @@ describe('with a provider that embeds a batch in one call', () => {
     })
     const port = await listen(server)
     onTestFinished(() => void server.close())
-    return { batches, env: { OPENAI_API_KEY: 'sk-test', OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1` } }
+    provider.env = { OPENAI_API_KEY: 'sk-test', OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1` }
+    return provider
   }
 
-  test('a text that the provider refuses costs the others one attempt', async () => {
+  test('a text that the provider refuses costs the others no attempt, and becomes a dead letter', async () => {
     const others = Array.from({ length: 20 }, (_, index) => `text ${String(index).padStart(2, '0')}`)
     await addProfiles(['refused', ...others])
     const { batches, env } = await startProvider()
@@ -233,8 +237,53 @@ describe('with a provider that embeds a batch in one call', () => {
     }
     expect(await embedded()).toEqual(others)
     expect(made.at(-1)).toBeLessThanOrEqual(20)
-    expect(await queued()).toMatchObject([{ biography: 'refused' }])
     expect(Math.max(...batches.slice(1))).toBe(1)
+    // The refusal of the batch does not count against it.
+    expect(await queued()).toMatchObject([{ biography: 'refused', attempts: 2 }])
+    for (let round = 0; round < 7; round++) {
+      await passTime()
+      await embed(isolate)
+    }
+    expect(await queued()).toMatchObject([{ biography: 'refused', attempts: 8 }])
+  })
+
+  test.each<[string, number | 'drops']>([
+    ['answers 400 to everything', 400],
+    ['answers 401', 401],
+    ['answers 403', 403],
+    ['answers 404', 404],
+    ['answers 422 to everything', 422],
+    ['answers 429', 429],
+    ['answers 500', 500],
+    ['answers 503', 503],
+    ['drops connections', 'drops'],
+  ])('while it %s, for however long, no text becomes a dead letter; afterwards all are embedded', async (_, outage) => {
+    await addProfiles(['one', 'three', 'two'])
+    const provider = await startProvider()
+    provider.outage = outage
+    const isolate = await startIsolate(deno, provider.env)
+    // Each text alone more often than a text that is refused.
+    for (let round = 0; round < 30; round++) {
+      await passTime()
+      expect(await embed(isolate)).toBe(0)
+    }
+    expect(await queued()).toEqual(
+      ['one', 'three', 'two'].map((biography) => ({
+        biography,
+        attempts: 0,
+        due: expect.any(Boolean),
+        soon: expect.any(Boolean),
+      })),
+    )
+    // At the end of the outage the longest wait is 16 minutes.
+    const [queue] = await sql`
+      select max(due_at) < now() + interval '16 minutes 1 second' as is_short from private.embedding_queue
+    `
+    expect(queue!.is_short).toBe(true)
+    provider.outage = null
+    await passTime()
+    expect(await embed(isolate)).toBe(3)
+    expect(await embedded()).toEqual(['one', 'three', 'two'])
   })
 
   test('a backlog is embedded in batches', async () => {

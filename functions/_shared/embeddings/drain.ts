@@ -28,6 +28,17 @@ const adopt = async (model: string): Promise<void> => {
   adopted = model
 }
 
+/**
+ * Whether the provider refuses this text by itself. Everything else (limits, keys, its own errors, the network, a
+ * refused batch) says nothing against a text. Some providers answer 400 or 422 to every request while they are set up
+ * wrongly, so they are asked for a harmless text as well.
+ */
+const refusesText = async (provider: Provider, jobs: Job[], error: unknown): Promise<boolean> => {
+  const { status } = error as { status?: number }
+  if (jobs.length > 1 || status !== 400 && status !== 422) return false
+  return await embedInTime(provider, ['a'], timeoutMilliseconds).then(() => true, () => false)
+}
+
 /** Embeds and saves the texts of the jobs; on failure records why and returns false. */
 const embed = async (provider: Provider, jobs: Job[]): Promise<boolean> => {
   let vectors: number[][]
@@ -35,8 +46,10 @@ const embed = async (provider: Provider, jobs: Job[]): Promise<boolean> => {
     vectors = await embedInTime(provider, jobs.map(({ text }) => text), timeoutMilliseconds)
   } catch (error) {
     const reason = describe(provider, error)
-    log('warn', 'Embedding failed', { jobs: jobs.length, reason })
-    await asService`fail_embeddings(${jobs.map(({ kind, id }) => ({ kind, id }))}, ${reason})`
+    const refused = await refusesText(provider, jobs, error)
+    log('warn', 'Embedding failed', { jobs: jobs.length, reason, refused })
+    const failed = jobs.map(({ kind, id }) => ({ kind, id }))
+    await asService`fail_embeddings(jobs => ${failed}, reason => ${reason}, refused => ${refused})`
     return false
   }
   // A text without any word that the model knows gets a zero vector, which has no cosine. It is stored as null, and the

@@ -257,7 +257,7 @@ select set_eq(
     'private.account_status', 'private.act_as', 'private.adopt_model', 'private.begin_sign_up', 'private.check_sign_up',
     'private.claim_embeddings', 'private.consume_rate_limit', 'private.consume_send_limit',
     'private.count_pending_embeddings', 'private.describe_search', 'private.fail_embeddings', 'private.find_me',
-    'private.report_search', 'private.save_embeddings'
+    'private.list_migrations', 'private.report_search', 'private.save_embeddings'
   ],
   'the Edge Functions can call only these helpers: act_as, sign-up, embeddings and rate limits'
 );

@@ -1,5 +1,5 @@
 -- The privileges of authenticated on every column. A new column must be added here, or the test fails.
-select plan(101);
+select plan(103);
 
 select is(
   actual.privileges, expected.privileges,
@@ -10,7 +10,7 @@ from (
   from (
     values
       ('private.blocks', 'blocker_id, blocked_id, created_at', ''),
-      ('private.embedding_queue', 'kind, id, attempts, due_at, last_error, queued_at, model', ''),
+      ('private.embedding_queue', 'kind, id, attempts, failures, due_at, last_error, queued_at, model', ''),
       ('private.rate_settings', 'name, rate', ''),
       ('private.idempotent_replies', 'message_id, sender_name', ''),
       ('private.search_audit', 'finding, amount, audited_at', ''),
@@ -22,7 +22,7 @@ from (
       ('private.search_models', 'name, similarity_floor, similarity_ceiling, similarity_threshold', ''),
       ('private.search_removed_words', 'word', ''),
       ('private.search_words', 'profile_id, words', ''),
-      ('private.sign_ups', 'ticket, user_id, profile_id, address_hash, name, fields, begun_at', ''),
+      ('private.sign_ups', 'ticket, user_id, profile_id, address_hash, name, fields, is_accepted, begun_at', ''),
       ('private.rate_limit_salts', 'salt, valid_on', ''),
       ('private.rate_limits', 'key, tat', ''),
       ('public.conversations', 'id, voyager_id, local_id, created_at', 'select'),

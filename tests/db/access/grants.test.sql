@@ -144,6 +144,7 @@ select is(
     'edge_functions: describe_search',
     'edge_functions: fail_embeddings',
     'edge_functions: find_me',
+    'edge_functions: list_migrations',
     'edge_functions: report_search',
     'edge_functions: save_embeddings',
     'service_role: is_attachment',

@@ -1,6 +1,6 @@
 -- Until its address is confirmed an account is pending: invisible, unusable, and replaced by the next sign-up with that
 -- address.
-select plan(50);
+select plan(57);
 select tests.make_person('ana');
 
 -- Creates an account as Auth does with e-mail confirmation on; metadata may hold the ticket of a sign-up.
@@ -41,6 +41,11 @@ create function pg_temp.begin_sign_up(address text)
 returns json
 language sql
 as $$ select private.begin_sign_up(address => address, name => 'Cat', fields => '{}') $$;
+-- The outcome of a sign-up whose CAPTCHA Auth has accepted.
+create function pg_temp.check_sign_up(address text, begun uuid)
+returns text
+language sql
+as $$ select private.check_sign_up(address, begun, accepted => true)::text $$;
 
 select pg_temp.sign_up('ben@tests.example', jsonb_build_object('ticket', private.begin_sign_up(
   address => 'ben@tests.example',
@@ -125,25 +130,38 @@ select pg_temp.sign_up('cat@tests.example', jsonb_build_object('ticket', private
 select set_config('tests.stranger', tests.claims_of('cat')::text, true);
 create temp table earlier as select pg_temp.begin_sign_up('cat@tests.example')::jsonb as sign_up;
 create temp table begun as select pg_temp.begin_sign_up('CAT@tests.example')::jsonb as sign_up;
+select is(sign_up -> 'pending', 'true', 'beginning a sign-up says that a pending account has its address') from begun;
 select is(
-  pg_temp.account_of('cat@tests.example'), null, 'beginning a sign-up removes the pending account with its address'
+  private.check_sign_up('cat@tests.example', (sign_up ->> 'ticket')::uuid, accepted => false)::text, '"taken"',
+  'before Auth has accepted the CAPTCHA the outcome is "taken"'
+)
+from begun;
+select isnt_empty(
+  $$ select from public.users where name = 'Stranger' $$,
+  'whoever has no CAPTCHA cannot remove a pending account'
 );
+select is(
+  pg_temp.check_sign_up('cat@tests.example', (sign_up ->> 'ticket')::uuid), '"retry"',
+  'the outcome is "retry" once Auth has accepted the CAPTCHA'
+)
+from begun;
+select is(pg_temp.account_of('cat@tests.example'), null, 'that removes the pending account');
 select is_empty($$ select from public.users where name = 'Stranger' $$, 'the removed account''s user is gone');
 select is_empty($$ select from public.profiles where biography = 'Dodo' $$, 'the removed account''s profile is gone');
 select is(
-  private.check_sign_up('cat@tests.example', (sign_up ->> 'ticket')::uuid)::text, '"not made"',
+  pg_temp.check_sign_up('cat@tests.example', (sign_up ->> 'ticket')::uuid), '"not made"',
   'the outcome is "not made" until Auth has created the account'
 )
 from begun;
 select is(
-  private.check_sign_up('cat@tests.example', (sign_up ->> 'ticket')::uuid)::text, '"superseded"',
+  pg_temp.check_sign_up('cat@tests.example', (sign_up ->> 'ticket')::uuid), '"superseded"',
   'the outcome of an earlier sign-up is "superseded"'
 )
 from earlier;
 select pg_temp.sign_up('cat@tests.example', jsonb_build_object('ticket', sign_up ->> 'ticket'))
 from earlier;
 select is(
-  private.check_sign_up('cat@tests.example', (sign_up ->> 'ticket')::uuid)::text, '"retry"',
+  pg_temp.check_sign_up('cat@tests.example', (sign_up ->> 'ticket')::uuid), '"retry"',
   'the outcome is "retry" if Auth has created the account of an earlier sign-up'
 )
 from begun;
@@ -151,7 +169,7 @@ select is(pg_temp.account_of('cat@tests.example'), null, 'the account of the ear
 select pg_temp.sign_up('cat@tests.example', jsonb_build_object('ticket', sign_up ->> 'ticket', 'id', 1))
 from begun;
 select is(
-  private.check_sign_up('cat@tests.example', (sign_up ->> 'ticket')::uuid)::text, '"made"',
+  pg_temp.check_sign_up('cat@tests.example', (sign_up ->> 'ticket')::uuid), '"made"',
   'the outcome is "made" for the account with the ticket'
 )
 from begun;
@@ -163,7 +181,7 @@ from begun;
 insert into private.sign_ups (user_id, profile_id, address_hash, name, fields)
 select (sign_up -> 'user_id')::bigint - 1, 1, sha256('cat@tests.example'), 'Earlier', '{}' from begun;
 select is(
-  private.check_sign_up('cat@tests.example', ticket)::text, '"superseded"',
+  pg_temp.check_sign_up('cat@tests.example', ticket), '"superseded"',
   'the outcome of an earlier sign-up is "superseded" once the later account exists'
 )
 from private.sign_ups, begun
@@ -183,7 +201,7 @@ select lives_ok(
 create temp table direct as select pg_temp.begin_sign_up('fay@tests.example')::jsonb as sign_up;
 select pg_temp.sign_up('fay@tests.example', '{"name": "Stranger"}');
 select is(
-  private.check_sign_up('fay@tests.example', (sign_up ->> 'ticket')::uuid)::text, '"retry"',
+  pg_temp.check_sign_up('fay@tests.example', (sign_up ->> 'ticket')::uuid), '"retry"',
   'the outcome is "retry" if a later account was created in Auth directly, without a sign-up'
 )
 from direct;
@@ -191,7 +209,7 @@ select is(pg_temp.account_of('fay@tests.example'), null, 'the account that was c
 select pg_temp.sign_up('fay@tests.example', jsonb_build_object('name', 'Fay', 'ticket', sign_up ->> 'ticket'))
 from direct;
 select is(
-  private.check_sign_up('fay@tests.example', (sign_up ->> 'ticket')::uuid)::text, '"made"',
+  pg_temp.check_sign_up('fay@tests.example', (sign_up ->> 'ticket')::uuid), '"made"',
   'the next try creates the account of the sign-up'
 )
 from direct;
@@ -201,24 +219,40 @@ select is(
 )
 from direct;
 select is(
-  private.check_sign_up('ANA@tests.example', (pg_temp.begin_sign_up('Ana@tests.example') ->> 'ticket')::uuid)::text,
+  pg_temp.check_sign_up('ANA@tests.example', (pg_temp.begin_sign_up('Ana@tests.example') ->> 'ticket')::uuid),
   '"taken"', 'the outcome is "taken" for the address of a confirmed account'
 );
 select isnt(pg_temp.account_of('ana@tests.example'), null, 'the confirmed account stays');
 
+create temp table hal as
+select
+  (pg_temp.begin_sign_up('hal@tests.example') ->> 'ticket')::uuid as earlier,
+  pg_temp.begin_sign_up('hal@tests.example')::jsonb as later;
+select is(later -> 'pending', 'false', 'beginning a sign-up says that no pending account has the address') from hal;
+select is(
+  pg_temp.check_sign_up('hal@tests.example', earlier), '"not made"',
+  'a later sign-up whose CAPTCHA Auth has not accepted supersedes no other one'
+)
+from hal;
+select private.check_sign_up('hal@tests.example', (later ->> 'ticket')::uuid, accepted => true) from hal;
+select is(
+  pg_temp.check_sign_up('hal@tests.example', earlier), '"superseded"',
+  'once Auth has accepted its CAPTCHA it does'
+)
+from hal;
 create temp table first as select pg_temp.begin_sign_up('ana@tests.example')::jsonb as sign_up;
 select pg_temp.begin_sign_up('ana@tests.example');
 select is(
-  private.check_sign_up('ana@tests.example', (sign_up ->> 'ticket')::uuid)::text, '"taken"',
+  pg_temp.check_sign_up('ana@tests.example', (sign_up ->> 'ticket')::uuid), '"taken"',
   'with a taken address, a later sign-up changes nothing for an earlier one'
 )
 from first;
 select pg_temp.sign_up('invited@tests.example', '{"name": "Invited"}');
 update auth.users set invited_at = now(), encrypted_password = '' where email = 'invited@tests.example';
 select is(
-  private.check_sign_up(
+  pg_temp.check_sign_up(
     'invited@tests.example', (pg_temp.begin_sign_up('invited@tests.example') ->> 'ticket')::uuid
-  )::text,
+  ),
   '"taken"',
   'the outcome is "taken" for the address of an invited account'
 );

@@ -1,6 +1,6 @@
 -- A text that one model failed to embed is tried again by another model, and not by the same one, however often it
 -- starts.
-select plan(6);
+select plan(12);
 select tests.make_person('ana');
 update public.profiles
 set is_searchable = true, biography = 'Zorbing quokkas'
@@ -23,9 +23,15 @@ select is(
   '{1,1,1,1,1,1,1,1,0}',
   'a job has eight attempts'
 );
-select private.fail_embeddings(
-  json_build_array(json_build_object('kind', 'profile', 'id', tests.profile_of('ana')))::jsonb, 'too odd'
-);
+create function pg_temp.fail(reason text, refused boolean)
+returns void
+language sql
+as $$
+  select private.fail_embeddings(
+    json_build_array(json_build_object('kind', 'profile', 'id', tests.profile_of('ana')))::jsonb, reason, refused
+  )
+$$;
+select pg_temp.fail('too odd', true);
 select private.adopt_model('old');
 select is(pg_temp.claim('old'), 0, 'it gets no more when another process of the same model starts');
 
@@ -45,4 +51,48 @@ select is(
   array(select pg_temp.claim('new') from generate_series(1, 8)),
   '{1,1,1,1,1,1,1,0}',
   'the new model has eight attempts, too'
+);
+
+-- An outage of the provider, however long it lasts, makes no dead letters.
+create function pg_temp.outage(model text)
+returns text
+language sql
+as $$
+  select pg_temp.claim(model);
+  select pg_temp.fail('openai RateLimitError 429', false);
+  select format('%s attempts, due in %s s', attempts, round(extract(epoch from due_at - now())))
+  from private.embedding_queue
+  where kind = 'profile';
+$$;
+select private.adopt_model('third');
+select is(
+  array(select pg_temp.outage('third') from generate_series(1, 20)),
+  array(
+    select format('0 attempts, due in %s s', least(30 * 2 ^ round, 960))
+    from generate_series(0, 19) as round
+  ),
+  'failures of the provider count no attempts, and the next attempt waits longer up to 16 minutes'
+);
+select is(
+  json_array_length(private.claim_embeddings('third', 64)), 0, 'until then nobody tries'
+);
+update private.embedding_queue set due_at = now();
+select is(
+  json_array_length(private.claim_embeddings('third', 64, newest => true)), 0,
+  'after a failure it is left to the schedule, because it may be what made its call fail'
+);
+select is(
+  array(
+    select pg_temp.claim('third')
+    from generate_series(1, 8), lateral (select pg_temp.fail('openai BadRequestError 400', true)) as failed
+  ),
+  '{1,1,1,1,1,1,1,1}',
+  'after the outage it still has eight attempts'
+);
+select pg_temp.fail('openai BadRequestError 400', true);
+select is(pg_temp.claim('third'), 0, 'refused by itself eight times, it is a dead letter');
+update public.profiles set biography = 'Zorbing wombats' where user_id = tests.id_of('ana');
+select is(
+  (select (attempts, failures)::text from private.embedding_queue where kind = 'profile'), '(0,0)',
+  'another text starts again'
 );

@@ -56,9 +56,9 @@ select is(pg_temp.claim(64), null, 'then nothing is due');
 
 -- Newest first
 update private.embedding_queue
-set attempts = 0, due_at = now() - interval '1 minute';
+set attempts = 0, failures = 0, due_at = now() - interval '1 minute';
 update private.embedding_queue
-set attempts = 1, due_at = now()
+set failures = 1, due_at = now()
 where id = tests.profile_of('ana');
 update private.embedding_queue
 set due_at = now() - interval '1 second'
@@ -68,7 +68,7 @@ select is(pg_temp.claim(64, true), 'ben dan', 'and none that was tried before');
 
 -- Hidden since
 update private.embedding_queue
-set attempts = 0, due_at = now() - interval '1 minute';
+set attempts = 0, failures = 0, due_at = now() - interval '1 minute';
 update private.embedding_queue
 set due_at = now()
 where id = tests.profile_of('dan');

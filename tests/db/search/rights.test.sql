@@ -114,7 +114,7 @@ select call, true
 from unnest(array[
   $$claim_embeddings('x', 1)$$,
   $$save_embeddings('x', '[]')$$,
-  $$fail_embeddings('[]', 'x')$$,
+  $$fail_embeddings('[]', 'x', true)$$,
   $$adopt_model('x')$$,
   $$count_pending_embeddings()$$,
   $$report_search(60)$$,

@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import { describeAnswer } from './project.mjs'
 import { fail, skip } from './outcome.mjs'
 
@@ -36,4 +37,20 @@ const searchIndex = async (project) => {
   return `as the profiles, ${Math.round(valueOf(metrics, 'search_audit_age_seconds'))} s ago`
 }
 
-export const queueChecks = [['embedding queue', queue], ['search index', searchIndex]]
+const ours = readdirSync(new URL('../../supabase/migrations', import.meta.url))
+  .map((file) => /^(\d+)_.*\.sql$/.exec(file)?.[1]).filter(Boolean).sort()
+
+/** The baseline keeps its version until the first release, so what changed within it is not seen. */
+const migrations = async (project) => {
+  const metrics = await readMetrics(project)
+  const applied = metrics.filter(({ name }) => name === 'database_migration')
+    .map(({ labels }) => /^version="(.*)"$/.exec(labels)?.[1])
+  if (applied.length === 0) fail('the database has noted none: db push, or functions from before this check')
+  const missing = ours.filter((version) => !applied.includes(version))
+  if (missing.length > 0) fail(`the database lacks ${missing.join(', ')}: push the migrations`)
+  const unknown = applied.filter((version) => !ours.includes(version))
+  if (unknown.length > 0) fail(`the database has ${unknown.join(', ')}, which is not in this folder: it is older`)
+  return `all ${ours.length}, up to ${ours.at(-1)}`
+}
+
+export const databaseChecks = [['embedding queue', queue], ['search index', searchIndex], ['migrations', migrations]]
