@@ -68,7 +68,7 @@ const inlined = 'a search_path of its own would keep the planner from inlining i
 const tolerated = {
   lint: {} as Record<string, string>,
   advisors: {
-    'function_search_path_mutable private.passes': inlined,
+    'function_search_path_mutable private.matches_filter': inlined,
     'function_search_path_mutable private.semantic_score': inlined,
     'function_search_path_mutable private.attribute_at': inlined,
     'function_search_path_mutable private.final_score': inlined,
