@@ -3055,6 +3055,12 @@ declare
     select private.typo_budget(word) from unnest(asked.words) where not excluded and place is not null order by place
   );
   all_words constant tsquery := private.all_of(units);
+  -- Whoever has exactly this name comes first, also if more people than max_results have its words.
+  exact_name constant tsquery := (
+    select ('''.'':a <-> ' || string_agg(private.lexeme(word) || ':a <-> ', '' order by position) || '''.'':a')::tsquery
+    from unnest(asked.words)
+    where not excluded and max_results <= all (select holders from unnest(units))
+  );
   -- The rarest words, as long as they have few enough holders. The others only add profiles that have all the words: a
   -- word in more than every fourth profile distinguishes none. With 25 profiles or fewer no word is common.
   rare_words constant tsquery := (
@@ -3070,9 +3076,16 @@ declare
 begin
   return query
     with found as materialized (
-      select * from private.find_words(all_words, filter, max_results)
+      select *, true as is_exact
+      from private.find_words(exact_name, filter, max_results)
+      where exact_name is not null
       union all
-      select *
+      select *, false
+      from private.find_words(
+        case when exact_name is null then all_words else all_words && !!exact_name end, filter, max_results
+      )
+      union all
+      select *, false
       from private.find_words(rare_words && !!all_words, filter, max_results)
       where cardinality(units) > 1
     ),
@@ -3080,7 +3093,7 @@ begin
     -- not in the name.
     matches as (
       select
-        found.profile_id, unit.rarity, unit.named_rarity, unit.size, unit.budget,
+        found.profile_id, found.is_exact, unit.rarity, unit.named_rarity, unit.size, unit.budget,
         case
           when is_phrase then case when words @@ query_2 then 0 when words @@ query_1 then 4 end
           else coalesce(
@@ -3113,7 +3126,7 @@ begin
       from matches
       where match is not null
       group by matches.profile_id
-      order by 2 desc, 1
+      order by 2 desc, bool_or(is_exact) desc, 1
       limit max_results
     )
     select
