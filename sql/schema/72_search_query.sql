@@ -365,6 +365,7 @@ begin
         bool_or(quoted) as quoted,
         count(*) > 1 as is_phrase,
         bool_and(word = any (known)) as is_known,
+        bool_or(unfinished) as is_unfinished,
         array_agg(place order by place) filter (where place is not null) as places,
         string_agg(private.lexeme(word), ' <-> ' order by position)::tsquery as phrase,
         string_agg(private.lexeme(word) || ':a', ' <-> ' order by position)::tsquery as phrase_in_name
@@ -385,7 +386,10 @@ begin
     ) as written
     -- `offset 0` keeps Postgres from counting twice.
     cross join lateral (
-      select private.count_holders(any_of) as holders, private.is_named(any_of, is_known) as named
+      select
+        private.count_holders(any_of) as holders,
+        -- Fes is a city, whether or not it may go on as festivals.
+        private.is_named(any_of, is_known) or is_unfinished and private.is_named(phrase, is_known) as named
       from private.any_of(queries)
       offset 0
     ) as counted

@@ -1,23 +1,25 @@
 -- Whoever has exactly the name that is searched for comes first, also among more people with its words than a search
 -- ranks. They are the last ones in the table, and so the first to be cut off.
-select plan(10);
+select plan(12);
 
 with names as (
   select 'Maria Costa Silva' as name, nth from generate_series(1, 1200) as nth
   union all
   select 'Silva Maria', 1200 + nth from generate_series(1, 300) as nth
   union all
-  values ('Maria', 1501), ('Maria Silva', 1502), ('Silva Maria da Silva', 1503)
+  values
+    ('Maria', 1501), ('Maria Silva', 1502), ('Silva Maria da Silva', 1503), ('Zaf', 1504), ('Ona', 1505), ('Ono', 1506),
+    ('Oni', 1507)
 ),
 users as (
   insert into public.users (name, email)
   select name, format('name%s@tests.example', nth) from names order by nth
-  returning id, email
+  returning id, name, email
 )
 insert into public.profiles (user_id, city, biography, is_searchable)
 select
   id, case when email like 'name15%' then 'Namesborough' end,
-  case when email = 'name1503@tests.example' then 'Maria' end, true
+  case when name = 'Silva Maria da Silva' then 'Maria' when name like 'On_' then 'Zafestivals' end, true
 from users
 order by id;
 
@@ -46,5 +48,13 @@ select isnt(
 select is(
   (api.search_profiles('{"q": "Maria", "limit": 100, "offset": 950}') ->> 'estimatedTotalHits')::integer, 1000,
   'the total counts as far as a search ranks'
+);
+select is(
+  api.understand_query('{"q": "cooking zaf", "known": "cooking"}') ->> 'text', 'cooking',
+  'a short name at the end is not what it may be the beginning of'
+);
+select is(
+  api.understand_query('{"q": "cooking zafe", "known": "cooking"}') ->> 'text', 'cooking zafestivals',
+  'a word that is no name is completed'
 );
 select * from finish();
