@@ -3,7 +3,7 @@
  * tests/search/labelled:
  *   similarity_floor      first percentile of the cosines of all pairs of a query and a profile
  *   similarity_ceiling    their 99.8th percentile: from the median to the 99th, nDCG@10 was .843 instead of .848, and
- *                         .823 instead of .837 at ratio .7, because what is beyond is in no order
+ *                         .823 instead of .836 at ratio .7, because what is beyond is in no order
  *   similarity_threshold  from which cosine on a profile is a hit: the lowest, which has the highest recall, from which
  *                         on the stated share (--precision, .15 by default) of what is found is graded, for short
  *                         biographies and for long ones. A missing profile is lost, an irrelevant one is ranked last.
