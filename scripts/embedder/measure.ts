@@ -1,5 +1,6 @@
-// deno run -A scripts/embedder/measure.ts: the figures of functions/_shared/embeddings/wordnet/README.md. Run it on an
-// idle machine; the first load and texts include compiling.
+// deno run -A scripts/embedder/measure.ts [DENO...]: the figures of functions/_shared/embeddings/wordnet/README.md. Run
+// it on an idle machine; the first load and texts include compiling. Processor time is that of 20 fresh processes of
+// each Deno named.
 import { readDataFile } from '../../functions/_shared/embeddings/wordnet/data_file.ts'
 import { dimensions, loadEmbedder, model } from '../../functions/_shared/embeddings/wordnet/embedder.ts'
 
@@ -21,6 +22,17 @@ const firstEmbed = milliseconds(() => embed(profile))
 const laterEmbed = median(Array.from({ length: 2000 }, () => milliseconds(() => embed(profile))))
 const longest = median(Array.from({ length: 50 }, () => milliseconds(() => embed(profile.repeat(30).slice(0, 5000)))))
 
+for (const deno of Deno.args.length > 0 ? Deno.args : [Deno.execPath()]) {
+  const times = Array.from({ length: 20 }, () => {
+    const args = ['run', '-A', new URL('load.ts', import.meta.url).pathname]
+    return Number(new TextDecoder().decode(new Deno.Command(deno, { args, stderr: 'inherit' }).outputSync().stdout))
+  })
+  console.log(
+    `load  ${median(times)} ms of processor time in a fresh process (${Math.min(...times)} to ${
+      Math.max(...times)
+    }), ${deno}`,
+  )
+}
 console.log(`${model}: ${dimensions} dimensions, ${bytes.length} bytes, ${readDataFile(bytes).words.count} words`)
 console.log(`load  ${firstLoad.toFixed(0)} ms at first, ${laterLoad.toFixed(0)} ms later`)
 console.log(

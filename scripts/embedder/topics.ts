@@ -9,10 +9,10 @@ import type { Word } from './pack.ts'
 export type Topic = { name: string; phrases: string[][] }
 
 /**
- * How far the words of one topic move towards their mean direction; their own weighs 1. From .6 to 2.5 hardly anything
- * changed.
+ * How far the words of one topic move towards their mean direction; their own weighs 1. On the 52 queries above hardly
+ * anything changed from .6 to 2.5; on the labelled set .6 gives paraphrases .57, 1 gives .59, 2 and 3 give .61.
  */
-const pull = 1
+const pull = 2
 
 /** Lines of `name: word, two words`. */
 export const parseTopics = (text: string): Topic[] =>
@@ -53,6 +53,7 @@ export const applyTopics = (topics: Topic[], words: Map<string, Word>, probabili
   for (const { name, phrases } of topics) {
     const lemmas = new Set(phrases.flatMap((phrase) => lemmaOf(phrase, (lemma) => words.has(lemma)) ?? []))
     const missing = phrases.filter((phrase) => lemmaOf(phrase, (lemma) => words.has(lemma)) === undefined)
+    if (lemmas.size === 0) throw new Error(`WordNet has none of the words of the topic ${name}`)
     const vectors = [...lemmas].map((lemma) => words.get(lemma)!.vector)
     const sum = new Float32Array(vectors[0]!.length)
     for (const vector of vectors) add(sum, vector)

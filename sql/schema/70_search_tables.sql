@@ -15,15 +15,17 @@ create table private.search_models (
   check (similarity_floor < similarity_threshold and similarity_threshold < similarity_ceiling)
 );
 comment on table private.search_models is
-  'How to read the cosines of each embedding model: floor, that of unrelated texts; ceiling, that of the closest texts;
-threshold, from where on a profile is a hit. bench/search/calibrate.ts computes them.';
+  'How to read the cosines of each embedding model: floor and ceiling, between which they are ranked (the first
+percentile of all queries and profiles, and the 99.8th); threshold, from where on a profile is a hit: the lowest, which
+has the highest recall, at which .15 of what is found is relevant, among short texts and among long ones alike.
+bench/search/calibrate.ts computes them.';
 alter table private.search_models enable row level security;
 
 -- Those of the offline model are measured. The others follow what makers and users of the models report; nobody has
 -- measured them here.
 insert into private.search_models (name, similarity_floor, similarity_ceiling, similarity_threshold)
 values
-  ('offline-wordnet-v2', 0.03, 0.55, 0.12),
+  ('offline-wordnet-v3', -0.11, 0.7, 0.13),
   ('text-embedding-3-small', 0.1, 0.6, 0.3),
   ('gte-small', 0.72, 0.92, 0.8);
 

@@ -360,7 +360,7 @@ begin
   asked.units := array(
     select row(
       units.unit, quoted, is_phrase, places, queries, joined.query, holders,
-      ln(1 + profiles / greatest(1, holders)), measured.is_named
+      ln(1 + profiles / greatest(1, holders)), either.is_named
     )::private.search_unit
     from (
       select
@@ -368,6 +368,7 @@ begin
         bool_or(quoted) as quoted,
         count(*) > 1 as is_phrase,
         bool_and(word = any (known)) as is_known,
+        bool_or(unfinished) as is_unfinished,
         array_agg(place order by place) filter (where place is not null) as places,
         string_agg(private.lexeme(word), ' <-> ' order by position)::tsquery as phrase,
         string_agg(private.lexeme(word) || ':a', ' <-> ' order by position)::tsquery as phrase_in_name
@@ -390,6 +391,12 @@ begin
     cross join lateral private.measure_word(
       query => joined.query, is_known => is_known, profiles => profiles, sample => sample
     ) as measured
+    -- Fes is a city, whether or not it may go on as festivals.
+    cross join lateral (
+      select measured.is_named or is_unfinished and (
+        private.measure_word(query => phrase, is_known => is_known, profiles => profiles, sample => sample)
+      ).is_named as is_named
+    ) as either
     where places is not null
     order by unit
   );

@@ -220,6 +220,15 @@ declare
     select private.typo_budget(word) from unnest(asked.words) where not excluded and place is not null order by place
   );
   all_words constant tsquery := (select private.all_of(query) from unnest(units));
+  -- Whoever has exactly this name comes first, also if more people than max_results have its words.
+  exact_names constant bigint[] := case when max_results <= all (select holders from unnest(units)) then array(
+    select entry.profile_id
+    from private.search_entries as entry
+    where private.name_hash(entry.name) = private.name_hash((
+      select string_agg(word, ' ' order by position) from unnest(asked.words) where not excluded
+    ))
+    limit max_results
+  ) else '{}' end;
   -- The rarest words, as long as they have few enough holders. The others only add profiles that have all the words: a
   -- word in more than every fourth profile distinguishes none. With 25 profiles or fewer no word is common.
   rare_words constant tsquery := (
@@ -235,8 +244,15 @@ declare
 begin
   return query
     with complete as materialized (
+      select stored.profile_id, stored.words
+      from private.search_words as stored
+      where stored.profile_id = any (exact_names)
+        and private.matches_filter(stored.profile_id, stored.words, filter)
+        and (filter.passing is null or stored.profile_id = any (filter.passing))
+      union all
       select *
       from private.find_words(query => all_words, without => null, filter => filter, max_results => max_results)
+      where find_words.profile_id <> all (exact_names)
     ),
     found as materialized (
       select * from complete
@@ -244,7 +260,7 @@ begin
       select *
       from private.find_words(
         query => rare_words, without => all_words, filter => filter,
-        max_results => max_results - (select count(*)::integer from complete)
+        max_results => max_results - (select least(max_results, count(*)::integer) from complete)
       )
       where cardinality(units) > 1
     ),
@@ -285,7 +301,7 @@ begin
       from matches
       where match is not null
       group by matches.profile_id
-      order by 2 desc, 1
+      order by 2 desc, matches.profile_id = any (exact_names) desc, 1
       limit max_results
     )
     select

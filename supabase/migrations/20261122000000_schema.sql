@@ -1633,15 +1633,17 @@ create table private.search_models (
   check (similarity_floor < similarity_threshold and similarity_threshold < similarity_ceiling)
 );
 comment on table private.search_models is
-  'How to read the cosines of each embedding model: floor, that of unrelated texts; ceiling, that of the closest texts;
-threshold, from where on a profile is a hit. bench/search/calibrate.ts computes them.';
+  'How to read the cosines of each embedding model: floor and ceiling, between which they are ranked (the first
+percentile of all queries and profiles, and the 99.8th); threshold, from where on a profile is a hit: the lowest, which
+has the highest recall, at which .15 of what is found is relevant, among short texts and among long ones alike.
+bench/search/calibrate.ts computes them.';
 alter table private.search_models enable row level security;
 
 -- Those of the offline model are measured. The others follow what makers and users of the models report; nobody has
 -- measured them here.
 insert into private.search_models (name, similarity_floor, similarity_ceiling, similarity_threshold)
 values
-  ('offline-wordnet-v2', 0.03, 0.55, 0.12),
+  ('offline-wordnet-v3', -0.11, 0.7, 0.13),
   ('text-embedding-3-small', 0.1, 0.6, 0.3),
   ('gte-small', 0.72, 0.92, 0.8);
 
@@ -1830,6 +1832,17 @@ $$;
 comment on function private.words_of(text) is
   'The folded words of a text, in order. In scripts without spaces (Han, kana, Thai, Lao, Khmer, Burmese) every
 character is a word.';
+
+create function private.name_hash(name text)
+returns uuid
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+begin
+  return md5(array_to_string(private.words_of(name), ' '))::uuid;
+end
+$$;
+comment on function private.name_hash(text) is 'Equal for names that have the same folded words in the same order.';
+create index search_entries_name_hash_idx on private.search_entries (private.name_hash(name));
 
 create function private.lexeme(word text)
 returns text
@@ -2471,7 +2484,7 @@ begin
   asked.units := array(
     select row(
       units.unit, quoted, is_phrase, places, queries, joined.query, holders,
-      ln(1 + profiles / greatest(1, holders)), measured.is_named
+      ln(1 + profiles / greatest(1, holders)), either.is_named
     )::private.search_unit
     from (
       select
@@ -2479,6 +2492,7 @@ begin
         bool_or(quoted) as quoted,
         count(*) > 1 as is_phrase,
         bool_and(word = any (known)) as is_known,
+        bool_or(unfinished) as is_unfinished,
         array_agg(place order by place) filter (where place is not null) as places,
         string_agg(private.lexeme(word), ' <-> ' order by position)::tsquery as phrase,
         string_agg(private.lexeme(word) || ':a', ' <-> ' order by position)::tsquery as phrase_in_name
@@ -2501,6 +2515,12 @@ begin
     cross join lateral private.measure_word(
       query => joined.query, is_known => is_known, profiles => profiles, sample => sample
     ) as measured
+    -- Fes is a city, whether or not it may go on as festivals.
+    cross join lateral (
+      select measured.is_named or is_unfinished and (
+        private.measure_word(query => phrase, is_known => is_known, profiles => profiles, sample => sample)
+      ).is_named as is_named
+    ) as either
     where places is not null
     order by unit
   );
@@ -3225,6 +3245,15 @@ declare
     select private.typo_budget(word) from unnest(asked.words) where not excluded and place is not null order by place
   );
   all_words constant tsquery := (select private.all_of(query) from unnest(units));
+  -- Whoever has exactly this name comes first, also if more people than max_results have its words.
+  exact_names constant bigint[] := case when max_results <= all (select holders from unnest(units)) then array(
+    select entry.profile_id
+    from private.search_entries as entry
+    where private.name_hash(entry.name) = private.name_hash((
+      select string_agg(word, ' ' order by position) from unnest(asked.words) where not excluded
+    ))
+    limit max_results
+  ) else '{}' end;
   -- The rarest words, as long as they have few enough holders. The others only add profiles that have all the words: a
   -- word in more than every fourth profile distinguishes none. With 25 profiles or fewer no word is common.
   rare_words constant tsquery := (
@@ -3240,8 +3269,15 @@ declare
 begin
   return query
     with complete as materialized (
+      select stored.profile_id, stored.words
+      from private.search_words as stored
+      where stored.profile_id = any (exact_names)
+        and private.matches_filter(stored.profile_id, stored.words, filter)
+        and (filter.passing is null or stored.profile_id = any (filter.passing))
+      union all
       select *
       from private.find_words(query => all_words, without => null, filter => filter, max_results => max_results)
+      where find_words.profile_id <> all (exact_names)
     ),
     found as materialized (
       select * from complete
@@ -3249,7 +3285,7 @@ begin
       select *
       from private.find_words(
         query => rare_words, without => all_words, filter => filter,
-        max_results => max_results - (select count(*)::integer from complete)
+        max_results => max_results - (select least(max_results, count(*)::integer) from complete)
       )
       where cardinality(units) > 1
     ),
@@ -3290,7 +3326,7 @@ begin
       from matches
       where match is not null
       group by matches.profile_id
-      order by 2 desc, 1
+      order by 2 desc, matches.profile_id = any (exact_names) desc, 1
       limit max_results
     )
     select

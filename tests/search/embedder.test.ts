@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { runScript } from '../tools/run_script.ts'
 import { dimensions, loadEmbedder, model } from '../../functions/_shared/embeddings/wordnet/embedder.ts'
 
 const folder = new URL('../../functions/_shared/embeddings/wordnet/', import.meta.url)
@@ -127,6 +128,28 @@ describe('meaning', () => {
   })
 })
 
+describe('a clause', () => {
+  const hobby = 'We walk ridges valleys summits glaciers and forest trails with boots and a rucksack'
+
+  test('is heard beside a longer one', () => {
+    expect(similarity(`${hobby}. I play the violin`, 'violin'))
+      .toBeGreaterThan(similarity(`${hobby} I play the violin`, 'violin') + margin)
+    expect(similarity(`${hobby}. I play the violin`, 'hiking')).toBeGreaterThan(0.5)
+  })
+
+  test('makes no collocation with the next', () => {
+    expect(similarity('guest house', 'guesthouse')).toBeGreaterThan(similarity('guest. House', 'guesthouse') + margin)
+  })
+
+  test('has a language of its own', () => {
+    expect(similarity('I sing in a choir. Du pain et du fromage', 'bread')).toBeGreaterThan(0.3)
+  })
+
+  test('may be empty', () => {
+    expect(embed('... harbour,, ')).toEqual(embed('harbour'))
+  })
+})
+
 describe('an unknown word', () => {
   test('adds nothing to the known words around it', () => {
     expect(embed('playing guitar with Xanthorik')).toEqual(embed('playing guitar with'))
@@ -237,8 +260,15 @@ describe('the data file', () => {
     }
   })
 
+  test('is loaded in 100 ms of processor time, in the best of three fresh processes', async () => {
+    const times: number[] = []
+    for (let run = 0; run < 3; run++) times.push(await runScript<number>('scripts/embedder/load.ts'))
+    expect(Math.min(...times)).toBeGreaterThan(1)
+    expect(Math.min(...times)).toBeLessThan(100)
+  })
+
   test('contains the name of its model', () => {
-    expect(model).toBe('offline-wordnet-v2')
+    expect(model).toBe('offline-wordnet-v3')
     expect(new TextDecoder().decode(file.subarray(0, model.length))).toBe(model)
   })
 
@@ -269,6 +299,6 @@ describe('the data file', () => {
     ['a changed last byte', changed(file.length - 1), /checksum does not match/],
   ])('is rejected if it is %s', (_, bytes, reason) => {
     expect(() => loadEmbedder(bytes)).toThrow(reason)
-    expect(() => loadEmbedder(bytes)).toThrow(/^Not a data file of offline-wordnet-v2: /)
+    expect(() => loadEmbedder(bytes)).toThrow(/^Not a data file of offline-wordnet-v3: /)
   })
 })

@@ -189,8 +189,8 @@ select set_eq(
     'private.hit_body', 'private.final_score', 'private.iso', 'private.keyword_score', 'private.my_id',
     'private.position_cost', 'private.typo_budget', 'private.to_message_view', 'private.text_start',
     'private.text_start_at', 'private.attribute_at', 'private.weight_class', 'private.lexeme',
-    'private.matches_filter', 'private.semantic_score', 'private.match_cost', 'private.match_typos', 'private.match_attribute',
-    'private.match_position'
+    'private.matches_filter', 'private.semantic_score', 'private.match_cost', 'private.match_typos',
+    'private.match_attribute', 'private.match_position'
   ],
   'every function except the 19 that must be inlined sets search_path'
 );

@@ -103,7 +103,7 @@ declare
   found jsonb;
 begin
   set local session_replication_role = replica;
-  update private.search_entries set model = 'offline-wordnet-v2';
+  update private.search_entries set model = 'offline-wordnet-v3';
   update public.users set name = 'Zoe' where id = tests.id_of('ana');
   update public.profiles set is_searchable = false where id = tests.profile_of('ben');
   insert into public.users (name, email) values ('Cat', 'cat@tests.example');
@@ -134,7 +134,7 @@ select is_empty(
 );
 select is(
   (select model from private.search_entries where profile_id = tests.profile_of('ana')),
-  'offline-wordnet-v2',
+  'offline-wordnet-v3',
   'a rebuild keeps the embedding of an unchanged text'
 );
 update private.search_entries

@@ -6,7 +6,7 @@ select tests.make_person('ben');
 update public.profiles
 set is_searchable = true, city = 'Modelby', biography = 'Zorbing';
 update private.search_entries
-set model = 'offline-wordnet-v2', embedding = array_fill(0.05, array[384])::extensions.halfvec;
+set model = 'offline-wordnet-v3', embedding = array_fill(0.05, array[384])::extensions.halfvec;
 delete from private.embedding_queue;
 
 -- Searches with the vector that all profiles have. Returns the names of the hits, each with whether embeddings were
@@ -27,10 +27,10 @@ as $$
   ) as hit
 $$;
 select set_eq(
-  $$ select pg_temp.hits_with('offline-wordnet-v2') $$, array['ana by both', 'ben by both'],
+  $$ select pg_temp.hits_with('offline-wordnet-v3') $$, array['ana by both', 'ben by both'],
   'embeddings of the requested model are compared'
 );
-select private.adopt_model('offline-wordnet-v2');
+select private.adopt_model('offline-wordnet-v3');
 select is_empty(
   'select from private.embedding_queue where kind = ''profile''', 'adopting the same model again queues nothing'
 );
@@ -60,7 +60,7 @@ select set_eq(
   'a profile with a new embedding is found by both'
 );
 select set_eq(
-  $$ select pg_temp.hits_with('offline-wordnet-v2') $$, array['ana by words', 'ben by both'],
+  $$ select pg_temp.hits_with('offline-wordnet-v3') $$, array['ana by words', 'ben by both'],
   'and by words alone with the previous model'
 );
 select set_eq(

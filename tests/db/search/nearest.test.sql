@@ -27,7 +27,7 @@ select substring(email, '[0-9]+')::integer, profiles.id
 from profiles
 join users on users.id = user_id;
 update private.search_entries as entry
-set model = 'offline-wordnet-v2', embedding = pg_temp.vector_at(1 - (nth - .5) / 300)
+set model = 'offline-wordnet-v3', embedding = pg_temp.vector_at(1 - (nth - .5) / 300)
 from neighbours
 where neighbours.id = profile_id;
 
@@ -41,7 +41,8 @@ begin
   filter.required := private.lexeme(private.facet('city', city))::tsquery;
   filter.hidden_ids := hidden_ids;
   filter.passing := private.find_passing(
-    filter => filter, alternatives => array[filter.required], sample => null, profiles => 300
+    filter => filter, alternatives => case when city is not null then array[filter.required] end, sample => null,
+    profiles => 300
   );
   return filter;
 end
@@ -58,7 +59,7 @@ as $$
   select nth
   from private.nearest_profiles(
     query_vector => pg_temp.vector_at(1),
-    query_model => 'offline-wordnet-v2',
+    query_model => 'offline-wordnet-v3',
     filter => pg_temp.filter_of(city, hidden_ids),
     max_results => max_results,
     max_distance => max_distance
@@ -121,7 +122,7 @@ language sql
 as $$
   select private.find_profiles(
     query => query, asked => asked, query_vector => pg_temp.vector_at(1), context_vector => null,
-    query_model => 'offline-wordnet-v2', semantic_ratio => .5,
+    query_model => 'offline-wordnet-v3', semantic_ratio => .5,
     filter => private.read_filter(jsonb_build_object('cities', cities), asked, null), page_limit => page_limit,
     page_offset => page_offset, explain => explain
   )

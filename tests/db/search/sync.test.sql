@@ -171,7 +171,7 @@ select pg_temp.in_sync('a biography of 600 words is saved');
 
 -- Embeddings
 update private.search_entries
-set model = 'offline-wordnet-v2', embedding = array_fill(0.1, array[384])::extensions.halfvec;
+set model = 'offline-wordnet-v3', embedding = array_fill(0.1, array[384])::extensions.halfvec;
 delete from private.embedding_queue;
 update public.profiles
 set image_url = 'https://example.com/a.png', first_name = 'Another'

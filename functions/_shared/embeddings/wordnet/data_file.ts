@@ -19,7 +19,7 @@
 import { readWordTable, type WordTable } from './word_table.ts'
 
 /** Stored with each vector. Vectors of different models cannot be compared. */
-export const model = 'offline-wordnet-v2'
+export const model = 'offline-wordnet-v3'
 
 /** Components of a word's vector. */
 export const wordDimensions = 192
