@@ -1770,13 +1770,18 @@ begin
       new.offered_by := case when new.offered_by = any (participants) then new.offered_by end;
     end if;
     settled := private.settled(old, private.present());
+    new.status := case when new.status = old.status then settled.status else new.status end;
     if settled.status <> old.status
-      and (new.status, new.updated_at) is distinct from (settled.status, settled.updated_at) then
-      -- An admin was quicker than the schedule. The step of the clock comes first.
-      perform private.add_to_history(settled, null, null);
-      new.status := case when new.status = old.status then settled.status else new.status end;
-    end if;
-    if new.updated_at = old.updated_at then
+      and (new.conversation_id, new.title, new.price, new.date, new.ends_at, new.status, new.host_id)
+        is not distinct from (
+          old.conversation_id, old.title, old.price, old.date, old.ends_at, settled.status, old.host_id
+        ) then
+      new.updated_at := settled.updated_at;
+    else
+      if settled.status <> old.status then
+        -- An admin was quicker than the schedule. The step of the clock comes first.
+        perform private.add_to_history(settled, null, null);
+      end if;
       new.updated_at := private.present();
     end if;
   else
@@ -1799,8 +1804,8 @@ begin
 end
 $$;
 comment on function private.prepare_reservation() is
-  'Fills in the host and updated_at, and writes what the clock has to do before an admin''s change. Definer, because
-callers cannot write the history.';
+  'Fills in the host and updated_at. If the clock has a step to take it is taken first, and dated when it was due.
+Definer, because callers cannot write the history.';
 
 create trigger prepare_reservation
   before insert or update on public.reservations
@@ -1863,7 +1868,7 @@ declare
 begin
   if settled.status <> reservation.status then
     update public.reservations
-    set status = settled.status, updated_at = settled.updated_at
+    set status = settled.status
     where id = reservation.id
     returning * into settled;
   end if;
