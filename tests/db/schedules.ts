@@ -306,3 +306,15 @@ export const explore = async (
   report.states = visited.size
   return report
 }
+
+// As a script: prints the report as JSON. The argument is the depth.
+if (import.meta.main) {
+  const { openTestDatabase } = await import('./database.ts')
+  const database = await openTestDatabase()
+  await database.run('begin')
+  const [depth] = Deno.args
+  console.log(JSON.stringify(await explore(database, depth ? { depth: Number(depth) } : {})))
+  await database.run('rollback')
+  await database.close()
+  Deno.exit(0)
+}
