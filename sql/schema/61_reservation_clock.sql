@@ -62,6 +62,30 @@ $$;
 comment on function private.add_to_history(public.reservations, bigint, text) is
   'Appends the reservation as it is now. Only for definer functions.';
 
+create function private.moment()
+returns timestamptz
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return coalesce(nullif(current_setting('api.reservation_moment', true), '')::timestamptz, private.present());
+end
+$$;
+comment on function private.moment() is
+  'The time of the present step: when lock_reservation got its locks, or now. One for the whole step, so that nothing
+becomes due between the look at the status and the write.';
+
+create function private.lock_host(host bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  perform pg_advisory_xact_lock(hashtextextended('reservations of host ' || host, 0));
+end
+$$;
+comment on function private.lock_host(bigint) is
+  'Serializes acceptances of one host. Of two transactions that check an exclusion constraint at once Postgres may abort
+one as a deadlock, a second later; one after the other, the second is refused at once.';
+
 create function private.prepare_reservation()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
@@ -80,7 +104,7 @@ begin
       new.host_id := case when new.host_id = any (participants) then new.host_id else participants[1] end;
       new.offered_by := case when new.offered_by = any (participants) then new.offered_by end;
     end if;
-    settled := private.settled(old, private.present());
+    settled := private.settled(old, private.moment());
     new.status := case when new.status = old.status then settled.status else new.status end;
     if settled.status <> old.status
       and (new.conversation_id, new.title, new.price, new.date, new.ends_at, new.status, new.host_id)
@@ -93,7 +117,7 @@ begin
         -- An admin was quicker than the schedule. The step of the clock comes first.
         perform private.add_to_history(settled, null, null);
       end if;
-      new.updated_at := private.present();
+      new.updated_at := private.moment();
     end if;
   else
     new.updated_at := new.created_at;
@@ -107,9 +131,7 @@ begin
       message = 'offered_by is not a participant', constraint = 'offered_by must be one of the two participants';
   end if;
   if new.status = 'accepted' and new.ends_at is not null then
-    -- Of two transactions that check an exclusion constraint at once Postgres may abort one as a deadlock, a second
-    -- later. One after the other, the second is refused at once.
-    perform pg_advisory_xact_lock(hashtextextended('reservations of host ' || new.host_id, 0));
+    perform private.lock_host(new.host_id);
   end if;
   return new;
 end
@@ -128,6 +150,9 @@ returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
+  if set_step.by_id is null then
+    perform set_config('api.reservation_moment', '', true);
+  end if;
   perform set_config(
     'api.reservation_step',
     case
@@ -139,7 +164,8 @@ begin
 end
 $$;
 comment on function private.set_step(bigint, text) is
-  'Names who takes the next steps in this transaction, and their note; null for an admin or the clock, as by default.';
+  'Names who takes the next steps in this transaction, and their note; null for an admin or the clock, as by default,
+whose steps happen now.';
 
 create function private.record_reservation()
 returns trigger
@@ -175,7 +201,7 @@ returns public.reservations
 language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
-  settled public.reservations := private.settled(reservation, private.present());
+  settled public.reservations := private.settled(reservation, private.moment());
 begin
   if settled.status <> reservation.status then
     update public.reservations

@@ -74,7 +74,7 @@ comment on function private.require_partner(bigint) is
   'Raises 403 if the caller and this person have a block, or the person is deactivated or erased, without saying which.
 Only for definer functions.';
 
-create function private.lock_reservation(conversation bigint, reservation bigint)
+create function private.lock_reservation(conversation bigint, reservation bigint, and_host boolean)
 returns public.reservations
 language plpgsql volatile security invoker set search_path = ''
 as $$
@@ -89,11 +89,16 @@ begin
   if not found then
     raise sqlstate 'PT404' using message = 'Reservation not found';
   end if;
+  if and_host then
+    perform private.lock_host(locked.host_id);
+  end if;
+  perform set_config('api.reservation_moment', private.present()::text, true);
   return private.settle(locked);
 end
 $$;
-comment on function private.lock_reservation(bigint, bigint) is
-  'Locks a reservation of this conversation, settles it and returns it. Only for definer functions.';
+comment on function private.lock_reservation(bigint, bigint, boolean) is
+  'Locks a reservation of this conversation, and its host if told to, settles it and returns it. Until set_step(null,
+null) the time stands still. Only for definer functions.';
 
 create function api.offer_reservation(conversation bigint, draft jsonb)
 returns json
@@ -161,7 +166,7 @@ as $$
 declare
   me constant bigint := private.my_id();
   partner constant bigint := private.lock_pair(conversation);
-  current public.reservations := private.lock_reservation(conversation, reservation);
+  current public.reservations := private.lock_reservation(conversation, reservation, false);
   wanted public.reservations := current;
 begin
   perform private.require_partner(partner);
@@ -176,7 +181,7 @@ begin
   if changes ? 'ends_at' then
     wanted.ends_at := (changes ->> 'ends_at')::timestamptz;
   end if;
-  if wanted.date <= private.present() then
+  if wanted.date <= private.moment() then
     raise sqlstate 'PT400' using message = 'date: must be in the future';
   end if;
   if wanted is distinct from current then
@@ -185,8 +190,8 @@ begin
     set title = wanted.title, price = wanted.price, date = wanted.date, ends_at = wanted.ends_at, offered_by = me
     where id = current.id
     returning * into current;
-    perform private.set_step(null, null);
   end if;
+  perform private.set_step(null, null);
   return to_json(private.to_reservation_view(current));
 end
 $$;
@@ -202,7 +207,7 @@ as $$
 declare
   me constant bigint := private.my_id();
   partner constant bigint := private.lock_pair(conversation);
-  current public.reservations := private.lock_reservation(conversation, reservation);
+  current public.reservations := private.lock_reservation(conversation, reservation, and_host => step = 'accept');
   next_status constant text := case step
     when 'accept' then 'accepted'
     when 'decline' then 'declined'
@@ -212,6 +217,7 @@ declare
 begin
   perform private.require_partner(partner);
   if current.status = next_status then
+    perform private.set_step(null, null);
     return to_json(private.to_reservation_view(current));
   end if;
   -- Nobody completes a reservation before its end, and at its end the clock does.

@@ -1751,6 +1751,30 @@ $$;
 comment on function private.add_to_history(public.reservations, bigint, text) is
   'Appends the reservation as it is now. Only for definer functions.';
 
+create function private.moment()
+returns timestamptz
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return coalesce(nullif(current_setting('api.reservation_moment', true), '')::timestamptz, private.present());
+end
+$$;
+comment on function private.moment() is
+  'The time of the present step: when lock_reservation got its locks, or now. One for the whole step, so that nothing
+becomes due between the look at the status and the write.';
+
+create function private.lock_host(host bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  perform pg_advisory_xact_lock(hashtextextended('reservations of host ' || host, 0));
+end
+$$;
+comment on function private.lock_host(bigint) is
+  'Serializes acceptances of one host. Of two transactions that check an exclusion constraint at once Postgres may abort
+one as a deadlock, a second later; one after the other, the second is refused at once.';
+
 create function private.prepare_reservation()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
@@ -1769,7 +1793,7 @@ begin
       new.host_id := case when new.host_id = any (participants) then new.host_id else participants[1] end;
       new.offered_by := case when new.offered_by = any (participants) then new.offered_by end;
     end if;
-    settled := private.settled(old, private.present());
+    settled := private.settled(old, private.moment());
     new.status := case when new.status = old.status then settled.status else new.status end;
     if settled.status <> old.status
       and (new.conversation_id, new.title, new.price, new.date, new.ends_at, new.status, new.host_id)
@@ -1782,7 +1806,7 @@ begin
         -- An admin was quicker than the schedule. The step of the clock comes first.
         perform private.add_to_history(settled, null, null);
       end if;
-      new.updated_at := private.present();
+      new.updated_at := private.moment();
     end if;
   else
     new.updated_at := new.created_at;
@@ -1796,9 +1820,7 @@ begin
       message = 'offered_by is not a participant', constraint = 'offered_by must be one of the two participants';
   end if;
   if new.status = 'accepted' and new.ends_at is not null then
-    -- Of two transactions that check an exclusion constraint at once Postgres may abort one as a deadlock, a second
-    -- later. One after the other, the second is refused at once.
-    perform pg_advisory_xact_lock(hashtextextended('reservations of host ' || new.host_id, 0));
+    perform private.lock_host(new.host_id);
   end if;
   return new;
 end
@@ -1817,6 +1839,9 @@ returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
+  if set_step.by_id is null then
+    perform set_config('api.reservation_moment', '', true);
+  end if;
   perform set_config(
     'api.reservation_step',
     case
@@ -1828,7 +1853,8 @@ begin
 end
 $$;
 comment on function private.set_step(bigint, text) is
-  'Names who takes the next steps in this transaction, and their note; null for an admin or the clock, as by default.';
+  'Names who takes the next steps in this transaction, and their note; null for an admin or the clock, as by default,
+whose steps happen now.';
 
 create function private.record_reservation()
 returns trigger
@@ -1864,7 +1890,7 @@ returns public.reservations
 language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
-  settled public.reservations := private.settled(reservation, private.present());
+  settled public.reservations := private.settled(reservation, private.moment());
 begin
   if settled.status <> reservation.status then
     update public.reservations
@@ -1981,7 +2007,7 @@ comment on function private.require_partner(bigint) is
   'Raises 403 if the caller and this person have a block, or the person is deactivated or erased, without saying which.
 Only for definer functions.';
 
-create function private.lock_reservation(conversation bigint, reservation bigint)
+create function private.lock_reservation(conversation bigint, reservation bigint, and_host boolean)
 returns public.reservations
 language plpgsql volatile security invoker set search_path = ''
 as $$
@@ -1996,11 +2022,16 @@ begin
   if not found then
     raise sqlstate 'PT404' using message = 'Reservation not found';
   end if;
+  if and_host then
+    perform private.lock_host(locked.host_id);
+  end if;
+  perform set_config('api.reservation_moment', private.present()::text, true);
   return private.settle(locked);
 end
 $$;
-comment on function private.lock_reservation(bigint, bigint) is
-  'Locks a reservation of this conversation, settles it and returns it. Only for definer functions.';
+comment on function private.lock_reservation(bigint, bigint, boolean) is
+  'Locks a reservation of this conversation, and its host if told to, settles it and returns it. Until set_step(null,
+null) the time stands still. Only for definer functions.';
 
 create function api.offer_reservation(conversation bigint, draft jsonb)
 returns json
@@ -2068,7 +2099,7 @@ as $$
 declare
   me constant bigint := private.my_id();
   partner constant bigint := private.lock_pair(conversation);
-  current public.reservations := private.lock_reservation(conversation, reservation);
+  current public.reservations := private.lock_reservation(conversation, reservation, false);
   wanted public.reservations := current;
 begin
   perform private.require_partner(partner);
@@ -2083,7 +2114,7 @@ begin
   if changes ? 'ends_at' then
     wanted.ends_at := (changes ->> 'ends_at')::timestamptz;
   end if;
-  if wanted.date <= private.present() then
+  if wanted.date <= private.moment() then
     raise sqlstate 'PT400' using message = 'date: must be in the future';
   end if;
   if wanted is distinct from current then
@@ -2092,8 +2123,8 @@ begin
     set title = wanted.title, price = wanted.price, date = wanted.date, ends_at = wanted.ends_at, offered_by = me
     where id = current.id
     returning * into current;
-    perform private.set_step(null, null);
   end if;
+  perform private.set_step(null, null);
   return to_json(private.to_reservation_view(current));
 end
 $$;
@@ -2109,7 +2140,7 @@ as $$
 declare
   me constant bigint := private.my_id();
   partner constant bigint := private.lock_pair(conversation);
-  current public.reservations := private.lock_reservation(conversation, reservation);
+  current public.reservations := private.lock_reservation(conversation, reservation, and_host => step = 'accept');
   next_status constant text := case step
     when 'accept' then 'accepted'
     when 'decline' then 'declined'
@@ -2119,6 +2150,7 @@ declare
 begin
   perform private.require_partner(partner);
   if current.status = next_status then
+    perform private.set_step(null, null);
     return to_json(private.to_reservation_view(current));
   end if;
   -- Nobody completes a reservation before its end, and at its end the clock does.
