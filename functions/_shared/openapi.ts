@@ -33,12 +33,14 @@ const toJsonSchema = (schema: z.ZodType, io: 'input' | 'output') => {
     io,
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
-      const stated = (z.globalRegistry.get(zodSchema) as { jsonSchema?: object } | undefined)?.jsonSchema
-      if (stated) {
-        const { description, examples } = jsonSchema
+      const meta = z.globalRegistry.get(zodSchema) as { jsonSchema?: object; examples?: unknown[] } | undefined
+      if (meta?.jsonSchema) {
+        const { description } = jsonSchema
         for (const key of Object.keys(jsonSchema)) delete jsonSchema[key as keyof typeof jsonSchema]
-        Object.assign(jsonSchema, { ...(description && { description }), ...(examples && { examples }) }, stated)
+        Object.assign(jsonSchema, description && { description }, meta.jsonSchema)
       }
+      // zod drops the examples of a schema that transforms.
+      if (meta?.examples) jsonSchema.examples = meta.examples
       delete (jsonSchema as Record<string, unknown>).jsonSchema
       delete (jsonSchema as Record<string, unknown>).mediaType
       delete jsonSchema.id
@@ -52,11 +54,12 @@ export const isOptional = (schema: z.ZodType): boolean => schema.safeParse(undef
 
 const parameters = (place: 'path' | 'query' | 'header', schema?: z.ZodObject) =>
   Object.entries(schema?.shape ?? {}).map(([name, field]) => {
-    const { description, ...others } = toJsonSchema(field as z.ZodType, 'input')
+    const { description, examples, ...others } = toJsonSchema(field as z.ZodType, 'input')
     return {
       name,
       in: place,
       ...(description && { description }),
+      ...(examples && { example: examples[0] }),
       required: place === 'path' || !isOptional(field as z.ZodType),
       schema: others,
     }

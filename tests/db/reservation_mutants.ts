@@ -1,7 +1,7 @@
 /**
  * Mutants of every guard of the reservations: each changes one condition of a function, or drops a constraint or
- * trigger, in a transaction that is rolled back. Prints as JSON which mutants neither the pgTAP files about reservations
- * nor the exploration of schedules detected.
+ * trigger, in a transaction that is rolled back. Prints as JSON which mutants neither the pgTAP files about
+ * reservations nor the exploration of schedules detected.
  */
 import { files, openTestDatabase, runFile } from './database.ts'
 import { explore } from './schedules.ts'

@@ -82,13 +82,13 @@ const predict = (model: Model, { actor, name, place = 1, status }: Action): stri
     return 'ok'
   }
   one.stored = one.status
-  const refuse = (answer = '409'): string => {
+  const refused = (answer = '409'): string => {
     // A refused request writes nothing, not even what the clock has to do.
     one.stored = wasStored
     return answer
   }
   if (name === 'counter') {
-    if (one.status !== 'pending') return refuse()
+    if (one.status !== 'pending') return refused()
     one.offeredBy = by
     put(one, 'pending', by)
     return 'ok'
@@ -98,8 +98,8 @@ const predict = (model: Model, { actor, name, place = 1, status }: Action): stri
   const mayStep = name === 'cancel'
     ? one.status === 'pending' || one.status === 'accepted'
     : name !== 'complete' && one.status === 'pending' && one.offeredBy !== by
-  if (!mayStep) return refuse()
-  if (name === 'accept' && overlaps(model, one)) return refuse()
+  if (!mayStep) return refused()
+  if (name === 'accept' && overlaps(model, one)) return refused()
   put(one, target, by)
   one.stored = target
   return 'ok'
@@ -155,7 +155,8 @@ const helpers = `
     end if;
     if name = 'pass' then
       perform set_config(
-        'tests.ahead', case current_setting('tests.ahead', true) when '15 hours' then '40 hours' else '15 hours' end, true
+        'tests.ahead', case current_setting('tests.ahead', true) when '15 hours' then '40 hours' else '15 hours' end,
+        true
       );
     elsif name = 'run' then
       perform private.settle_reservations();

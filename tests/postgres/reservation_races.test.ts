@@ -109,8 +109,8 @@ test(`after ${calls} racing calls every history is legal, and no host is booked 
     select
       reservations.id::int, local_id::int as host, voyager_id::int as guest, reservations.status,
       json_agg(json_build_object(
-        'status', history.status, 'by', history.by_id, 'at', history.created_at, 'due', coalesce(history.ends_at, history.date),
-        'date', history.date
+        'status', history.status, 'by', history.by_id, 'at', history.created_at, 'date', history.date,
+        'due', coalesce(history.ends_at, history.date)
       ) order by history.id) as steps
     from public.reservations
     join public.conversations on conversations.id = reservations.conversation_id

@@ -103,11 +103,20 @@ export const reservationParams = z.object({
 const queryMoment = moment(z.union([isoMoment, z.iso.date()], { error: 'must be a date or an ISO 8601 timestamp' }))
 
 export const reservationPage = z.object({
-  status: status.optional().describe('Only reservations with this status'),
+  status: status.optional().describe('Only reservations with this status').meta({ examples: ['accepted'] }),
   from: queryMoment
-    .meta({ jsonSchema: { ...dateTime, description: 'Only reservations whose date is this or later' } }).optional(),
+    .meta({
+      jsonSchema: {
+        ...dateTime,
+        description: 'Only reservations whose date is this or later',
+        examples: ['2027-05-01'],
+      },
+    }).optional(),
   to: queryMoment
-    .meta({ jsonSchema: { ...dateTime, description: 'Only reservations whose date is earlier' } }).optional(),
-  limit: limit(100).default(50).describe('How many; more than 100 are taken as 100'),
-  before_id: id.optional().describe('Only reservations older than this one, for the next page'),
+    .meta({
+      jsonSchema: { ...dateTime, description: 'Only reservations whose date is earlier', examples: ['2027-06-01'] },
+    }).optional(),
+  limit: limit(100).default(50).describe('How many; more than 100 are taken as 100').meta({ examples: [20] }),
+  before_id: id.optional().describe('Only reservations older than this one, for the next page')
+    .meta({ examples: [7] }),
 })

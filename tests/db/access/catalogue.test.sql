@@ -48,9 +48,9 @@ select set_eq(
   'select name from tables',
   array[
     'private.blocks', 'private.embedding_queue', 'private.idempotent_replies', 'private.rate_limit_salts',
-    'private.rate_limits', 'private.rate_settings', 'private.reservation_replies', 'private.search_audit', 'private.search_contexts',
-    'private.search_entries', 'private.search_lexicon', 'private.search_locks', 'private.search_models',
-    'private.search_removed_words', 'private.search_words',
+    'private.rate_limits', 'private.rate_settings', 'private.reservation_replies', 'private.search_audit',
+    'private.search_contexts', 'private.search_entries', 'private.search_lexicon', 'private.search_locks',
+    'private.search_models', 'private.search_removed_words', 'private.search_words',
     'private.sign_ups', 'public.conversations', 'public.interests', 'public.messages', 'public.profile_interests',
     'public.profiles', 'public.reservation_history', 'public.reservations', 'public.users'
   ],

@@ -129,7 +129,11 @@ select ok(
 );
 select tests.become_owner();
 select is(
-  (select array_agg(title order by id) from public.reservation_history where reservation_id = tests.reservation_of('ana', 2)),
+  (
+    select array_agg(title order by id)
+    from public.reservation_history
+    where reservation_id = tests.reservation_of('ana', 2)
+  ),
   array['stay', 'stay', 'stay!'], 'and each has the title of its time'
 );
 

@@ -84,7 +84,9 @@ select is_empty(
 );
 select isnt_empty('select from private.reservation_replies', 'those of others stay');
 
-update public.reservations set status = 'accepted' where id = (select id from untouched where title = 'declined 1' limit 1);
+update public.reservations
+set status = 'accepted'
+where id = (select id from untouched where title = 'declined 1' limit 1);
 select ok(private.erase_person(tests.id_of('cat')), 'an admin can erase cat');
 select is(
   (

@@ -43,14 +43,16 @@ select results_eq(
   'with the terms and the time of the reservation'
 );
 
-select throws_ok(statement, '42501', 'The history of reservations is append-only', format('not even the owner: %s', statement))
+select throws_ok(
+  statement, '42501', 'The history of reservations is append-only', format('not even the owner can %s', statement)
+)
 from unnest(array[
   'update public.reservation_history set note = null',
   'delete from public.reservation_history',
   'truncate public.reservation_history'
 ]) as statement;
 select tests.become_role('service_role');
-select throws_ok(statement, '42501', null, format('nor the secret key: %s', statement))
+select throws_ok(statement, '42501', null, format('nor can the secret key %s', statement))
 from unnest(array[
   'update public.reservation_history set note = null',
   'delete from public.reservation_history',
@@ -69,7 +71,9 @@ select is(
   'the host is the local unless an admin says otherwise'
 );
 select throws_ok(
-  format('update public.reservations set %I = %s where id = %s', field, tests.id_of('ana'), tests.reservation_of('cat')),
+  format(
+    'update public.reservations set %I = %s where id = %s', field, tests.id_of('ana'), tests.reservation_of('cat')
+  ),
   '23514', null, format('%s must be a participant', field)
 )
 from unnest(array['host_id', 'offered_by']) as field;

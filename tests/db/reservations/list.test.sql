@@ -5,7 +5,9 @@ insert into public.conversations (voyager_id, local_id)
 values (tests.id_of('ana'), tests.id_of('ben')), (tests.id_of('cat'), tests.id_of('ana')),
   (tests.id_of('cat'), tests.id_of('ben'));
 insert into public.reservations (conversation_id, title, price, date, status)
-select conversations.id, format('%s %s', place, day), 1, timestamptz '2036-01-01 00:00Z' + make_interval(days => day), 'pending'
+select
+  conversations.id, format('%s %s', place, day), 1, timestamptz '2036-01-01 00:00Z' + make_interval(days => day),
+  'pending'
 from (select row_number() over (order by id) as place, id from public.conversations) as conversations
 cross join generate_series(1, 3) as day
 order by day, place;
@@ -64,15 +66,16 @@ select is(
     from jsonb_array_elements(tests.ask('ana', 'list_my_reservations(''{"limit": 2}'')')) as one
   ),
   jsonb_build_array(
-    jsonb_build_object('id', tests.id_of('ben'), 'name', 'ben'), jsonb_build_object('id', tests.id_of('cat'), 'name', 'cat')
+    jsonb_build_object('id', tests.id_of('ben'), 'name', 'ben'),
+    jsonb_build_object('id', tests.id_of('cat'), 'name', 'cat')
   ),
   'but the other participant, on either side'
 );
 select tests.become_owner();
 select throws_ok(
   format(
-    $$ select tests.ask('ana', 'get_reservation(conversation => %s, reservation => %s)') $$, reservations.conversation_id,
-    reservations.id
+    $$ select tests.ask('ana', 'get_reservation(conversation => %s, reservation => %s)') $$,
+    reservations.conversation_id, reservations.id
   ),
   'PT404', 'Conversation not found', 'ana cannot read a reservation of others'
 )
@@ -80,9 +83,9 @@ from public.reservations where title = '3 1';
 select tests.become_owner();
 select throws_ok(
   format(
-    $$ select tests.ask('ana', 'get_reservation(conversation => %s, reservation => %s)') $$, tests.conversation_of('ana'),
-    reservations.id
+    $$ select tests.ask('ana', 'get_reservation(conversation => %s, reservation => %s)') $$,
+    tests.conversation_of('ana'), reservations.id
   ),
   'PT404', 'Reservation not found', 'nor through a conversation of her own'
 )
-from public.reservations where title in ('3 1');
+from public.reservations where title = '3 1';

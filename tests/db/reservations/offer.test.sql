@@ -90,7 +90,11 @@ select is(
   (select answer from first), 'also after changes, and if it spells out the defaults'
 );
 select is(
-  (select count(*) from public.reservation_history where reservation_id = (select (answer ->> 'id')::bigint from first)),
+  (
+    select count(*)
+    from public.reservation_history
+    where reservation_id = (select (answer ->> 'id')::bigint from first)
+  ),
   2::bigint, 'and nothing has happened'
 );
 select throws_ok(
@@ -110,7 +114,8 @@ select isnt(pg_temp.keyed('{}', 'ben'), (select answer from first), 'ben can use
 select tests.become_owner();
 insert into private.blocks (blocker_id, blocked_id) values (tests.id_of('ben'), tests.id_of('ana'));
 select throws_ok(
-  $$ select pg_temp.offer('ana') $$, 'PT403', 'You cannot write to this person', 'ana cannot offer to ben, who blocked her'
+  $$ select pg_temp.offer('ana') $$, 'PT403', 'You cannot write to this person',
+  'ana cannot offer to ben, who blocked her'
 );
 select throws_ok(
   $$ select pg_temp.offer('ben') $$, 'PT403', 'You cannot write to this person', 'nor can ben offer to her'

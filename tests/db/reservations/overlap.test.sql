@@ -6,7 +6,9 @@ values (tests.id_of('ana'), tests.id_of('ben')), (tests.id_of('cat'), tests.id_o
 insert into public.reservations (conversation_id, title, price, date, ends_at, status)
 values (tests.conversation_of('ana'), 'First', 1, '2036-01-10', '2036-01-20', 'accepted');
 
-create function pg_temp.book(starts timestamptz, ends timestamptz, status text default 'accepted', host text default 'ben')
+create function pg_temp.book(
+  starts timestamptz, ends timestamptz, status text default 'accepted', host text default 'ben'
+)
 returns void
 language sql
 as $$

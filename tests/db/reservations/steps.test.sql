@@ -53,7 +53,10 @@ select throws_ok(
 );
 
 select is(
-  pg_temp.counter('ben', '{"title": "A climb", "price": 25.5, "date": "2036-02-01T10:00:00Z", "ends_at": "2036-02-02T10:00:00Z"}')
+  pg_temp.counter(
+    'ben',
+    '{"title": "A climb", "price": 25.5, "date": "2036-02-01T10:00:00Z", "ends_at": "2036-02-02T10:00:00Z"}'
+  )
     - 'id' - 'conversation_id' - 'createdAt' - 'updatedAt' - 'host_id',
   jsonb_build_object(
     'title', 'A climb', 'price', 25.50, 'date', '2036-02-01T10:00:00.000Z', 'ends_at', '2036-02-02T10:00:00.000Z',
@@ -126,4 +129,6 @@ select throws_ok(
 );
 select tests.become_owner();
 update public.users set is_active = true where id = tests.id_of('ana');
-select is(pg_temp.step('ana', 'cancel') ->> 'status', 'cancelled', 'active again, and without a block, ana can cancel it');
+select is(
+  pg_temp.step('ana', 'cancel') ->> 'status', 'cancelled', 'active again, and without a block, ana can cancel it'
+);
