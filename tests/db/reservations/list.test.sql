@@ -1,5 +1,5 @@
 -- The caller's reservations: pages, filters, the partner.
-select plan(16);
+select plan(17);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'cat']) as name;
 insert into public.conversations (voyager_id, local_id)
 values (tests.id_of('ana'), tests.id_of('ben')), (tests.id_of('cat'), tests.id_of('ana')),
@@ -70,6 +70,13 @@ select is(
     jsonb_build_object('id', tests.id_of('cat'), 'name', 'cat')
   ),
   'but the other participant, on either side'
+);
+select is(
+  (
+    select jsonb_agg(jsonb_array_length(talk -> 'Reservations'))
+    from jsonb_array_elements(tests.ask('ana', 'export_me(null)') -> 'conversations') as talk
+  ),
+  '[3, 3]', 'the export has each reservation once, in its conversation'
 );
 select tests.become_owner();
 select throws_ok(

@@ -107,7 +107,8 @@ select throws_ok(
   'nor with an end'
 );
 select throws_ok(
-  $$ select pg_temp.keyed('{}', 'ana', 'cat') $$, 'PT422', null, 'nor in another conversation'
+  $$ select pg_temp.keyed(jsonb_build_object('host_id', tests.id_of('ben')), 'ana', 'cat') $$, 'PT422', null,
+  'nor in another conversation, with everything else the same'
 );
 select isnt(pg_temp.keyed('{}', 'ben'), (select answer from first), 'ben can use the same key');
 
