@@ -9,8 +9,8 @@ import { explore } from './schedules.ts'
 type Change = [from: string, to: string]
 
 /**
- * The text of a function and what it becomes; every text must occur. Conditions that repeat a policy so that an index is
- * used are left out.
+ * The text of a function and what it becomes; every text must occur. Conditions that repeat a policy, so that an index
+ * is used, are left out.
  */
 const changes: Record<string, Change[]> = {
   'private.lock_pair': [

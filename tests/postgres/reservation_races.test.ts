@@ -125,8 +125,8 @@ test(`after ${calls} racing calls every history is legal, and no host is booked 
     expect({ id, last: steps.at(-1)!.status, ordered: isOrdered(steps), problems })
       .toEqual({ id, last: status, ordered: true, problems: [] })
   }
-  // One event to each of the two for every step. An admin's write is one event, whether it is no step or, where the clock
-  // was late, two.
+  // One event to each of the two for every step. An admin's write is one event, whether it is no step or, where the
+  // clock was late, two.
   const steps = histories.reduce((sum, one) => sum + one.steps.length, 0)
   const [events] = await owner`
     select count(*)::int as count from realtime.messages where event = 'reservation.changed'
