@@ -3,7 +3,7 @@ import { openConversation, signUp } from '../tools/people.ts'
 import { connect, listen } from '../tools/realtime.ts'
 import { aWhile, eventually } from '../tools/wait.ts'
 
-test('both participants and nobody else receive an event at every step of a reservation, by the clock too', async () => {
+test('both participants, and nobody else, receive an event at every step, also of the clock', async () => {
   const [ana, ben, mallory] = await Promise.all([signUp('Ana'), signUp('Ben'), signUp('Mallory')])
   const conversation_id = await openConversation(ana, ben)
   const devices = await Promise.all(
