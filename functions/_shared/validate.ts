@@ -95,6 +95,13 @@ const bodyOf = async (c: Context): Promise<unknown> => {
 const kilobytes100 = 102_400
 const limitBody = bodyLimit({ maxSize: kilobytes100, onError: () => httpError(413, 'The body is over 100 KB') })
 
+/** Some runtimes give an empty body as a stream. The first chunk is enough, as any other body is refused. */
+const hasNoBody = async (c: Context): Promise<boolean> => {
+  const { body } = c.req.raw
+  if (!body || c.req.header('Content-Length') === '0') return true
+  return await body.getReader().read().then(({ done }) => done, () => false)
+}
+
 interface Schemas {
   params?: z.ZodObject
   query?: z.ZodObject
@@ -122,8 +129,7 @@ export const validate = <Given extends Schemas>(schemas: Given) =>
       const { params, query, headers, json } = schemas
       const set = c.set as (name: string, value: unknown) => void
       let isReceived = false
-      const isEmpty = json && isOptional(json) && !c.req.header('Content-Type') &&
-        (!c.req.raw.body || c.req.header('Content-Length') === '0')
+      const isEmpty = json && isOptional(json) && !c.req.header('Content-Type') && await hasNoBody(c)
       const checkAll = async () => {
         isReceived = true
         if (params) set('params', check(params, c.req.param()))
