@@ -11,7 +11,7 @@ const hasServer = Boolean(process.env.PLATFORM_URL)
 const onServer = [
   'tests/postgres/**',
   'tests/crash/postgres.test.ts',
-  'tests/{attack/mutants,clients/live,doctor/doctor,fuzz/cost}.test.ts',
+  'tests/{attack/mutants,attack/reservation_mutants,clients/live,doctor/doctor,fuzz/cost}.test.ts',
 ]
 const onPglite = [
   'tests/demo/**',
@@ -28,7 +28,17 @@ const onPglite = [
 
 // These take half a minute to two and a half, so they start first.
 const slow = [
-  ...['attack/mutants', 'clients/live', 'demo/page', 'doctor/doctor', 'doctor/faults', 'functions/pool', 'fuzz/cost'],
+  ...[
+    'attack/mutants',
+    'attack/reservation_mutants',
+    'db/schedules',
+    'clients/live',
+    'demo/page',
+    'doctor/doctor',
+    'doctor/faults',
+    'functions/pool',
+    'fuzz/cost',
+  ],
   ...[
     'http/embeddings',
     'http/hostile',

@@ -178,36 +178,127 @@ export type Database = {
           },
         ]
       }
-      reservations: {
+      reservation_history: {
         Row: {
+          by_id: number | null
           conversation_id: number
+          created_at: string
           date: string
+          ends_at: string | null
           id: number
+          note: string | null
           price: number
+          reservation_id: number
           status: string
           title: string
         }
         Insert: {
+          by_id?: number | null
           conversation_id: number
+          created_at: string
           date: string
+          ends_at?: string | null
           id?: never
+          note?: string | null
           price: number
-          status?: string
+          reservation_id: number
+          status: string
           title: string
         }
         Update: {
+          by_id?: number | null
           conversation_id?: number
+          created_at?: string
           date?: string
+          ends_at?: string | null
           id?: never
+          note?: string | null
+          price?: number
+          reservation_id?: number
+          status?: string
+          title?: string
+        }
+        Relationships: [
+          {
+            foreignKeyName: 'reservation_history_by_id_fkey'
+            columns: ['by_id']
+            referencedRelation: 'users'
+            referencedColumns: ['id']
+          },
+          {
+            foreignKeyName: 'reservation_history_conversation_id_fkey'
+            columns: ['conversation_id']
+            referencedRelation: 'conversations'
+            referencedColumns: ['id']
+          },
+          {
+            foreignKeyName: 'reservation_history_reservation_id_fkey'
+            columns: ['reservation_id']
+            referencedRelation: 'reservations'
+            referencedColumns: ['id']
+          },
+        ]
+      }
+      reservations: {
+        Row: {
+          conversation_id: number
+          created_at: string
+          date: string
+          due_at: string | null
+          ends_at: string | null
+          host_id: number
+          id: number
+          offered_by: number | null
+          price: number
+          status: string
+          title: string
+          updated_at: string
+        }
+        Insert: {
+          conversation_id: number
+          created_at?: string
+          date: string
+          due_at?: never
+          ends_at?: string | null
+          host_id: number
+          id?: never
+          offered_by?: number | null
+          price: number
+          status?: string
+          title: string
+          updated_at?: string
+        }
+        Update: {
+          conversation_id?: number
+          created_at?: string
+          date?: string
+          due_at?: never
+          ends_at?: string | null
+          host_id?: number
+          id?: never
+          offered_by?: number | null
           price?: number
           status?: string
           title?: string
+          updated_at?: string
         }
         Relationships: [
           {
             foreignKeyName: 'reservations_conversation_id_fkey'
             columns: ['conversation_id']
             referencedRelation: 'conversations'
+            referencedColumns: ['id']
+          },
+          {
+            foreignKeyName: 'reservations_host_id_fkey'
+            columns: ['host_id']
+            referencedRelation: 'users'
+            referencedColumns: ['id']
+          },
+          {
+            foreignKeyName: 'reservations_offered_by_fkey'
+            columns: ['offered_by']
+            referencedRelation: 'users'
             referencedColumns: ['id']
           },
         ]

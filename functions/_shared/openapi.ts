@@ -3,6 +3,7 @@ import { z } from 'zod'
 
 /** What a middleware adds to an OpenAPI operation. A response without a schema has a description only. */
 export interface RouteDocs {
+  operationId?: string
   summary?: string
   security?: Record<string, string[]>[]
   params?: z.ZodObject
@@ -21,8 +22,8 @@ export const withDocs = <Handler extends object>(docs: RouteDocs, handler: Handl
 }
 
 /** A middleware that only documents: `route('Send a message', { 201: message })`. */
-export const route = (summary: string, responses: RouteDocs['responses'] = {}) =>
-  withDocs({ summary, responses }, async (_: unknown, next: () => Promise<void>) => await next())
+export const route = (summary: string, responses: RouteDocs['responses'] = {}, operationId?: string) =>
+  withDocs({ summary, responses, operationId }, async (_: unknown, next: () => Promise<void>) => await next())
 
 const errorBody = z.strictObject({ error: z.string() }).meta({ id: 'Error' })
 
@@ -32,11 +33,14 @@ const toJsonSchema = (schema: z.ZodType, io: 'input' | 'output') => {
     io,
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
-      const stated = (z.globalRegistry.get(zodSchema) as { jsonSchema?: object } | undefined)?.jsonSchema
-      if (stated) {
+      const meta = z.globalRegistry.get(zodSchema) as { jsonSchema?: object; examples?: unknown[] } | undefined
+      if (meta?.jsonSchema) {
+        const { description } = jsonSchema
         for (const key of Object.keys(jsonSchema)) delete jsonSchema[key as keyof typeof jsonSchema]
-        Object.assign(jsonSchema, stated)
+        Object.assign(jsonSchema, description && { description }, meta.jsonSchema)
       }
+      // zod drops the examples of a schema that transforms.
+      if (meta?.examples) jsonSchema.examples = meta.examples
       delete (jsonSchema as Record<string, unknown>).jsonSchema
       delete (jsonSchema as Record<string, unknown>).mediaType
       delete jsonSchema.id
@@ -45,13 +49,21 @@ const toJsonSchema = (schema: z.ZodType, io: 'input' | 'output') => {
   return JSON.parse(JSON.stringify(converted).replaceAll('#/$defs/', '#/components/schemas/'))
 }
 
+/** Whether a request may come without this part. */
+export const isOptional = (schema: z.ZodType): boolean => schema.safeParse(undefined).success
+
 const parameters = (place: 'path' | 'query' | 'header', schema?: z.ZodObject) =>
-  Object.entries(schema?.shape ?? {}).map(([name, field]) => ({
-    name,
-    in: place,
-    required: place === 'path' || !(field as z.ZodType).safeParse(undefined).success,
-    schema: toJsonSchema(field as z.ZodType, 'input'),
-  }))
+  Object.entries(schema?.shape ?? {}).map(([name, field]) => {
+    const { description, examples, ...others } = toJsonSchema(field as z.ZodType, 'input')
+    return {
+      name,
+      in: place,
+      ...(description && { description }),
+      ...(examples && { example: examples[0] }),
+      required: place === 'path' || !isOptional(field as z.ZodType),
+      schema: others,
+    }
+  })
 
 const retryAfter = { 'Retry-After': { description: 'Seconds to wait', schema: { type: 'integer', minimum: 1 } } }
 
@@ -90,13 +102,17 @@ export const openApiDocument = (app: Hono, title: string) => {
     operations.set(key, { ...before, ...docs, path, method, responses })
   }
   for (const operation of operations.values()) {
-    const { path, method, summary, security, params, query, headers, json, responses } = operation
+    const { path, method, summary, operationId, security, params, query, headers, json, responses } = operation
     ;(paths[path.replace(/:(\w+)(\{[^}]*\})?/g, '{$1}')] ??= {})[method.toLowerCase()] = {
+      ...(operationId && { operationId }),
       summary,
       ...(security && { security }),
       parameters: [...parameters('path', params), ...parameters('query', query), ...parameters('header', headers)],
       ...(json && {
-        requestBody: { required: true, content: { 'application/json': { schema: toJsonSchema(json, 'input') } } },
+        requestBody: {
+          required: !isOptional(json),
+          content: { 'application/json': { schema: toJsonSchema(json, 'input') } },
+        },
       }),
       responses: Object.fromEntries(
         Object.entries({ ...generalResponses, ...(json && { 413: 'Over 100 KB', 415: 'Not JSON' }), ...responses })

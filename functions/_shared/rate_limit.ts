@@ -48,6 +48,16 @@ export const consumeSendLimit = (account: string, clientId: string | null): Prom
     allow,
   )
 
+/** As consumeSendLimit, for offers and steps of reservations. Only offers have a client_id. */
+export const consumeReserveLimit = (account: string, clientId: string | null = null): Promise<void> =>
+  enforce(
+    'RATE_LIMIT_RESERVE',
+    (secondsEach, burst) =>
+      asService`consume_reserve_limit(
+        account => ${account}, client_id => ${clientId}, seconds_each => ${secondsEach}, burst => ${burst})`,
+    allow,
+  )
+
 /** As consumeRateLimit, for signing up. Throws 503 if counting fails, or a script could create endless accounts. */
 export const consumeSignUpLimit = (address: string): Promise<void> =>
   enforce('RATE_LIMIT_SIGNUP', consume('RATE_LIMIT_SIGNUP', address), serviceUnavailable)

@@ -3,7 +3,7 @@ import { bodyLimit } from 'hono/body-limit'
 import type { Context, MiddlewareHandler } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import { z } from 'zod'
-import { withDocs } from './openapi.ts'
+import { isOptional, withDocs } from './openapi.ts'
 import { httpError } from './errors.ts'
 
 /** Text that Postgres can store: no NUL, no lone surrogates. Lengths count Unicode code points. */
@@ -95,6 +95,13 @@ const bodyOf = async (c: Context): Promise<unknown> => {
 const kilobytes100 = 102_400
 const limitBody = bodyLimit({ maxSize: kilobytes100, onError: () => httpError(413, 'The body is over 100 KB') })
 
+/** Some runtimes give an empty body as a stream. The first chunk is enough, as any other body is refused. */
+const hasNoBody = async (c: Context): Promise<boolean> => {
+  const { body } = c.req.raw
+  if (!body || c.req.header('Content-Length') === '0') return true
+  return await body.getReader().read().then(({ done }) => done, () => false)
+}
+
 interface Schemas {
   params?: z.ZodObject
   query?: z.ZodObject
@@ -104,7 +111,10 @@ interface Schemas {
 
 type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined
 
-/** Validates in the order 415, 413, 400 and sets the parsed values in c.var. Unknown keys are dropped. */
+/**
+ * Validates in the order 415, 413, 400 and sets the parsed values in c.var. Unknown keys are dropped. Where the schema
+ * of the body is optional, a request may have none, and then needs no content type.
+ */
 export const validate = <Given extends Schemas>(schemas: Given) =>
   withDocs(
     schemas,
@@ -119,15 +129,16 @@ export const validate = <Given extends Schemas>(schemas: Given) =>
       const { params, query, headers, json } = schemas
       const set = c.set as (name: string, value: unknown) => void
       let isReceived = false
+      const isEmpty = json && isOptional(json) && !c.req.header('Content-Type') && await hasNoBody(c)
       const checkAll = async () => {
         isReceived = true
         if (params) set('params', check(params, c.req.param()))
         if (query) set('query', check(query, queryOf(c)))
         if (headers) set('headers', check(headers, c.req.header()))
-        if (json) set('json', check(json, await bodyOf(c)))
+        if (json) set('json', isEmpty ? undefined : check(json, await bodyOf(c)))
         await next()
       }
-      if (!json) return await checkAll()
+      if (!json || isEmpty) return await checkAll()
       if (!/^application\/(.+\+)?json *(;|$)/i.test(c.req.header('Content-Type') ?? '')) {
         httpError(415, 'The body must be application/json')
       }

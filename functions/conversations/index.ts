@@ -1,19 +1,21 @@
-import type { Context } from 'hono'
 import { requireUser } from '../_shared/auth.ts'
 import { createApp, sendJson } from '../_shared/app.ts'
 import { validate } from '../_shared/validate.ts'
-import { consumeRateLimit, consumeSendLimit } from '../_shared/rate_limit.ts'
+import { consumeRateLimit, consumeReserveLimit, consumeSendLimit } from '../_shared/rate_limit.ts'
+import { nextPageLink } from '../_shared/next_page.ts'
 import { route } from '../_shared/openapi.ts'
 import { httpError } from '../_shared/errors.ts'
-import { settings } from '../_shared/settings.ts'
 import { matchesMimeType } from './attachments.ts'
 import * as shape from '../_shared/schemas/conversations.ts'
+import * as reservations from '../_shared/schemas/reservations.ts'
 
 const conversations = createApp('conversations')
 const notFound = 'No such conversation, or the caller is not a participant'
 const messageNotFound = 'No such message, or the caller is not a participant'
 const forbidden = 'The account is deactivated, or one of the two has blocked the other'
 const cannotSend = `${forbidden}, or the other account was erased`
+const cannotReserve = `${forbidden}, or the other account was deactivated or erased`
+const reservationNotFound = 'No such reservation, or the caller is not a participant'
 
 conversations.get(
   '/',
@@ -59,13 +61,19 @@ conversations.get(
 
 type Page = { limit: number; offset?: number; order?: string; before_id?: number; after_id?: number }
 
-/** The Link header of the next page: by cursor if this page used one, else by offset. */
-const nextPageLink = (c: Context, page: Page, lastId: number): string => {
-  const url = new URL(`${settings.url}/functions/v1${c.req.path}`)
+/** The next page: by cursor if this page used one, else by offset. */
+const nextPage = (page: Page, lastId: number) => {
   const { before_id, after_id, offset = 0, ...others } = page
   const position = before_id ? { before_id: lastId } : after_id ? { after_id: lastId } : { offset: offset + page.limit }
-  for (const [name, value] of Object.entries({ ...others, ...position })) url.searchParams.set(name, String(value))
-  return `<${url}>; rel="next"`
+  return { ...others, ...position }
+}
+
+/** The idempotency key of a request, from its header or its body. */
+const idempotencyKey = (fromHeader?: string, fromBody?: string | null): string | null => {
+  if (fromHeader && fromBody && fromHeader !== fromBody) {
+    httpError(400, 'client_id: differs from the Idempotency-Key header')
+  }
+  return fromBody ?? fromHeader ?? null
 }
 
 conversations.get(
@@ -75,7 +83,7 @@ conversations.get(
   validate({ params: shape.conversationParam, query: shape.messagePage }),
   async (c) => {
     const page = await c.var.db`list_messages(${c.var.params.id}, ${c.var.query})`
-    if (page.metadata.next) c.header('Link', nextPageLink(c, c.var.query, page.metadata.next))
+    if (page.metadata.next) c.header('Link', nextPageLink(c, nextPage(c.var.query, page.metadata.next)))
     return sendJson(c, page)
   },
 )
@@ -91,12 +99,8 @@ conversations.post(
   requireUser,
   validate({ params: shape.conversationParam, headers: shape.idempotencyHeader, json: shape.newMessage }),
   async (c) => {
-    const { 'idempotency-key': fromHeader } = c.var.headers
     const { client_id: fromBody, ...draft } = c.var.json
-    if (fromHeader && fromBody && fromHeader !== fromBody) {
-      httpError(400, 'client_id: differs from the Idempotency-Key header')
-    }
-    const client_id = fromBody ?? fromHeader ?? null
+    const client_id = idempotencyKey(c.var.headers['idempotency-key'], fromBody)
     const { id } = c.var.params
     await consumeSendLimit(c.var.claims.sub, client_id)
     // The database refuses a wrong type, because a retry must return the first response whatever the file is now.
@@ -130,5 +134,82 @@ conversations.post(
     return sendJson(c, await call)
   },
 )
+
+conversations.post(
+  '/:id/reservations',
+  route('Offer a reservation; with an Idempotency-Key, exactly once', {
+    201: reservations.reservation,
+    403: cannotReserve,
+    404: notFound,
+    422: 'The Idempotency-Key was used with another payload',
+  }, 'offerReservation'),
+  requireUser,
+  validate({ params: shape.conversationParam, headers: shape.idempotencyHeader, json: reservations.newReservation }),
+  async (c) => {
+    const { client_id: fromBody, ...draft } = c.var.json
+    const client_id = idempotencyKey(c.var.headers['idempotency-key'], fromBody)
+    await consumeReserveLimit(c.var.claims.sub, client_id)
+    const offered = await c.var.db`offer_reservation(${c.var.params.id}, ${{ ...draft, client_id }})`
+    if (offered.metadata.replayed) c.header('Idempotency-Replayed', 'true')
+    return sendJson(c, offered, 201)
+  },
+)
+
+conversations.get(
+  '/:id/reservations/:rid',
+  route('A reservation with its history', {
+    200: reservations.reservationWithHistory,
+    404: reservationNotFound,
+  }, 'getReservation'),
+  requireUser,
+  validate({ params: reservations.reservationParams }),
+  async (c) => sendJson(c, await c.var.db`get_reservation(${c.var.params.id}, ${c.var.params.rid})`),
+)
+
+conversations.patch(
+  '/:id/reservations/:rid',
+  route('Make a counter-offer, which the other participant answers', {
+    200: reservations.reservation,
+    403: cannotReserve,
+    404: reservationNotFound,
+    409: reservations.conflict,
+  }, 'counterReservation'),
+  requireUser,
+  validate({ params: reservations.reservationParams, json: reservations.counterOffer }),
+  async (c) => {
+    const { id, rid } = c.var.params
+    await consumeReserveLimit(c.var.claims.sub)
+    const call = c.var.db`counter_reservation(conversation => ${id}, reservation => ${rid}, changes => ${c.var.json})`
+    return sendJson(c, await call)
+  },
+)
+
+const steps = {
+  accept: 'Accept an offer of the other participant',
+  decline: 'Decline an offer of the other participant',
+  cancel: 'Cancel a reservation that is pending or accepted',
+  complete: 'Complete an accepted reservation that has ended',
+}
+
+for (const [step, summary] of Object.entries(steps)) {
+  conversations.post(
+    `/:id/reservations/:rid/${step}`,
+    route(summary, {
+      200: reservations.reservation,
+      403: cannotReserve,
+      404: reservationNotFound,
+      409: reservations.conflict,
+    }, `${step}Reservation`),
+    requireUser,
+    validate({ params: reservations.reservationParams, json: reservations.stepNote }),
+    async (c) => {
+      const { params: { id, rid }, json: { note = null } = {} } = c.var
+      await consumeReserveLimit(c.var.claims.sub)
+      const call = c.var.db`step_reservation(
+        conversation => ${id}, reservation => ${rid}, step => ${step}, note => ${note})`
+      return sendJson(c, await call)
+    },
+  )
+}
 
 export default { fetch: conversations.fetch }

@@ -10,12 +10,14 @@ import { limitConcurrency } from '../_shared/concurrency.ts'
 import { knownWords, queryVector, textToEmbed } from '../_shared/embeddings/query_vector.ts'
 import { validate } from '../_shared/validate.ts'
 import { consumeRateLimit, consumeSignUpLimit } from '../_shared/rate_limit.ts'
+import { nextPageLink } from '../_shared/next_page.ts'
 import { route } from '../_shared/openapi.ts'
 import type { Rpc } from '../_shared/rpc.ts'
 import { isSecretKey } from '../_shared/secret_key.ts'
 import { settings } from '../_shared/settings.ts'
 import { drainSoon } from '../_shared/embeddings/drain.ts'
 import { removeAvatars } from './avatars.ts'
+import { myReservation, reservationPage } from '../_shared/schemas/reservations.ts'
 import * as shape from '../_shared/schemas/users.ts'
 
 const users = createApp('users')
@@ -98,6 +100,20 @@ users.delete(
     await removeAvatars(c.var.db, c.var.token)
     await c.var.db`erase_me()`
     return c.body(null, 204)
+  },
+)
+
+users.get(
+  '/me/reservations',
+  route("A page of the caller's reservations, newest first; the Link header names the next one", {
+    200: myReservation.array(),
+  }, 'listMyReservations'),
+  requireUser,
+  validate({ query: reservationPage }),
+  async (c) => {
+    const page = await c.var.db`list_my_reservations(${c.var.query})`
+    if (page.metadata.next) c.header('Link', nextPageLink(c, { ...c.var.query, before_id: page.metadata.next }))
+    return sendJson(c, page)
   },
 )
 

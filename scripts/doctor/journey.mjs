@@ -89,6 +89,7 @@ export const journeyChecks = (project) => {
         messages: { conversation_id: conversation },
         profile_interests: null,
         reservations: null,
+        reservation_history: null,
       }
       for (const [table, row] of Object.entries(own)) {
         const columns = row ? Object.keys(row).join() : '*'

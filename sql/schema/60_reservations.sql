@@ -1,4 +1,7 @@
--- Reservations, shown inside a conversation. Only admins write them, in the dashboard.
+-- Reservations: offers between the two participants of a conversation, and their history. 61 is the clock, 62 what the
+-- participants do, 63 what they read. Admins write the table itself, in the dashboard.
+create extension if not exists btree_gist with schema extensions;
+
 create table public.reservations (
   id bigint generated always as identity primary key,
   conversation_id bigint not null references public.conversations (id) on delete cascade,
@@ -9,11 +12,37 @@ create table public.reservations (
   date timestamptz not null,
   status text not null default 'pending'
     constraint "status is pending, accepted, declined, cancelled or completed"
-    check (status in ('pending', 'accepted', 'declined', 'cancelled', 'completed'))
+    check (status in ('pending', 'accepted', 'declined', 'cancelled', 'completed')),
+  ends_at timestamptz,
+  host_id bigint not null references public.users (id) on delete restrict,
+  offered_by bigint references public.users (id) on delete restrict,
+  created_at timestamptz not null default clock_timestamp(),
+  updated_at timestamptz not null default clock_timestamp(),
+  due_at timestamptz generated always as (
+    case status when 'pending' then date when 'accepted' then coalesce(ends_at, date) end
+  ) stored,
+  constraint "ends_at must be after date, by 366 days at most"
+    check (ends_at > date and ends_at <= date + interval '8784 hours'),
+  -- Half-open, so one may begin when another ends. Without ends_at, as for a group's evening, they may overlap.
+  constraint "accepted reservations of a host do not overlap"
+    exclude using gist (host_id with =, tstzrange(date, ends_at) with &&)
+    where (status = 'accepted' and ends_at is not null)
 );
-comment on table public.reservations is 'What the two participants of a conversation have arranged.';
+comment on table public.reservations is
+  'What the two participants of a conversation offer each other and have agreed on.';
+comment on column public.reservations.host_id is
+  'Who receives the other: either participant, by default the local.';
+comment on column public.reservations.offered_by is
+  'Who made the current offer, so that the other one answers it. Null: an admin did, and either may answer.';
+comment on column public.reservations.due_at is
+  'When the clock changes the status. Once it has passed, a pending reservation counts as cancelled and an accepted one
+as completed, even before private.settle_reservations() has written that.';
 
 create index reservations_conversation_id_idx on public.reservations (conversation_id);
+create index reservations_host_id_idx on public.reservations (host_id);
+create index reservations_offered_by_idx on public.reservations (offered_by);
+create index reservations_due_at_idx on public.reservations (due_at) where due_at is not null;
+comment on index public.reservations_due_at_idx is 'What the clock has to do next.';
 
 alter table public.reservations enable row level security;
 
@@ -24,26 +53,79 @@ create policy "participants read reservations" on public.reservations
 grant select on public.reservations to authenticated;
 grant all on public.reservations to service_role;
 
-create function private.reservations_of(conversation bigint)
-returns json
-language plpgsql stable security invoker set search_path = ''
+create table public.reservation_history (
+  id bigint generated always as identity primary key,
+  reservation_id bigint not null references public.reservations (id) on delete cascade,
+  conversation_id bigint not null references public.conversations (id) on delete cascade,
+  status text not null,
+  by_id bigint references public.users (id) on delete restrict,
+  note text
+    constraint "note has at most 500 characters" check (char_length(note) <= 500),
+  title text not null,
+  price numeric(12, 2) not null,
+  date timestamptz not null,
+  ends_at timestamptz,
+  created_at timestamptz not null
+);
+comment on table public.reservation_history is
+  'A reservation after each of its steps, whoever took it. Append-only: rows go only with their reservation.';
+comment on column public.reservation_history.conversation_id is
+  'The conversation at that time. If an admin moves the reservation, its new participants do not read earlier steps.';
+comment on column public.reservation_history.by_id is 'Null: an admin or the clock.';
+
+create index reservation_history_reservation_id_id_idx on public.reservation_history (reservation_id, id);
+create index reservation_history_conversation_id_idx on public.reservation_history (conversation_id);
+create index reservation_history_by_id_idx on public.reservation_history (by_id);
+
+alter table public.reservation_history enable row level security;
+
+create policy "participants read the history of reservations" on public.reservation_history
+  for select to authenticated
+  using (conversation_id in (select private.my_conversations()));
+
+grant select on public.reservation_history to authenticated;
+-- The platform grants everything to service_role. Only the triggers below write here.
+revoke all on public.reservation_history from service_role;
+grant select on public.reservation_history to service_role;
+revoke all on sequence public.reservation_history_id_seq from service_role;
+
+create function private.protect_history()
+returns trigger
+language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  return (
-    select coalesce(
-      json_agg(
-        json_build_object(
-          'id', reservations.id, 'title', reservations.title, 'price', reservations.price,
-          'date', private.iso(reservations.date), 'status', reservations.status
-        )
-        order by reservations.date, reservations.id
-      ),
-      '[]'
-    )
-    from public.reservations
-    where reservations.conversation_id = reservations_of.conversation
-  );
+  if tg_op = 'DELETE' then
+    if not exists (select from public.reservations where id = old.reservation_id)
+      or not exists (select from public.conversations where id = old.conversation_id) then
+      return old;
+    end if;
+  end if;
+  raise sqlstate '42501' using message = 'The history of reservations is append-only';
 end
 $$;
-comment on function private.reservations_of(bigint) is 'A conversation''s reservations, ordered by date.';
-grant execute on function private.reservations_of(bigint) to authenticated;
+comment on function private.protect_history() is
+  'Refuses every change of the history, by its owner too, except the deletion that follows its
+reservation''s or its conversation''s.';
+
+create trigger protect_history
+  before update or delete on public.reservation_history
+  for each row
+  execute function private.protect_history();
+
+create trigger protect_history_from_truncate
+  before truncate on public.reservation_history
+  for each statement
+  execute function private.protect_history();
+
+create table private.reservation_replies (
+  user_id bigint not null references public.users (id) on delete cascade,
+  client_id uuid not null,
+  reservation_id bigint not null references public.reservations (id) on delete cascade,
+  draft jsonb not null,
+  body json not null,
+  primary key (user_id, client_id)
+);
+comment on table private.reservation_replies is
+  'Offers with an idempotency key: what was sent, and the first answer, which a repeat returns byte for byte.';
+create index reservation_replies_reservation_id_idx on private.reservation_replies (reservation_id);
+alter table private.reservation_replies enable row level security;

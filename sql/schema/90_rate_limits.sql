@@ -107,6 +107,30 @@ comment on function private.consume_send_limit(uuid, uuid, double precision, int
 consume_rate_limit.';
 grant execute on function private.consume_send_limit(uuid, uuid, double precision, integer) to edge_functions;
 
+create function private.consume_reserve_limit(
+  account uuid, client_id uuid, seconds_each double precision, burst integer
+)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  if client_id is not null and exists (
+    select
+    from private.reservation_replies
+    join public.users on users.id = reservation_replies.user_id
+    where users.auth_id = account and reservation_replies.client_id = consume_reserve_limit.client_id
+  ) then
+    return to_json(0);
+  end if;
+  return private.consume_rate_limit(
+    kind => 'reserve', who => account::text, seconds_each => seconds_each, burst => burst
+  );
+end
+$$;
+comment on function private.consume_reserve_limit(uuid, uuid, double precision, integer) is
+  'As consume_send_limit, for offers and steps of reservations. Definer, as consume_rate_limit.';
+grant execute on function private.consume_reserve_limit(uuid, uuid, double precision, integer) to edge_functions;
+
 create table private.rate_settings (
   name text primary key
     constraint "name is RATE_LIMIT_PROFILE" check (name = 'RATE_LIMIT_PROFILE'),

@@ -74,7 +74,9 @@ begin
         'Local', json_build_object(
           'id', participants.local_id, 'name', participants.local_name, 'email', participants.local_email
         ),
-        'Reservations', private.reservations_of(conversations.id),
+        'Reservations', (
+          select coalesce(json_agg(body), '[]') from private.reservations_with_history(conversations.id, null)
+        ),
         'createdAt', private.iso(conversations.created_at)
       )::text as body
     from public.conversations
@@ -132,6 +134,8 @@ returns boolean
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
+  -- Null for an admin.
+  me constant bigint := private.my_id();
   account constant uuid := (select auth_id from public.users where id = person);
   profile bigint;
   address text;
@@ -154,6 +158,7 @@ begin
   if not found then
     return false;
   end if;
+  perform private.cancel_reservations_of(person, me);
   -- Cascades to its interests and its search entry; the search context was removed when the account became inactive.
   delete from public.profiles where id = profile;
   perform private.sweep_lexicon();
@@ -163,6 +168,7 @@ begin
   delete from private.idempotent_replies
   using public.messages
   where messages.id = message_id and messages.user_id = person;
+  delete from private.reservation_replies where user_id = person;
   -- Cascades to its sessions, refresh tokens and identities.
   delete from auth.users where id = account;
   begin
@@ -179,7 +185,8 @@ end
 $$;
 comment on function private.erase_person(bigint) is
   'Erases a user and their log-in in one transaction or not at all; false if that was done before. Messages to others
-stay, sent by "Deleted user". Definer, because it deletes from auth.users. Admins call it in the SQL editor.';
+stay, sent by "Deleted user", and so do reservations, of which the pending and accepted ones are cancelled.
+Definer, because it deletes from auth.users. Admins call it in the SQL editor.';
 
 create function api.erase_me()
 returns json

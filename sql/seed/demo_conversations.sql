@@ -93,24 +93,26 @@ join (
 ) as conversations using (number)
 order by conversations.created_at + said.later;
 
-insert into public.reservations (conversation_id, title, price, date, status)
-select conversations.id, arranged.title, arranged.price, date_trunc('hour', now()) + arranged.ahead, arranged.status
+insert into public.reservations (conversation_id, title, price, date, ends_at, status, offered_by)
+select
+  conversations.id, arranged.title, arranged.price, date_trunc('hour', now()) + arranged.ahead,
+  date_trunc('hour', now()) + arranged.ahead + arranged.lasts, arranged.status, conversations.voyager_id
 from (
   values
-    (1, 'Morning in the tile workshop', 35.00, interval '5 days', 'accepted'),
-    (1, 'Jazz evening at Rui''s', 12.50, interval '5 days', 'pending'),
-    (2, 'Tile workshop for two, first pair', 60.00, interval '-48 days', 'completed'),
-    (2, 'Tile workshop for two, second pair', 60.00, interval '-46 days', 'cancelled'),
-    (3, 'Market and lunch with Stavroula', 25.00, interval '140 days', 'accepted'),
-    (4, 'A day of mole', 48.00, interval '82 days', 'declined'),
-    (5, 'Afternoon walk along the Leith shore', 0.00, interval '-41 days', 'completed'),
-    (6, 'First evening in Osaka', 30.00, interval '12 days', 'pending'),
-    (9, 'Two quiet cenotes', 40.00, interval '-70 days', 'completed'),
-    (10, 'Watching a firing', 20.00, interval '16 days', 'accepted'),
-    (11, 'Thursday dance night', 8.00, interval '-20 days', 'completed'),
-    (11, 'Second Thursday', 8.00, interval '-13 days', 'cancelled'),
-    (12, 'Tango records and tea', 0.00, interval '10 days', 'accepted')
-) as arranged (number, title, price, ahead, status)
+    (1, 'Morning in the tile workshop', 35.00, interval '5 days', interval '3 hours', 'accepted'),
+    (1, 'Jazz evening at Rui''s', 12.50, interval '5 days', null, 'pending'),
+    (2, 'Tile workshop for two, first pair', 60.00, interval '-48 days', interval '3 hours', 'completed'),
+    (2, 'Tile workshop for two, second pair', 60.00, interval '-46 days', interval '3 hours', 'cancelled'),
+    (3, 'Market and lunch with Stavroula', 25.00, interval '140 days', null, 'accepted'),
+    (4, 'A day of mole', 48.00, interval '82 days', interval '8 hours', 'declined'),
+    (5, 'Afternoon walk along the Leith shore', 0.00, interval '-41 days', null, 'completed'),
+    (6, 'First evening in Osaka', 30.00, interval '12 days', null, 'pending'),
+    (9, 'Two quiet cenotes', 40.00, interval '-70 days', interval '6 hours', 'completed'),
+    (10, 'Watching a firing', 20.00, interval '16 days', interval '2 hours', 'accepted'),
+    (11, 'Thursday dance night', 8.00, interval '-20 days', null, 'completed'),
+    (11, 'Second Thursday', 8.00, interval '-13 days', null, 'cancelled'),
+    (12, 'Tango records and tea', 0.00, interval '10 days', null, 'accepted')
+) as arranged (number, title, price, ahead, lasts, status)
 join (
   select row_number() over (order by id) as number, *
   from public.conversations

@@ -1,6 +1,7 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { vector } from '@electric-sql/pglite/vector'
 import { pgtap } from '@electric-sql/pglite/pgtap'
+import { btree_gist } from '@electric-sql/pglite/contrib/btree_gist'
 import { fuzzystrmatch } from '@electric-sql/pglite/contrib/fuzzystrmatch'
 import { unaccent } from '@electric-sql/pglite/contrib/unaccent'
 import type { App } from '@supabase/lite'
@@ -96,7 +97,7 @@ export const openPglite = async (
     await createPgliteConnection({
       url: stored ? `file://${stored.folder}` : 'memory://',
       pgliteOptions: {
-        extensions: { vector, pgtap, fuzzystrmatch, unaccent },
+        extensions: { vector, pgtap, btree_gist, fuzzystrmatch, unaccent },
         parsers: { [timestamp]: isoTimestamp, [timestamptz]: isoTimestamp },
       },
     }),

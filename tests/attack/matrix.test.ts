@@ -31,7 +31,7 @@ beforeAll(async () => {
 
 const userRole = (role: Role) => role === 'anonymous' ? 'voyager' : role
 const conversationOf = (role: Role, ownership: Ownership) => {
-  if (ownership === 'unknown') return { id: unknownId, received: unknownId, sent: unknownId }
+  if (ownership === 'unknown') return { id: unknownId, received: unknownId, sent: unknownId, offer: unknownId }
   if (ownership === 'own') return fixture.conversations[userRole(role)]
   return fixture.conversations[role === 'voyager' || role === 'local' ? 'outsider' : 'voyager']
 }
@@ -55,6 +55,13 @@ const ofConversation = (status: number, body?: Row['body']): Row => ({
   own: status,
   "another's": 404,
   unknown: 404,
+})
+const ofReservation = (status: number, body?: Row['body']): Row => ({
+  ...ofConversation(status, body),
+  path: (role, ownership) => {
+    const { id, offer } = conversationOf(role, ownership)
+    return { id, rid: offer }
+  },
 })
 /** For the secret key only: user tokens make no difference. */
 const secretKeyOnly = { ...publicRoute(401), except: { deactivated: { own: 401, "another's": 401, unknown: 401 } } }
@@ -92,6 +99,7 @@ const matrix: Record<string, Row> = {
   'GET /users/me': personal(200),
   'DELETE /users/me': { ...personal(204), endsSession: true },
   'GET /users/me/export': personal(200),
+  'GET /users/me/reservations': personal(200),
   'GET /users/me/blocks': personal(200),
   'PUT /users/me/blocks/{user_id}': {
     path: (role, ownership) => ({ user_id: userOf(role, ownership) }),
@@ -165,6 +173,18 @@ const matrix: Record<string, Row> = {
   'POST /conversations/{id}/read': ofConversation(200, (role, ownership) => ({
     up_to_message_id: conversationOf(role, ownership).received,
   })),
+  'POST /conversations/{id}/reservations': ofConversation(201, () => ({
+    title: 'Attempted',
+    price: 1,
+    date: '2036-06-01T12:00:00Z',
+    offered_by: fixture.stranger.id,
+  })),
+  'GET /conversations/{id}/reservations/{rid}': ofReservation(200),
+  'PATCH /conversations/{id}/reservations/{rid}': ofReservation(200, () => ({ status: 'accepted' })),
+  'POST /conversations/{id}/reservations/{rid}/accept': ofReservation(200, () => ({ note: 'Attempted' })),
+  'POST /conversations/{id}/reservations/{rid}/decline': ofReservation(409, () => ({ note: 'Attempted' })),
+  'POST /conversations/{id}/reservations/{rid}/cancel': ofReservation(200, () => ({ note: 'Attempted' })),
+  'POST /conversations/{id}/reservations/{rid}/complete': ofReservation(409, () => ({ note: 'Attempted' })),
   'GET /health': publicRoute(200),
   'GET /health/metrics': secretKeyOnly,
   'POST /embed': secretKeyOnly,

@@ -78,7 +78,7 @@ language sql volatile set search_path = ''
 as $$ select tests.become_role('none') $$;
 
 -- The voyager has the first interest of the seed and has sent a message with a client_id, so there is an idempotent
--- reply. The two have a reservation.
+-- reply. The two have a reservation, which the voyager offered with a client_id.
 create or replace function tests.make_history(voyager text, local text)
 returns void
 language plpgsql volatile security definer set search_path = ''
@@ -86,6 +86,7 @@ as $$
 declare
   conversation bigint;
   message bigint;
+  reservation bigint;
 begin
   insert into public.profile_interests (profile_id, interest_id)
   values (tests.profile_of(voyager), 1);
@@ -97,8 +98,11 @@ begin
   returning id into message;
   insert into private.idempotent_replies (message_id, sender_name)
   values (message, voyager);
-  insert into public.reservations (conversation_id, title, price, date)
-  values (conversation, 'A walk', 20, now());
+  insert into public.reservations (conversation_id, title, price, date, offered_by)
+  values (conversation, 'A walk', 20, now() + interval '7 days', tests.id_of(voyager))
+  returning id into reservation;
+  insert into private.reservation_replies (user_id, client_id, reservation_id, draft, body)
+  values (tests.id_of(voyager), gen_random_uuid(), reservation, '{}', '{}');
   -- A user without profile and conversation, for attempts to insert them.
   insert into public.users (name, email)
   values ('nobody', 'nobody@tests.example')
@@ -166,6 +170,32 @@ begin
         'status = status'
       ),
       (
+        'public.reservation_history', format('conversation_id = %s', conversation),
+        format(
+          $sql$
+            (reservation_id, conversation_id, status, title, price, date, created_at)
+            select id, conversation_id, 'accepted', 'Intruding', 1, now(), now()
+            from public.reservations
+            where conversation_id = %s
+          $sql$,
+          conversation
+        ),
+        'note = note'
+      ),
+      (
+        'private.reservation_replies', format('user_id = %s', owner),
+        format(
+          $sql$
+            (user_id, client_id, reservation_id, draft, body)
+            select %s, gen_random_uuid(), id, '{}', '{}'
+            from public.reservations
+            where conversation_id = %s
+          $sql$,
+          owner, conversation
+        ),
+        'draft = draft'
+      ),
+      (
         'private.idempotent_replies', format('message_id = %s', message),
         format('values (%s, %L)', message, 'Intruder'),
         'sender_name = sender_name'
@@ -211,6 +241,29 @@ begin
   using tests.claims_of(person);
   perform tests.become_role('edge_functions');
   return answer;
+end
+$$;
+
+-- The reservations of a user who offered them, in the order of their ids.
+create or replace function tests.reservation_of(voyager text, place integer default 1)
+returns bigint
+language sql stable security definer set search_path = ''
+as $$
+  select id from public.reservations where conversation_id = tests.conversation_of(voyager) order by id
+  offset place - 1 limit 1
+$$;
+
+-- Moves the clock of the reservations until the end of the transaction.
+create or replace function tests.pass_time(ahead interval)
+returns void
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  execute format(
+    'create or replace function private.present() returns timestamptz language plpgsql volatile set search_path = '''' '
+      'as $body$ begin return clock_timestamp() + interval %L; end $body$',
+    ahead
+  );
 end
 $$;
 

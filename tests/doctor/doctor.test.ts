@@ -32,6 +32,7 @@ describe('a project as it should be', () => {
 
   test('it changes nothing, and prints no key', async () => {
     const tables = ['users', 'profiles', 'interests', 'profile_interests', 'conversations', 'messages', 'reservations']
+    const appendOnly = 'reservation_history'
     const requests: string[] = []
     const url = await openStandIn(origin, {
       http: ({ method, path, body }) => {
@@ -42,13 +43,14 @@ describe('a project as it should be', () => {
     const { output } = await runDoctor(['--remote', url])
     for (const key of Object.values(testKeys)) expect(output).not.toContain(key)
     const writes = requests.filter((request) => /^(POST|PATCH|DELETE) \/rest/.test(request))
-    expect(writes).toHaveLength(3 * tables.length)
+    expect(writes).toHaveLength(3 * (tables.length + 1))
     // With rights on everything these requests still change nothing.
     for (const request of writes) {
       const [, method, path, body] = /^(\w+) \/rest\/v1\/(\S+) (.*)$/.exec(request)!
       const changed = await asAdmin(method!, path!, body ? JSON.parse(body) : undefined)
         .then(({ body }) => body, ({ message }) => message)
-      if (method === 'POST') expect(changed).toMatch(/ 400 .*"23502"/)
+      if (path!.startsWith(appendOnly)) expect(changed).toMatch(/"42501"/)
+      else if (method === 'POST') expect(changed).toMatch(/ 400 .*"23502"/)
       else expect(changed).toEqual([])
     }
   })
@@ -136,7 +138,9 @@ describe('--write', () => {
     expect(code).toBe(1)
   })
 
-  test.each(['users', 'profiles', 'conversations', 'messages', 'profile_interests', 'reservations'])(
+  test.each([
+    ...['users', 'profiles', 'conversations', 'messages', 'profile_interests', 'reservations', 'reservation_history'],
+  ])(
     'rows of others in %s fail',
     async (table) => {
       const url = await openStandIn(origin, {

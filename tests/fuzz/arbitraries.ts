@@ -9,6 +9,9 @@ export interface Fixture {
   conversations: number[]
   messages: number[]
   interests: number[]
+  reservations: number[]
+  /** Takes part in all of the conversations. */
+  host: number
   apiKeys: string[]
   secretKey: string
   /** Valid bodies that the schema alone cannot generate, by route. */
@@ -29,6 +32,8 @@ const validText = (min: number, max: number): Arbitrary<string> =>
     fc.array(fc.constantFrom(...words, ' ', ',', '%', '\u202e', '\u200b')),
   )
     .map(([first, rest]) => [...first + rest.join('')].slice(0, max).join('').trimEnd().padEnd(min, 'z'))
+
+const hoursAhead = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString()
 
 /** Values by field name, where the schema alone would never generate an existing id or a valid format. */
 const valuesByName = (name: string, fixture: Fixture): Arbitrary<unknown> | undefined => {
@@ -54,6 +59,20 @@ const valuesByName = (name: string, fixture: Fixture): Arbitrary<unknown> | unde
     case 'before_id':
     case 'after_id':
       return ids(fixture.messages)
+    case 'rid':
+      return ids(fixture.reservations)
+    case 'host_id':
+      return fc.constantFrom(fixture.host, null)
+    case 'price':
+      return fc.integer({ min: 0, max: 10_000_000 }).map((cents) => cents / 100)
+    // The schema does not say that ends_at is after date.
+    case 'date':
+      return fc.integer({ min: 1, max: 1000 }).map((hours) => hoursAhead(hours))
+    case 'ends_at':
+      return fc.oneof(fc.constant(null), fc.integer({ min: 1001, max: 5000 }).map((hours) => hoursAhead(hours)))
+    case 'from':
+    case 'to':
+      return fc.integer({ min: -5000, max: 5000 }).map((hours) => hoursAhead(hours))
     case 'id':
       return ids(fixture.conversations)
     case 'profile_id':

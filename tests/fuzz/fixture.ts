@@ -1,6 +1,7 @@
 import { inject } from 'vitest'
 import {
   type Answer,
+  asAdmin,
   call,
   openConversation,
   type Person,
@@ -33,6 +34,19 @@ export const makeFixture = async (): Promise<{ fixture: Fixture; secrets: string
       await sendMessage(ana, conversations[1]!, `To Cat ${count}`),
     )
   }
+  // Of each status, because a repeated step succeeds; several that can still change.
+  const date = new Date(Date.now() + 86_400_000).toISOString()
+  const { body: reservations } = await asAdmin(
+    'POST',
+    'reservations',
+    [...Array(8).fill('pending'), 'accepted', 'declined', 'cancelled', 'completed'].map((status) => ({
+      conversation_id: conversations[0],
+      title: 'A walk',
+      price: 20,
+      date,
+      status,
+    })),
+  )
   const interests = (await seededInterests()).slice(0, 30).map(({ id }) => id)
   const login = { email: ana.email, password: ana.password }
   const { body } = await call('POST', '/auth/login', login)
@@ -49,6 +63,8 @@ export const makeFixture = async (): Promise<{ fixture: Fixture; secrets: string
       conversations: [...conversations, hiddenConversation],
       messages: [...messages.map(({ id }) => id), hiddenMessage.id],
       interests,
+      reservations: reservations.map(({ id }: { id: number }) => id),
+      host: ana.id,
       apiKeys: [publishableKey, secretKey, ''],
       secretKey,
       bodies: {

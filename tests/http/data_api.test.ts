@@ -41,6 +41,7 @@ const everyRow = async () => {
     conversations,
     (await asAdmin('GET', `messages?${theirs}`)).body,
     (await asAdmin('GET', `reservations?${theirs}`)).body,
+    (await asAdmin('GET', `reservation_history?${theirs}`)).body,
   ]
 }
 const rowOf = async (table: string, id: number) => (await asAdmin('GET', `${table}?id=eq.${id}`)).body[0]
@@ -53,6 +54,7 @@ let clients: Record<'participant' | 'outsider' | 'anonymous', SupabaseClient>
 let conversation: number
 let message: number
 let reservation: number
+let history: number
 let ownConversation: number
 let ownMessage: number
 let interest: number
@@ -69,10 +71,11 @@ beforeAll(async () => {
     conversation_id: conversation,
     title: 'Stone room',
     price: 40,
-    date: '2026-06-01T12:00:00Z',
+    date: '2036-06-01T12:00:00Z',
     status: 'pending',
   }
   reservation = (await asAdmin('POST', 'reservations', stay)).body[0].id
+  history = (await asAdmin('GET', `reservation_history?reservation_id=eq.${reservation}`)).body[0].id
   ownConversation = await openConversation(cat, await signUp('Dan'))
   ownMessage = (await sendMessage(cat, ownConversation, 'Another talk')).id
   clients = { participant: await connect(ana), outsider: await connect(cat), anonymous: await connect() }
@@ -98,6 +101,7 @@ describe('reading', () => {
       expect(ids((await client.from('conversations').select('*')).data)).toEqual([conversation])
       expect(ids((await client.from('messages').select('*')).data)).toEqual([message])
       expect(ids((await client.from('reservations').select('*')).data)).toEqual([reservation])
+      expect(ids((await client.from('reservation_history').select('*')).data)).toEqual([history])
     }
   })
 
@@ -116,6 +120,7 @@ describe('reading', () => {
     expect(ids((await outsider.from('conversations').select('*')).data)).toEqual([ownConversation])
     expect(ids((await outsider.from('messages').select('*')).data)).toEqual([ownMessage])
     expect((await outsider.from('reservations').select('*')).data).toEqual([])
+    expect((await outsider.from('reservation_history').select('*')).data).toEqual([])
     const tables = { messages: conversation, reservations: conversation, conversations: conversation, users: ana.id }
     for (const [table, id] of Object.entries(tables)) {
       const column = table === 'messages' || table === 'reservations' ? 'conversation_id' : 'id'
@@ -155,7 +160,10 @@ describe('reading', () => {
   test('anyone can read interests; the anonymous role reads nothing else', async () => {
     const { data } = await clients.anonymous.from('interests').select('*')
     expect(data!.length).toBeGreaterThan(50)
-    const tables = ['users', 'profiles', 'profile_interests', 'conversations', 'messages', 'reservations']
+    const tables = [
+      ...['users', 'profiles', 'profile_interests', 'conversations', 'messages', 'reservations'],
+      'reservation_history',
+    ]
     for (const table of tables) {
       const { data, error } = await clients.anonymous.from(table).select('*')
       expect({ table, data }).toEqual({ table, data: null })
@@ -175,9 +183,10 @@ describe.each(['participant', 'outsider', 'anonymous'] as const)('as %s, the Dat
       date: '2026-06-01',
       status: 'accepted',
     }],
+    reservation_history: [history, { reservation_id: reservation, conversation_id: conversation, note: 'Forged' }],
   })
 
-  test.each(['conversations', 'messages', 'reservations'])('write %s', async (table) => {
+  test.each(['conversations', 'messages', 'reservations', 'reservation_history'])('write %s', async (table) => {
     const before = await everyRow()
     const [id, row] = rows()[table]!
     const attempts = () => [
@@ -341,7 +350,7 @@ describe('as on the platform', () => {
     expect(body).toEqual([{ created_at: iso, messages: [{ created_at: iso }] }])
     expect(await rowOf('users', ben.id)).toMatchObject({ location: text, created_at: iso })
     const reservations = await asAdmin('GET', `reservations?id=eq.${reservation}&select=date`)
-    expect(reservations.body).toEqual([{ date: '2026-06-01T12:00:00+00:00' }])
+    expect(reservations.body).toEqual([{ date: '2036-06-01T12:00:00+00:00' }])
     // Filters take what answers print.
     const { created_at } = await rowOf('users', ben.id)
     const found = await asAdmin(

@@ -181,7 +181,7 @@ describe('the data of an erased user', () => {
     runScript('tests/tools/scan.ts', words, env)
 
   test(
-    'is in no column of any table, of ours or of Auth, except messages to others',
+    'is in no column of any table, of ours or of Auth, except messages to others and reservations',
     async () => {
       const mail = (word: string) => `${canary(word)}@example.com`
       const given = {
@@ -196,6 +196,7 @@ describe('the data of an erased user', () => {
         image_url: `https://${canary('host')}.example.com/${canary('path')}?${canary('query')}`,
       }
       const kept = canary('written')
+      const [title, note] = [canary('offered'), canary('noted')]
       const account = { email: mail('first-address'), password: canary('password') }
       let token = ''
       let conversationId = 0
@@ -221,6 +222,9 @@ describe('the data of an erased user', () => {
         conversationId = id
         // Sent under a name that changes later; the stored first response contains the old one.
         await request('POST', `/conversations/${id}/messages`, { content: kept, client_id: crypto.randomUUID() })
+        const draft = { title, price: 5, date: '2036-01-01T10:00:00Z', client_id: crypto.randomUUID() }
+        const reservation = await request('POST', `/conversations/${id}/reservations`, draft)
+        await request('POST', `/conversations/${id}/reservations/${reservation.id}/cancel`, { note })
         await request('PATCH', '/users/profile', { ...given, is_searchable: true, interest_ids: [1, 2] })
         const { body: other } = await call('POST', `${base}/users`, { email: uniqueEmail(), name: 'Other' })
         await request('PUT', `/users/me/blocks/${other.id}`)
@@ -236,7 +240,7 @@ describe('the data of an erased user', () => {
         ...['country', 'host', 'path', 'query', 'first-address', 'second-address', 'nickname', 'motto', 'password'],
         ...['browser', 'searched', 'from'],
       ].map(canary)
-      const before = await scan([...words, kept])
+      const before = await scan([...words, kept, title, note])
       const found = new Set(before.map(({ word }) => word))
       // Some are never stored; finding the others proves that the scan works, and where.
       const nowhere = ['password', 'browser', 'searched', 'from'].map(canary)
@@ -246,7 +250,7 @@ describe('the data of an erased user', () => {
         const table of [
           ...['public.users', 'public.profiles', 'public.messages', 'private.idempotent_replies'],
           ...['private.search_entries', 'private.search_words', 'private.search_lexicon', 'auth.users'],
-          ...['auth.audit_log_entries'],
+          ...['auth.audit_log_entries', 'private.reservation_replies'],
         ]
       ) expect(tables).toContain(table)
 
@@ -271,6 +275,14 @@ describe('the data of an erased user', () => {
       // The local Realtime keeps followed rows for an hour, as they were broadcast.
       const left = (await scan([kept])).filter(({ table }) => table !== 'local_realtime.changes')
       expect(left).toEqual([{ table: 'public.messages', column: 'content', word: kept }])
+      const agreed = await scan([title, note])
+      expect(new Set(agreed.map(({ table, column, word }) => `${table}.${column} ${word}`))).toEqual(
+        new Set([
+          `public.reservations.title ${title}`,
+          `public.reservation_history.title ${title}`,
+          `public.reservation_history.note ${note}`,
+        ]),
+      )
     },
     240_000,
   )

@@ -64,7 +64,7 @@ test('contains all own data, received messages and reservations, and no data of 
     await sendMessage(ana, first, 'Hello back'),
     (await zoe.call('POST', `/conversations/${first}/messages`, { content: '', attachment })).body,
   ]
-  const reservation = { title: 'Walk', price: 12.5, date: '2027-01-01T10:00:00.000Z', status: 'accepted' }
+  const reservation = { title: 'Walk', price: 12.5, date: '2037-01-01T10:00:00.000Z', status: 'accepted' }
   const { body: [made] } = await asAdmin('POST', 'reservations', { ...reservation, conversation_id: second })
   await zoe.call('PUT', `/users/me/blocks/${ben.id}`)
 
@@ -93,7 +93,21 @@ test('contains all own data, received messages and reservations, and no data of 
     blocks: [{ user_id: ben.id, name: 'Ben', createdAt: isoTimestamp }],
     conversations: [
       { ...pair(first, zoe, ana), Reservations: [], messages: sent },
-      { ...pair(second, ben, zoe), Reservations: [{ ...reservation, id: made.id }], messages: [] },
+      {
+        ...pair(second, ben, zoe),
+        Reservations: [{
+          ...reservation,
+          id: made.id,
+          conversation_id: second,
+          ends_at: null,
+          host_id: zoe.id,
+          offered_by: null,
+          createdAt: isoTimestamp,
+          updatedAt: isoTimestamp,
+          history: [{ ...reservation, by: null, note: null, ends_at: null, createdAt: isoTimestamp }],
+        }],
+        messages: [],
+      },
     ],
   })
 })

@@ -10,6 +10,7 @@ const password = 'correct horse'
 const rates = {
   RATE_LIMIT_SEND: '30/6000/5',
   RATE_LIMIT_OPEN: '3/6000',
+  RATE_LIMIT_RESERVE: '4/6000',
   RATE_LIMIT_SEARCH: '2/4',
   RATE_LIMIT_SEARCH_ANONYMOUS: '4/6000',
   RATE_LIMIT_SIGNUP: '2/6000',
@@ -117,6 +118,31 @@ test('opening conversations is limited, and unknown ids count', async () => {
   expect((await open(ana, 2_147_483_648)).status).toBe(404)
   expectLimited(await open(ana, (await person()).id), 2000)
   expect((await request('GET', '/conversations', undefined, { token: ana.token })).status).toBe(200)
+})
+
+test('offers and steps of reservations share a limit; a repeat with the same client_id is not counted', async () => {
+  const [ana, ben] = await Promise.all([person(), person()])
+  const { body: { id } } = await open(ana, ben.id)
+  const path = `/conversations/${id}/reservations`
+  const draft = { title: 'A walk', price: 5, date: '2036-06-01T12:00:00Z' }
+  const client_id = randomUUID()
+  const offer = (body: object) => request('POST', path, body, ana)
+  const [first] = await times(6, () => offer({ ...draft, client_id }))
+  const { id: rid } = first!.body
+  // Those of the six that came before the first was stored have been counted.
+  const changes = [
+    () => request('PATCH', `${path}/${rid}`, { price: 6 }, ana),
+    () => request('POST', `${path}/${rid}/complete`, {}, ana),
+    () => request('POST', `${path}/${rid}/cancel`, {}, ana),
+    () => offer(draft),
+  ]
+  for (const change of changes) await change()
+  for (const change of changes) expectLimited(await change(), 6000)
+  expect((await offer({ ...draft, client_id })).text).toBe(first!.text)
+  expect((await request('GET', `${path}/${rid}`, undefined, ana)).status).toBe(200)
+  // Each person has a limit of their own.
+  expect(statuses(await times(5, () => request('POST', `${path}/${rid}/complete`, {}, ben))))
+    .toEqual([...several(4, 409), 429])
 })
 
 test('a client that waits for Retry-After is allowed again', async () => {

@@ -40,6 +40,7 @@ const execute = (url: string, ...scripts: string[]): Promise<void> =>
  *   storage    a copy that looks like a project with Storage
  *   queued     a copy for several workers on the embedding queue
  *   writing    a copy for several writers of profiles
+ *   racing     a copy for several writers of reservations
  *   erased     a copy for erasing accounts under locks
  *   abandoned  a copy with a statement of variable duration
  *   counted    a copy to count round trips
@@ -61,6 +62,7 @@ export default async (project: TestProject) => {
       'embedded',
       'counted',
       'writing',
+      'racing',
     ]
   ) {
     await execute(platform('postgres', 'supabase_admin'), `create database ${copy} template scripted owner postgres`)

@@ -60,6 +60,8 @@ test('the schedule calls the function embed as often as the queue needs it, at m
       await sql.unsafe(job!.command)
       expect({ due, calls: (await sql`select from net.sent`).length }).toEqual({ due, calls })
     }
+    const [clock] = await sql`select schedule, command from cron.job where jobname = 'settle reservations'`
+    expect(clock).toEqual({ schedule: '10 seconds', command: 'select private.settle_reservations()' })
     const [cleaning] = await sql`select command from cron.job where jobname = 'forget old runs'`
     expect(await sql.unsafe(cleaning!.command)).toEqual([])
   } finally {

@@ -16,6 +16,7 @@ export interface Schema {
   minimum?: number
   maximum?: number
   exclusiveMinimum?: number
+  multipleOf?: number
   minLength?: number
   maxLength?: number
   pattern?: string
@@ -37,6 +38,8 @@ export interface Operation {
   path: string
   parameters: Parameter[]
   body?: Schema
+  /** Whether a request may come without a body. */
+  isBodyOptional: boolean
   /** The response schema of each status; undefined without a body. */
   answers: Record<string, Schema | undefined>
   /** The media type of each status. */
@@ -48,7 +51,7 @@ type Content = { content?: Record<string, { schema: Schema }> }
 type DocumentedOperation = {
   security?: object[]
   parameters: Parameter[]
-  requestBody?: Content
+  requestBody?: Content & { required: boolean }
   responses: Record<string, Content>
 }
 const document: {
@@ -69,6 +72,7 @@ export const operations: Operation[] = Object.entries(document.paths).flatMap(([
     path,
     parameters,
     body: requestBody?.content?.['application/json']?.schema,
+    isBodyOptional: requestBody?.required === false,
     answers: Object.fromEntries(
       Object.entries(responses).map(([status, { content = {} }]) => [status, Object.values(content)[0]?.schema]),
     ),
@@ -86,7 +90,7 @@ export const resolved = (schema: Schema): Schema =>
 const known = new Set([
   ...['type', 'const', 'enum', 'anyOf', 'properties', 'required', 'additionalProperties', 'items', 'minItems'],
   ...['maxItems', 'minimum', 'maximum', 'exclusiveMinimum', 'minLength', 'maxLength', 'pattern', 'format', 'default'],
-  ...['description', 'title'],
+  ...['description', 'title', 'examples', 'multipleOf'],
 ])
 
 const typeOf = (value: unknown): string =>
@@ -130,6 +134,10 @@ export const faults = (given: Schema, value: unknown, at = 'body'): string[] => 
     expect(value >= (schema.minimum ?? -Infinity), `is below ${schema.minimum}`)
     expect(!(value <= schema.exclusiveMinimum!), `is not above ${schema.exclusiveMinimum}`)
     expect(value <= (schema.maximum ?? Infinity), `is above ${schema.maximum}`)
+    const factor = 1 / (schema.multipleOf ?? 1)
+    if (schema.multipleOf) {
+      expect(Math.round(value * factor) / factor === value, `is no multiple of ${schema.multipleOf}`)
+    }
   }
   if (typeof value === 'string') {
     const length = [...value].length

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Columns } from '../columns.ts'
 import { id, isBlank, jsonId, limit, offset, text, timestamp, webAddress } from '../validate.ts'
 
-const person = z.strictObject({ id: z.int(), name: z.string() } satisfies Columns<'users'>)
+export const person = z.strictObject({ id: z.int(), name: z.string() } satisfies Columns<'users'>)
 const contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string() } satisfies Columns<'users'>)
 
 // The names that Supabase Storage accepts, without the colon, which would make a path look like a URL.
@@ -57,6 +57,8 @@ export const conversation = z.strictObject({
   createdAt: timestamp,
 }).meta({ id: 'Conversation' })
 
+export const status = z.enum(['pending', 'accepted', 'declined', 'cancelled', 'completed'])
+
 export const conversationDetail = z.strictObject({
   id: z.int(),
   Voyager: person,
@@ -68,7 +70,7 @@ export const conversationDetail = z.strictObject({
         title: z.string(),
         price: z.number(),
         date: timestamp,
-        status: z.enum(['pending', 'accepted', 'declined', 'cancelled', 'completed']),
+        status,
       } satisfies Columns<'reservations'>,
     ).meta({ id: 'Reservation' }),
   ),
@@ -104,7 +106,7 @@ export const messagePage = z.object({
     'after_id pages oldest first, order=desc cannot go with it',
   )
 
-const clientId = z.uuid('must be a UUID').transform((uuid) => uuid.toLowerCase())
+export const clientId = z.uuid('must be a UUID').transform((uuid) => uuid.toLowerCase())
   .meta({ jsonSchema: { type: 'string', format: 'uuid' } })
 
 export const newConversation = z.object({ other_user_id: jsonId })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { conversation, conversationDetail, message } from './conversations.ts'
+import { conversation, message } from './conversations.ts'
+import { reservationWithHistory } from './reservations.ts'
 import type { Columns } from '../columns.ts'
 import { id, interestIds, isBlank, limit, offset, text, timestamp, webAddress } from '../validate.ts'
 
@@ -55,7 +56,7 @@ export const exported = z.strictObject({
   conversations: z.array(
     z.strictObject({
       ...conversation.omit({ Messages: true }).shape,
-      Reservations: conversationDetail.shape.Reservations,
+      Reservations: z.array(reservationWithHistory),
       messages: z.array(message),
     }),
   ),

@@ -48,11 +48,11 @@ select set_eq(
   'select name from tables',
   array[
     'private.blocks', 'private.embedding_queue', 'private.idempotent_replies', 'private.rate_limit_salts',
-    'private.rate_limits', 'private.rate_settings', 'private.search_audit', 'private.search_contexts',
-    'private.search_entries', 'private.search_lexicon', 'private.search_locks', 'private.search_models',
-    'private.search_removed_words', 'private.search_words',
+    'private.rate_limits', 'private.rate_settings', 'private.reservation_replies', 'private.search_audit',
+    'private.search_contexts', 'private.search_entries', 'private.search_lexicon', 'private.search_locks',
+    'private.search_models', 'private.search_removed_words', 'private.search_words',
     'private.sign_ups', 'public.conversations', 'public.interests', 'public.messages', 'public.profile_interests',
-    'public.profiles', 'public.reservations', 'public.users'
+    'public.profiles', 'public.reservation_history', 'public.reservations', 'public.users'
   ],
   'these are the tables, so access/matrix.test.sql and, for the search, search/rights.test.sql cover them all'
 );
@@ -97,7 +97,14 @@ select set_eq(
       ('public.profile_interests (interest_id)', 'cascade'),
       ('public.profile_interests (profile_id)', 'cascade'),
       ('public.profiles (user_id)', 'cascade'),
+      ('private.reservation_replies (reservation_id)', 'cascade'),
+      ('private.reservation_replies (user_id)', 'cascade'),
+      ('public.reservation_history (by_id)', 'restrict'),
+      ('public.reservation_history (conversation_id)', 'cascade'),
+      ('public.reservation_history (reservation_id)', 'cascade'),
       ('public.reservations (conversation_id)', 'cascade'),
+      ('public.reservations (host_id)', 'restrict'),
+      ('public.reservations (offered_by)', 'restrict'),
       ('public.users (auth_id)', 'set null')
   $$,
   'every foreign key says what a delete does to it'
@@ -123,7 +130,8 @@ select set_eq(
   'select name from policy_columns',
   array[
     'public.conversations.local_id', 'public.conversations.voyager_id', 'public.messages.conversation_id',
-    'public.profile_interests.profile_id', 'public.profiles.user_id', 'public.reservations.conversation_id',
+    'public.profile_interests.profile_id', 'public.profiles.user_id', 'public.reservation_history.conversation_id',
+    'public.reservations.conversation_id',
     'public.users.id'
   ],
   'these are the columns that policies name'
@@ -255,7 +263,8 @@ select set_eq(
   $$,
   array[
     'private.account_status', 'private.act_as', 'private.adopt_model', 'private.begin_sign_up', 'private.check_sign_up',
-    'private.claim_embeddings', 'private.consume_rate_limit', 'private.consume_send_limit',
+    'private.claim_embeddings', 'private.consume_rate_limit', 'private.consume_reserve_limit',
+    'private.consume_send_limit',
     'private.count_pending_embeddings', 'private.describe_search', 'private.fail_embeddings', 'private.find_me',
     'private.list_migrations', 'private.report_search', 'private.save_embeddings'
   ],

@@ -1,5 +1,5 @@
 -- The privileges of authenticated on every column. A new column must be added here, or the test fails.
-select plan(103);
+select plan(125);
 
 select is(
   actual.privileges, expected.privileges,
@@ -32,7 +32,11 @@ from (
       ('public.profiles', 'id, user_id', 'select'),
       ('public.profiles', 'first_name, last_name, age, biography, country', 'select, update'),
       ('public.profiles', 'city, image_url, is_searchable', 'select, update'),
-      ('public.reservations', 'id, conversation_id, title, price, date, status', 'select'),
+      ('private.reservation_replies', 'user_id, client_id, reservation_id, draft, body', ''),
+      ('public.reservations', 'id, conversation_id, title, price, date, status, ends_at, host_id', 'select'),
+      ('public.reservations', 'offered_by, created_at, updated_at, due_at', 'select'),
+      ('public.reservation_history', 'id, reservation_id, conversation_id, status, by_id, note', 'select'),
+      ('public.reservation_history', 'title, price, date, ends_at, created_at', 'select'),
       ('public.users', 'id, auth_id, email, role, is_active, created_at, confirmed_at, erased_at', 'select'),
       ('public.users', 'name, bio, location', 'select, update')
   ) as tables (name, columns, privileges)

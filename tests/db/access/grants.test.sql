@@ -37,6 +37,7 @@ select is(
     'authenticated: select public.interests',
     'authenticated: select public.messages',
     'authenticated: select public.profiles',
+    'authenticated: select public.reservation_history',
     'authenticated: select public.reservations',
     'authenticated: select public.users'
   ],
@@ -68,12 +69,20 @@ select is(
     order by 1
   ),
   array(
-    select format('%s: %s', name, 'delete, insert, maintain, references, select, trigger, truncate, update') collate "C"
+    select
+      format(
+        '%s: %s', name,
+        case name
+          when 'public.reservation_history' then 'select'
+          else 'delete, insert, maintain, references, select, trigger, truncate, update'
+        end
+      ) collate "C"
     from relations
     where relkind <> 'S' and relnamespace = 'public'::regnamespace
     order by 1
   ),
-  'the secret key has all privileges on the tables that the Data API exposes, and none on others'
+  'the secret key has all privileges on the tables that the Data API exposes, select alone on the append-only one, '
+    || 'and none on others'
 );
 select is(
   array(
@@ -86,7 +95,9 @@ select is(
   array(
     select format('service_role: select, update, usage %s', name) collate "C"
     from relations
-    where relkind = 'S' and relnamespace = 'public'::regnamespace
+    where relkind = 'S'
+      and relnamespace = 'public'::regnamespace
+      and name <> 'public.reservation_history_id_seq'
     order by 1
   ),
   'the secret key can use the sequences of those tables, and no other role can use any'
@@ -113,6 +124,7 @@ select is(
     'authenticated: can_upload_attachment',
     'authenticated: check_interests',
     'authenticated: find_me',
+    'authenticated: history_of',
     'authenticated: interests_of',
     'authenticated: is_web_address',
     'authenticated: iso',
@@ -125,12 +137,17 @@ select is(
     'authenticated: my_writable_conversations',
     'authenticated: parse_ids',
     'authenticated: participants_of',
+    'authenticated: present',
     'authenticated: replace_interests',
     'authenticated: require_participant',
     'authenticated: reservations_of',
+    'authenticated: reservations_with_history',
     'authenticated: scope_to_conversation',
     'authenticated: set_response_metadata',
+    'authenticated: settled',
+    'authenticated: status_at',
     'authenticated: to_message_view',
+    'authenticated: to_reservation_view',
     'authenticated: typing_conversation_id',
     'edge_functions: account_status',
     'edge_functions: act_as',
@@ -139,6 +156,7 @@ select is(
     'edge_functions: check_sign_up',
     'edge_functions: claim_embeddings',
     'edge_functions: consume_rate_limit',
+    'edge_functions: consume_reserve_limit',
     'edge_functions: consume_send_limit',
     'edge_functions: count_pending_embeddings',
     'edge_functions: describe_search',

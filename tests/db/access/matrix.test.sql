@@ -8,7 +8,7 @@
 --   gus              is carla's partner; his account is erased, and he still has a token
 --   edge_functions   the role of the Edge Functions before it becomes a caller
 --   service_role     the secret key
-select plan(419);
+select plan(483);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'carla', 'dora', 'gus', 'mallory']) as name;
 select tests.make_history('ana', 'ben');
 select tests.make_history('dora', 'ben');
@@ -54,6 +54,7 @@ from (
     ('anonymous, edge_functions', 'public.conversations',     'denied', 'denied', 'denied', 'denied'),
     ('anonymous, edge_functions', 'public.messages',          'denied', 'denied', 'denied', 'denied'),
     ('anonymous, edge_functions', 'public.reservations',      'denied', 'denied', 'denied', 'denied'),
+    ('anonymous, edge_functions', 'public.reservation_history', 'denied', 'denied', 'denied', 'denied'),
     ('anonymous',                 'public.interests',         'rows',   'denied', 'denied', 'denied'),
     ('edge_functions',            'public.interests',         'denied', 'denied', 'denied', 'denied'),
     ('ana',                       'public.users',             'rows',   'denied', 'rows',   'denied'),
@@ -63,6 +64,7 @@ from (
     ('ana',                       'public.conversations',     'rows',   'denied', 'denied', 'denied'),
     ('ana',                       'public.messages',          'rows',   'denied', 'denied', 'denied'),
     ('ana',                       'public.reservations',      'rows',   'denied', 'denied', 'denied'),
+    ('ana',                       'public.reservation_history', 'rows',   'denied', 'denied', 'denied'),
     ('ben',                       'public.users',             'none',   'denied', 'none',   'denied'),
     ('ben',                       'public.profiles',          'none',   'denied', 'none',   'denied'),
     ('ben',                       'public.interests',         'rows',   'denied', 'denied', 'denied'),
@@ -70,6 +72,7 @@ from (
     ('ben',                       'public.conversations',     'rows',   'denied', 'denied', 'denied'),
     ('ben',                       'public.messages',          'rows',   'denied', 'denied', 'denied'),
     ('ben',                       'public.reservations',      'rows',   'denied', 'denied', 'denied'),
+    ('ben',                       'public.reservation_history', 'rows',   'denied', 'denied', 'denied'),
     ('mallory, dora, gus',        'public.users',             'none',   'denied', 'none',   'denied'),
     ('mallory, dora, gus',        'public.profiles',          'none',   'denied', 'none',   'denied'),
     ('mallory, dora, gus',        'public.interests',         'rows',   'denied', 'denied', 'denied'),
@@ -77,13 +80,15 @@ from (
     ('mallory, dora, gus',        'public.conversations',     'none',   'denied', 'denied', 'denied'),
     ('mallory, dora, gus',        'public.messages',          'none',   'denied', 'denied', 'denied'),
     ('mallory, dora, gus',        'public.reservations',      'none',   'denied', 'denied', 'denied'),
+    ('mallory, dora, gus',        'public.reservation_history', 'none',   'denied', 'denied', 'denied'),
     ('service_role',              'public.users',             'rows',   'rows',   'rows',   null    ),
     ('service_role',              'public.profiles',          'rows',   'rows',   'rows',   'rows'  ),
     ('service_role',              'public.interests',         'rows',   'rows',   'rows',   'rows'  ),
     ('service_role',              'public.profile_interests', 'rows',   'rows',   'rows',   'rows'  ),
     ('service_role',              'public.conversations',     'rows',   'rows',   'rows',   'rows'  ),
     ('service_role',              'public.messages',          'rows',   'rows',   'rows',   'rows'  ),
-    ('service_role',              'public.reservations',      'rows',   'rows',   'rows',   'rows'  )
+    ('service_role',              'public.reservations',      'rows',   'rows',   'rows',   'rows'  ),
+    ('service_role',              'public.reservation_history', 'rows', 'denied', 'denied', 'denied')
 ) as cells (callers, name, may_select, may_insert, may_update, may_delete)
 cross join regexp_split_to_table(callers, ', ') as caller;
 -- Nobody reaches the private tables.
@@ -92,7 +97,7 @@ select distinct caller, private_tables.name, 'denied', 'denied', 'denied', 'deni
 from matrix
 cross join unnest(array[
   'private.blocks', 'private.idempotent_replies', 'private.rate_limits', 'private.rate_limit_salts',
-  'private.rate_settings', 'private.sign_ups'
+  'private.rate_settings', 'private.reservation_replies', 'private.sign_ups'
 ]) as private_tables (name);
 
 select is(

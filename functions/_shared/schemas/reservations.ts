@@ -1,0 +1,122 @@
+import { z } from 'zod'
+import type { Columns } from '../columns.ts'
+import { id, isBlank, jsonId, limit, text, timestamp } from '../validate.ts'
+import { clientId, person, status } from './conversations.ts'
+
+const example = {
+  id: 7,
+  conversation_id: 1,
+  title: 'Two nights in Graça',
+  price: 80,
+  date: '2027-05-14T16:00:00.000Z',
+  ends_at: '2027-05-16T10:00:00.000Z',
+  status: 'pending',
+  host_id: 47,
+  offered_by: 63,
+  createdAt: '2027-04-02T08:53:43.046Z',
+  updatedAt: '2027-04-02T08:53:43.046Z',
+}
+
+const reservationColumns = {
+  id: z.int(),
+  conversation_id: z.int(),
+  title: z.string(),
+  price: z.number(),
+  date: timestamp,
+  ends_at: timestamp.nullable(),
+  status,
+  host_id: z.int().describe('Who receives the other'),
+  offered_by: z.int().nullable().describe('Who made the current offer; null for an admin'),
+} satisfies Columns<'reservations'>
+
+const fields = { ...reservationColumns, createdAt: timestamp, updatedAt: timestamp }
+
+export const reservation = z.strictObject(fields).meta({ id: 'ReservationDetail', examples: [example] })
+
+const step = z.strictObject({
+  status,
+  by: z.int().nullable().describe('A user id; null for an admin or the clock'),
+  note: z.string().nullable(),
+  title: z.string(),
+  price: z.number(),
+  date: timestamp,
+  ends_at: timestamp.nullable(),
+  createdAt: timestamp,
+}).meta({ id: 'ReservationStep' })
+
+export const reservationWithHistory = z.strictObject({
+  ...fields,
+  history: z.array(step).describe('Every step, oldest first'),
+}).meta({ id: 'ReservationWithHistory' })
+
+export const myReservation = z.strictObject({ ...fields, partner: person })
+  .meta({ id: 'MyReservation', examples: [{ ...example, partner: { id: 63, name: 'Tomáš Novák' } }] })
+
+export const conflict = z.strictObject({ error: z.string(), status })
+  .meta({ id: 'ReservationConflict', examples: [{ error: 'This reservation is cancelled', status: 'cancelled' }] })
+
+const title = text(1, 120).refine((value) => !isBlank(value), 'must not be blank')
+  .meta({ jsonSchema: { type: 'string', minLength: 1, maxLength: 120 } })
+const price = z.number().min(0, 'must be 0 to 100,000').max(100_000, 'must be 0 to 100,000')
+  .refine((value) => Math.round(value * 100) / 100 === value, 'must have at most two decimals')
+  .meta({ jsonSchema: { type: 'number', minimum: 0, maximum: 100_000, multipleOf: 0.01 } })
+
+/** As the answers print it. Postgres knows no year 0, and four digits are all that the answers have. */
+const moment = (schema: z.ZodType<string>) =>
+  schema.transform((value) => new Date(value).toISOString())
+    .refine((value) => /^(?!0000)\d{4}-/.test(value), 'must be in the years 1 to 9999')
+const isoMoment = z.iso.datetime({ offset: true, error: 'must be an ISO 8601 timestamp with its offset' })
+const dateTime = { type: 'string', format: 'date-time' }
+
+const date = moment(isoMoment).meta({ jsonSchema: { ...dateTime, description: 'In the future' } })
+const endsAt = moment(isoMoment)
+  .meta({ jsonSchema: { ...dateTime, description: 'After date, by 366 days at most; without it others may overlap' } })
+  .nullish()
+
+export const newReservation = z.object({
+  title,
+  price,
+  date,
+  ends_at: endsAt,
+  host_id: jsonId.nullish().describe('One of the two participants; by default the local'),
+  client_id: clientId.nullish().describe('As the header Idempotency-Key'),
+}).meta({
+  examples: [{ title: example.title, price: example.price, date: example.date, ends_at: example.ends_at }],
+})
+
+export const counterOffer = z.object({
+  title: title.optional(),
+  price: price.optional(),
+  date: date.optional(),
+  ends_at: endsAt,
+}).meta({ examples: [{ price: 70 }] })
+
+export const stepNote = z.object({
+  note: text(0, 500).nullish().describe('For the history'),
+}).meta({ examples: [{ note: 'See you at the station' }] }).optional()
+
+export const reservationParams = z.object({
+  id: id.describe("The conversation's id").meta({ examples: [1] }),
+  rid: id.describe("The reservation's id").meta({ examples: [7] }),
+})
+
+const queryMoment = moment(z.union([isoMoment, z.iso.date()], { error: 'must be a date or an ISO 8601 timestamp' }))
+
+export const reservationPage = z.object({
+  status: status.optional().describe('Only reservations with this status').meta({ examples: ['accepted'] }),
+  from: queryMoment
+    .meta({
+      jsonSchema: {
+        ...dateTime,
+        description: 'Only reservations whose date is this or later',
+        examples: ['2027-05-01'],
+      },
+    }).optional(),
+  to: queryMoment
+    .meta({
+      jsonSchema: { ...dateTime, description: 'Only reservations whose date is earlier', examples: ['2027-06-01'] },
+    }).optional(),
+  limit: limit(100).default(50).describe('How many; more than 100 are taken as 100').meta({ examples: [20] }),
+  before_id: id.optional().describe('Only reservations older than this one, for the next page')
+    .meta({ examples: [7] }),
+})

@@ -1,0 +1,243 @@
+-- The clock of reservations. What is pending when its date has passed is cancelled, and what is accepted when its end
+-- has passed is completed, at that very moment: whoever reads or writes before the schedule has run sees the same.
+create function private.present()
+returns timestamptz
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  -- Not now(): a transaction that waited for a lock must see what has become due meanwhile.
+  return clock_timestamp();
+end
+$$;
+comment on function private.present() is 'The time that reservations go by. A function, so that tests can replace it.';
+grant execute on function private.present() to authenticated;
+
+create function private.status_at(status text, due_at timestamptz, moment timestamptz)
+returns text
+language plpgsql immutable parallel safe security invoker set search_path = ''
+as $$
+begin
+  return case
+    when due_at <= moment then case status when 'pending' then 'cancelled' else 'completed' end
+    else status
+  end;
+end
+$$;
+comment on function private.status_at(text, timestamptz, timestamptz) is
+  'The status of a reservation at this moment, whether or not the clock has written it.';
+grant execute on function private.status_at(text, timestamptz, timestamptz) to authenticated;
+
+create function private.settled(reservation public.reservations, moment timestamptz)
+returns public.reservations
+language plpgsql immutable security invoker set search_path = ''
+as $$
+begin
+  if reservation.due_at <= moment then
+    reservation.status := private.status_at(reservation.status, reservation.due_at, moment);
+    -- An admin may write a date that has passed.
+    reservation.updated_at := greatest(reservation.due_at, reservation.updated_at);
+    reservation.due_at := null;
+  end if;
+  return reservation;
+end
+$$;
+comment on function private.settled(public.reservations, timestamptz) is
+  'The reservation as it is at this moment, with the step of the clock that is due.';
+grant execute on function private.settled(public.reservations, timestamptz) to authenticated;
+
+create function private.add_to_history(reservation public.reservations, by_id bigint, note text)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  insert into public.reservation_history (
+    reservation_id, conversation_id, status, by_id, note, title, price, date, ends_at, created_at
+  )
+  values (
+    reservation.id, reservation.conversation_id, reservation.status, add_to_history.by_id, add_to_history.note,
+    reservation.title, reservation.price, reservation.date, reservation.ends_at, reservation.updated_at
+  );
+end
+$$;
+comment on function private.add_to_history(public.reservations, bigint, text) is
+  'Appends the reservation as it is now. Only for definer functions.';
+
+create function private.moment()
+returns timestamptz
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return coalesce(nullif(current_setting('api.reservation_moment', true), '')::timestamptz, private.present());
+end
+$$;
+comment on function private.moment() is
+  'The time of the present step: when lock_reservation got its locks, or now. One for the whole step, so that nothing
+becomes due between the look at the status and the write.';
+
+create function private.lock_host(host bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  perform pg_advisory_xact_lock(hashtextextended('reservations of host ' || host, 0));
+end
+$$;
+comment on function private.lock_host(bigint) is
+  'Serializes acceptances of one host. Of two transactions that check an exclusion constraint at once Postgres may abort
+one as a deadlock, a second later; one after the other, the second is refused at once.';
+
+create function private.prepare_reservation()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  participants bigint[];
+  settled public.reservations;
+begin
+  select array[local_id, voyager_id]
+  into participants
+  from public.conversations
+  where id = new.conversation_id;
+  new.host_id := coalesce(new.host_id, participants[1]);
+  if tg_op = 'UPDATE' then
+    if new.conversation_id <> old.conversation_id then
+      new.host_id := case when new.host_id = any (participants) then new.host_id else participants[1] end;
+      new.offered_by := case when new.offered_by = any (participants) then new.offered_by end;
+    end if;
+    settled := private.settled(old, private.moment());
+    new.status := case when new.status = old.status then settled.status else new.status end;
+    if settled.status <> old.status
+      and (new.conversation_id, new.title, new.price, new.date, new.ends_at, new.status, new.host_id)
+        is not distinct from (
+          old.conversation_id, old.title, old.price, old.date, old.ends_at, settled.status, old.host_id
+        ) then
+      new.updated_at := settled.updated_at;
+    else
+      if settled.status <> old.status then
+        -- An admin was quicker than the schedule. The step of the clock comes first.
+        perform private.add_to_history(settled, null, null);
+      end if;
+      new.updated_at := private.moment();
+    end if;
+  else
+    new.updated_at := new.created_at;
+  end if;
+  if not new.host_id = any (participants) then
+    raise check_violation using
+      message = 'host_id is not a participant', constraint = 'host_id must be one of the two participants';
+  end if;
+  if not new.offered_by = any (participants) then
+    raise check_violation using
+      message = 'offered_by is not a participant', constraint = 'offered_by must be one of the two participants';
+  end if;
+  if new.status = 'accepted' and new.ends_at is not null then
+    perform private.lock_host(new.host_id);
+  end if;
+  return new;
+end
+$$;
+comment on function private.prepare_reservation() is
+  'Fills in the host and updated_at. If the clock has a step to take it is taken first, and dated when it was due.
+Definer, because callers cannot write the history.';
+
+create trigger prepare_reservation
+  before insert or update on public.reservations
+  for each row
+  execute function private.prepare_reservation();
+
+create function private.set_step(by_id bigint, note text)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  if set_step.by_id is null then
+    perform set_config('api.reservation_moment', '', true);
+  end if;
+  perform set_config(
+    'api.reservation_step',
+    case
+      when set_step.by_id is null then ''
+      else json_build_object('by_id', set_step.by_id, 'note', set_step.note)::text
+    end,
+    true
+  );
+end
+$$;
+comment on function private.set_step(bigint, text) is
+  'Names who takes the next steps in this transaction, and their note; null for an admin or the clock, as by default,
+whose steps happen now.';
+
+create function private.record_reservation()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  step constant json := nullif(current_setting('api.reservation_step', true), '');
+begin
+  perform private.add_to_history(new, (step ->> 'by_id')::bigint, step ->> 'note');
+  return null;
+end
+$$;
+comment on function private.record_reservation() is
+  'Appends every new and changed reservation to the history, whoever wrote it. Definer, because callers cannot write
+the history.';
+
+create trigger record_new_reservation
+  after insert on public.reservations
+  for each row
+  execute function private.record_reservation();
+
+create trigger record_changed_reservation
+  after update on public.reservations
+  for each row
+  when (
+    (old.conversation_id, old.title, old.price, old.date, old.ends_at, old.status, old.host_id)
+      is distinct from (new.conversation_id, new.title, new.price, new.date, new.ends_at, new.status, new.host_id)
+  )
+  execute function private.record_reservation();
+
+create function private.settle(reservation public.reservations)
+returns public.reservations
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  settled public.reservations := private.settled(reservation, private.moment());
+begin
+  if settled.status <> reservation.status then
+    update public.reservations
+    set status = settled.status
+    where id = reservation.id
+    returning * into settled;
+  end if;
+  return settled;
+end
+$$;
+comment on function private.settle(public.reservations) is
+  'Writes the step of the clock that is due on this locked reservation, and returns it as it is then.';
+
+create function private.settle_reservations()
+returns integer
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  reservation public.reservations;
+  settled integer := 0;
+begin
+  for reservation in
+    select *
+    from public.reservations
+    where due_at <= (select private.present())
+    order by due_at
+    limit 500
+    -- Whoever holds a lock settles that reservation first.
+    for no key update skip locked
+  loop
+    perform private.settle(reservation);
+    settled := settled + 1;
+  end loop;
+  return settled;
+end
+$$;
+comment on function private.settle_reservations() is
+  'Writes the steps of the clock that are due, 500 at most, and returns their number. Scheduled; how often decides only
+when the others learn of it by an event.';

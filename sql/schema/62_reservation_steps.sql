@@ -1,0 +1,280 @@
+-- What the participants do with reservations. Every function locks the two accounts, then the reservation, writes what
+-- the clock has to do, and only then looks at the status.
+create type private.reservation_view as (
+  id bigint,
+  conversation_id bigint,
+  title text,
+  price numeric,
+  date text,
+  ends_at text,
+  status text,
+  host_id bigint,
+  offered_by bigint,
+  "createdAt" text,
+  "updatedAt" text
+);
+comment on type private.reservation_view is 'A reservation as every answer of its own endpoints shows it.';
+
+create function private.to_reservation_view(reservation public.reservations)
+returns private.reservation_view
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return row(
+    reservation.id, reservation.conversation_id, reservation.title, reservation.price,
+    private.iso(reservation.date), private.iso(reservation.ends_at), reservation.status, reservation.host_id,
+    reservation.offered_by, private.iso(reservation.created_at), private.iso(reservation.updated_at)
+  )::private.reservation_view;
+end
+$$;
+comment on function private.to_reservation_view(public.reservations) is
+  'A settled reservation as every answer of its own endpoints shows it.';
+grant execute on function private.to_reservation_view(public.reservations) to authenticated;
+
+create function private.lock_pair(conversation bigint)
+returns bigint
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+  partner bigint;
+begin
+  select case me when voyager_id then local_id else voyager_id end
+  into partner
+  from public.conversations
+  where id = conversation and me in (voyager_id, local_id);
+  if not found then
+    raise sqlstate 'PT404' using message = 'Conversation not found';
+  end if;
+  -- A concurrent erasure, deactivation or block waits, or has happened by now. Erasing locks the account before the
+  -- reservations as well.
+  perform from public.users where id in (me, partner) order by id for share;
+  if not exists (select from public.users where id = me and is_active) then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
+  return partner;
+end
+$$;
+comment on function private.lock_pair(bigint) is
+  'Locks the accounts of the caller and their partner in this conversation until the transaction ends, and returns the
+partner. Raises 404 if the caller does not take part. Only for definer functions.';
+
+create function private.require_partner(partner bigint)
+returns void
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  if private.is_blocked_between(private.my_id(), partner)
+    or not exists (select from public.users where id = partner and is_active) then
+    raise sqlstate 'PT403' using message = 'You cannot write to this person';
+  end if;
+end
+$$;
+comment on function private.require_partner(bigint) is
+  'Raises 403 if the caller and this person have a block, or the person is deactivated or erased, without saying which.
+Only for definer functions.';
+
+create function private.lock_reservation(conversation bigint, reservation bigint, and_host boolean)
+returns public.reservations
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  locked public.reservations;
+begin
+  select *
+  into locked
+  from public.reservations
+  where id = reservation and conversation_id = conversation
+  for no key update;
+  if not found then
+    raise sqlstate 'PT404' using message = 'Reservation not found';
+  end if;
+  if and_host then
+    perform private.lock_host(locked.host_id);
+  end if;
+  perform set_config('api.reservation_moment', private.present()::text, true);
+  return private.settle(locked);
+end
+$$;
+comment on function private.lock_reservation(bigint, bigint, boolean) is
+  'Locks a reservation of this conversation, and its host if told to, settles it and returns it. Until set_step(null,
+null) the time stands still. Only for definer functions.';
+
+create function api.offer_reservation(conversation bigint, draft jsonb)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+  partner constant bigint := private.lock_pair(conversation);
+  draft_client_id constant uuid := (draft ->> 'client_id')::uuid;
+  host constant bigint := coalesce(
+    (draft ->> 'host_id')::bigint, (select local_id from public.conversations where id = conversation)
+  );
+  request constant jsonb := jsonb_strip_nulls(
+    draft - 'client_id' || jsonb_build_object('conversation_id', conversation, 'host_id', host)
+  );
+  offered public.reservations;
+  stored private.reservation_replies;
+  body json;
+begin
+  if draft_client_id is not null then
+    -- Serializes offers with the same key.
+    perform pg_advisory_xact_lock(hashtextextended(format('offer %s %s', me, draft_client_id), 0));
+    select * into stored from private.reservation_replies where user_id = me and client_id = draft_client_id;
+    if found then
+      if stored.draft <> request then
+        raise sqlstate 'PT422' using message = 'This idempotency key was used for another reservation';
+      end if;
+      perform private.set_response_metadata('{"replayed": true}');
+      return stored.body;
+    end if;
+  end if;
+  if host not in (me, partner) then
+    raise sqlstate 'PT400' using message = 'host_id: must be one of the two participants';
+  elsif (draft ->> 'date')::timestamptz <= private.present() then
+    raise sqlstate 'PT400' using message = 'date: must be in the future';
+  end if;
+  perform private.require_partner(partner);
+
+  perform private.set_step(me, null);
+  insert into public.reservations (conversation_id, title, price, date, ends_at, host_id, offered_by)
+  values (
+    conversation, draft ->> 'title', (draft ->> 'price')::numeric, (draft ->> 'date')::timestamptz,
+    (draft ->> 'ends_at')::timestamptz, host, me
+  )
+  returning * into offered;
+  perform private.set_step(null, null);
+  body := to_json(private.to_reservation_view(offered));
+  if draft_client_id is not null then
+    insert into private.reservation_replies (user_id, client_id, reservation_id, draft, body)
+    values (me, draft_client_id, offered.id, request, body);
+  end if;
+  return body;
+end
+$$;
+comment on function api.offer_reservation(bigint, jsonb) is
+  'Offers {title, price, date, ends_at, host_id, client_id} to the partner. A client_id that was used before returns the
+first answer again and sets replayed in the response metadata. Raises 403 if the partner is blocked, deactivated or
+erased. Definer, because no caller has a grant to write reservations: only these functions do.';
+grant execute on function api.offer_reservation(bigint, jsonb) to edge_functions;
+
+create function api.counter_reservation(conversation bigint, reservation bigint, changes jsonb)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+  partner constant bigint := private.lock_pair(conversation);
+  current public.reservations := private.lock_reservation(conversation, reservation, false);
+  wanted public.reservations := current;
+begin
+  perform private.require_partner(partner);
+  if current.status <> 'pending' then
+    raise sqlstate 'PT409' using
+      message = format('This reservation is %s', current.status),
+      detail = json_build_object('status', current.status);
+  end if;
+  wanted.title := coalesce(changes ->> 'title', current.title);
+  wanted.price := coalesce((changes ->> 'price')::numeric, current.price);
+  wanted.date := coalesce((changes ->> 'date')::timestamptz, current.date);
+  if changes ? 'ends_at' then
+    wanted.ends_at := (changes ->> 'ends_at')::timestamptz;
+  end if;
+  if wanted.date <= private.moment() then
+    raise sqlstate 'PT400' using message = 'date: must be in the future';
+  end if;
+  if wanted is distinct from current then
+    perform private.set_step(me, null);
+    update public.reservations
+    set title = wanted.title, price = wanted.price, date = wanted.date, ends_at = wanted.ends_at, offered_by = me
+    where id = current.id
+    returning * into current;
+  end if;
+  perform private.set_step(null, null);
+  return to_json(private.to_reservation_view(current));
+end
+$$;
+comment on function api.counter_reservation(bigint, bigint, jsonb) is
+  'Changes a pending offer by {title, price, date, ends_at}, so that the partner has to answer; without a difference
+nothing happens. Raises 409 if it is not pending any more. Definer, as offer_reservation.';
+grant execute on function api.counter_reservation(bigint, bigint, jsonb) to edge_functions;
+
+create function api.step_reservation(conversation bigint, reservation bigint, step text, note text)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+  partner constant bigint := private.lock_pair(conversation);
+  current public.reservations := private.lock_reservation(conversation, reservation, and_host => step = 'accept');
+  next_status constant text := case step
+    when 'accept' then 'accepted'
+    when 'decline' then 'declined'
+    when 'cancel' then 'cancelled'
+    when 'complete' then 'completed'
+  end;
+begin
+  perform private.require_partner(partner);
+  if current.status = next_status then
+    perform private.set_step(null, null);
+    return to_json(private.to_reservation_view(current));
+  end if;
+  -- Nobody completes a reservation before its end, and at its end the clock does.
+  if step = 'complete'
+    or current.status <> 'pending' and not (step = 'cancel' and current.status = 'accepted') then
+    raise sqlstate 'PT409' using
+      message = case
+        when step = 'complete' and current.status = 'accepted' then 'This reservation has not ended yet'
+        else format('This reservation is %s', current.status)
+      end,
+      detail = json_build_object('status', current.status);
+  elsif step in ('accept', 'decline') and current.offered_by = me then
+    raise sqlstate 'PT409' using
+      message = 'Only the other participant can answer this offer',
+      detail = json_build_object('status', current.status);
+  end if;
+  perform private.set_step(me, note);
+  begin
+    update public.reservations set status = next_status where id = current.id returning * into current;
+  exception
+    when exclusion_violation then
+      raise sqlstate 'PT409' using
+        message = 'The host has another reservation at that time',
+        detail = json_build_object('status', current.status);
+  end;
+  perform private.set_step(null, null);
+  return to_json(private.to_reservation_view(current));
+end
+$$;
+comment on function api.step_reservation(bigint, bigint, text, text) is
+  'Takes a step: accept, decline, cancel or complete, with a note. Repeating the one that led to the present status
+changes nothing; one that is not possible raises 409 with the status. Definer, as offer_reservation.';
+grant execute on function api.step_reservation(bigint, bigint, text, text) to edge_functions;
+
+create function private.cancel_reservations_of(person bigint, by_id bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  reservation public.reservations;
+begin
+  for reservation in
+    select reservations.*
+    from public.conversations
+    join public.reservations on reservations.conversation_id = conversations.id
+    where person in (conversations.voyager_id, conversations.local_id)
+      and reservations.status in ('pending', 'accepted')
+    order by reservations.id
+    for no key update of reservations
+  loop
+    reservation := private.settle(reservation);
+    continue when reservation.status not in ('pending', 'accepted');
+    perform private.set_step(cancel_reservations_of.by_id, null);
+    update public.reservations set status = 'cancelled' where id = reservation.id;
+    perform private.set_step(null, null);
+  end loop;
+end
+$$;
+comment on function private.cancel_reservations_of(bigint, bigint) is
+  'Cancels what a person has pending or accepted; what has ended by now is completed. Only for definer functions.';

@@ -1,0 +1,162 @@
+-- What the participants read of reservations: always the status of this moment.
+create function private.reservations_of(conversation bigint)
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  moment constant timestamptz := private.present();
+begin
+  return (
+    select coalesce(
+      json_agg(
+        json_build_object(
+          'id', reservations.id, 'title', reservations.title, 'price', reservations.price,
+          'date', private.iso(reservations.date),
+          'status', private.status_at(reservations.status, reservations.due_at, moment)
+        )
+        order by reservations.date, reservations.id
+      ),
+      '[]'
+    )
+    from public.reservations
+    where reservations.conversation_id = reservations_of.conversation
+  );
+end
+$$;
+comment on function private.reservations_of(bigint) is
+  'A conversation''s reservations as its details show them, ordered by date.';
+grant execute on function private.reservations_of(bigint) to authenticated;
+
+create function private.history_of(reservation public.reservations, moment timestamptz)
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  settled constant public.reservations := private.settled(reservation, moment);
+begin
+  return (
+    select json_agg(
+      json_build_object(
+        'status', entry.status, 'by', entry.by_id, 'note', entry.note, 'title', entry.title, 'price', entry.price,
+        'date', private.iso(entry.date), 'ends_at', private.iso(entry.ends_at),
+        'createdAt', private.iso(entry.created_at)
+      )
+      order by entry.id nulls last
+    )
+    from (
+      select id, status, by_id, note, title, price, date, ends_at, created_at
+      from public.reservation_history
+      where reservation_id = reservation.id
+      union all
+      -- The step of the clock, as it will be written.
+      select
+        null, settled.status, null, null, settled.title, settled.price, settled.date, settled.ends_at,
+        settled.updated_at
+      where settled.status <> reservation.status
+    ) as entry
+  );
+end
+$$;
+comment on function private.history_of(public.reservations, timestamptz) is
+  'The steps of a reservation up to this moment, oldest first.';
+grant execute on function private.history_of(public.reservations, timestamptz) to authenticated;
+
+create function private.reservations_with_history(conversation bigint, reservation bigint)
+returns table (body json)
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  moment constant timestamptz := private.present();
+begin
+  return query
+    select row_to_json(entry)
+    from (
+      select view.*, private.history_of(reservations, moment) as history
+      from public.reservations
+      cross join lateral private.to_reservation_view(private.settled(reservations, moment)) as view
+      where reservations.conversation_id = conversation
+        and (reservation is null or reservations.id = reservation)
+      order by reservations.date, reservations.id
+    ) as entry;
+end
+$$;
+comment on function private.reservations_with_history(bigint, bigint) is
+  'One reservation of a conversation, or all of them by date if its id is null, each with its history.';
+grant execute on function private.reservations_with_history(bigint, bigint) to authenticated;
+
+create function api.get_reservation(conversation bigint, reservation bigint)
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  found_one json;
+begin
+  perform private.require_participant(conversation);
+  perform private.scope_to_conversation(conversation);
+  select body
+  into found_one
+  from private.reservations_with_history(conversation, reservation);
+  perform private.scope_to_conversation(null);
+  if found_one is null then
+    raise sqlstate 'PT404' using message = 'Reservation not found';
+  end if;
+  return found_one;
+end
+$$;
+comment on function api.get_reservation(bigint, bigint) is 'A reservation of a conversation with its history.';
+grant execute on function api.get_reservation(bigint, bigint) to edge_functions;
+
+create function api.list_my_reservations(page jsonb)
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  moment constant timestamptz := private.present();
+  page_limit constant integer := (page ->> 'limit')::integer;
+  before_id constant bigint := coalesce((page ->> 'before_id')::bigint, 9223372036854775807);
+  wanted constant text := page ->> 'status';
+  from_date constant timestamptz := coalesce((page ->> 'from')::timestamptz, '-infinity');
+  to_date constant timestamptz := coalesce((page ->> 'to')::timestamptz, 'infinity');
+  listed json[];
+  last_id bigint;
+begin
+  with mine as materialized (
+    -- Read one more than the page to know whether another page follows.
+    select reservations as entry, reservations.id, reservations.conversation_id
+    from public.reservations
+    where reservations.conversation_id = any (array(select private.my_conversations()))
+      and reservations.id < before_id
+      and reservations.date >= from_date
+      and (reservations.date < to_date or to_date = 'infinity')
+      and (wanted is null or private.status_at(reservations.status, reservations.due_at, moment) = wanted)
+    order by reservations.id desc
+    limit page_limit + 1
+  ),
+  entries as (
+    select
+      view.*,
+      case (select private.my_id())
+        when voyager_id then json_build_object('id', local_id, 'name', local_name)
+        else json_build_object('id', voyager_id, 'name', voyager_name)
+      end as partner
+    from mine
+    cross join lateral private.to_reservation_view(private.settled(mine.entry, moment)) as view
+    join private.participants_of(array(select distinct conversation_id from mine)) as participants
+      on participants.id = mine.conversation_id
+  )
+  select
+    array_agg(row_to_json(entries) order by entries.id desc),
+    (array_agg(entries.id order by entries.id desc))[page_limit]
+  into listed, last_id
+  from entries;
+  if cardinality(listed) > page_limit then
+    perform private.set_response_metadata(jsonb_build_object('next', last_id));
+  end if;
+  return coalesce(array_to_json(listed[:page_limit]), '[]');
+end
+$$;
+comment on function api.list_my_reservations(jsonb) is
+  'A page {status, from, to, limit, before_id} of the caller''s reservations in all conversations, newest first, each
+with the partner {id, name}. from and to are about the date: from is included, to is not. The response metadata holds
+the last id of the page if another page follows.';
+grant execute on function api.list_my_reservations(jsonb) to edge_functions;

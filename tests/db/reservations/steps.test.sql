@@ -1,0 +1,134 @@
+-- Steps and counter-offers: what tests/db/schedules.ts does not try.
+select plan(27);
+select tests.make_person(name) from unnest(array['ana', 'ben', 'cat', 'mallory']) as name;
+select tests.make_history('ana', 'ben');
+select tests.make_history('cat', 'ben');
+
+create function pg_temp.step(person text, step text, note text default null, voyager text default 'ana')
+returns jsonb
+language sql
+as $$
+  select tests.ask(
+    person,
+    format(
+      'step_reservation(conversation => %s, reservation => %s, step => %L, note => %L)', tests.conversation_of('ana'),
+      tests.reservation_of(voyager), step, note
+    )
+  )
+$$;
+create function pg_temp.counter(person text, changes jsonb, voyager text default 'ana')
+returns jsonb
+language sql
+as $$
+  select tests.ask(
+    person,
+    format(
+      'counter_reservation(conversation => %s, reservation => %s, changes => %L)', tests.conversation_of('ana'),
+      tests.reservation_of(voyager), changes
+    )
+  )
+$$;
+create function pg_temp.steps()
+returns bigint
+language sql security definer
+as $$ select count(*) from public.reservation_history where reservation_id = tests.reservation_of('ana') $$;
+grant execute on all functions in schema pg_temp to public;
+
+select throws_ok(
+  format('select pg_temp.step(%L, %L)', 'mallory', step), 'PT404', 'Conversation not found',
+  format('mallory cannot %s a reservation of others', step)
+)
+from unnest(array['accept', 'decline', 'cancel', 'complete']) as step;
+select throws_ok(
+  $$ select pg_temp.counter('mallory', '{"price": 1}') $$, 'PT404', 'Conversation not found',
+  'nor make a counter-offer'
+);
+select throws_ok(
+  $$ select pg_temp.step('ben', 'accept', null, 'cat') $$, 'PT404', 'Reservation not found',
+  'ben cannot accept a reservation in a conversation that it does not belong to'
+);
+select throws_ok(
+  $$ select pg_temp.counter('ben', '{"price": 1}', 'cat') $$, 'PT404', 'Reservation not found',
+  'nor make a counter-offer to it'
+);
+
+select is(
+  pg_temp.counter(
+    'ben',
+    '{"title": "A climb", "price": 25.5, "date": "2036-02-01T10:00:00Z", "ends_at": "2036-02-02T10:00:00Z"}'
+  )
+    - 'id' - 'conversation_id' - 'createdAt' - 'updatedAt' - 'host_id',
+  jsonb_build_object(
+    'title', 'A climb', 'price', 25.50, 'date', '2036-02-01T10:00:00.000Z', 'ends_at', '2036-02-02T10:00:00.000Z',
+    'status', 'pending', 'offered_by', tests.id_of('ben')
+  ),
+  'a counter-offer changes every term, and ben has made the current offer'
+);
+select is(pg_temp.steps(), 2::bigint, 'the counter-offer is in the history');
+select is(
+  pg_temp.counter('ana', '{"price": 25.50}') ->> 'offered_by', tests.id_of('ben')::text,
+  'without a difference there is no counter-offer'
+);
+select is(pg_temp.steps(), 2::bigint, 'and nothing in the history');
+select is(pg_temp.counter('ana', '{}') ->> 'title', 'A climb', 'nor without any change');
+select is(pg_temp.counter('ana', '{"ends_at": null}') -> 'ends_at', 'null', 'the end can be taken away');
+select throws_ok(
+  $$ select pg_temp.counter('ana', '{"date": "2020-01-01T00:00:00Z"}') $$, 'PT400', 'date: must be in the future',
+  'the date cannot be in the past'
+);
+select throws_ok(
+  $$ select pg_temp.counter('ana', '{"ends_at": "2036-01-31T00:00:00Z"}') $$, '23514', null,
+  'the end cannot be before the date'
+);
+select throws_ok(
+  format('select pg_temp.step(%L, %L)', 'ana', step), 'PT409', 'Only the other participant can answer this offer',
+  format('ana cannot %s her own offer', step)
+)
+from unnest(array['accept', 'decline']) as step;
+select throws_ok(
+  $$ select pg_temp.step('ben', 'accept', repeat('x', 501)) $$, '23514', null, 'a note has at most 500 characters'
+);
+select is(pg_temp.step('ben', 'accept', 'Bring boots') ->> 'status', 'accepted', 'ben can accept it, with a note');
+select is(
+  pg_temp.step('ben', 'accept', 'Again'), pg_temp.step('ana', 'accept'), 'repeating it is no error, for either'
+);
+select tests.become_owner();
+select results_eq(
+  $$
+    select status, by_id, note
+    from public.reservation_history
+    where reservation_id = tests.reservation_of('ana')
+    order by id
+    offset 3
+  $$,
+  $$ values ('accepted', tests.id_of('ben'), 'Bring boots') $$,
+  'the history has the acceptance once, with its note'
+);
+select throws_ok(
+  $$ select pg_temp.step('ana', 'complete') $$, 'PT409', 'This reservation has not ended yet',
+  'ana cannot complete it before its end'
+);
+
+select tests.become_owner();
+insert into private.blocks (blocker_id, blocked_id) values (tests.id_of('ana'), tests.id_of('ben'));
+select throws_ok(
+  format('select pg_temp.step(%L, %L)', person, step), 'PT403', 'You cannot write to this person',
+  format('after a block %s cannot %s it', person, step)
+)
+from (values ('ana', 'cancel'), ('ben', 'accept')) as steps (person, step);
+select throws_ok(
+  $$ select pg_temp.counter('ben', '{"price": 1}') $$, 'PT403', 'You cannot write to this person',
+  'nor make a counter-offer'
+);
+select tests.become_owner();
+delete from private.blocks;
+update public.users set is_active = false where id = tests.id_of('ana');
+select throws_ok(
+  $$ select pg_temp.step('ben', 'cancel') $$, 'PT403', 'You cannot write to this person',
+  'ben cannot cancel with ana, who is deactivated'
+);
+select tests.become_owner();
+update public.users set is_active = true where id = tests.id_of('ana');
+select is(
+  pg_temp.step('ana', 'cancel') ->> 'status', 'cancelled', 'active again, and without a block, ana can cancel it'
+);
