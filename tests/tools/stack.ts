@@ -46,6 +46,8 @@ export const startStack = async (
       ...process.env,
       PORT: '0',
       DATA_DIR: 'memory',
+      // Cheap password hashes: hashing would be a tenth of the processor time of all tests.
+      LITE_AUTH_BCRYPT_COST: '4',
       SEED: 'none',
       JWT_SECRET: testKeys.jwtSecret,
       SUPABASE_PUBLISHABLE_KEY: testKeys.publishableKey,
