@@ -26,6 +26,9 @@ const onPglite = [
   ...(process.env.CRASH_SENDS ? [] : ['tests/crash/pglite.test.ts']),
 ]
 
+// Answered before any database is asked, or timers of the functions: the same on both. npm run test:bundles runs them.
+const onOneDatabase = ['tests/http/gateway/{cors,paths}.test.ts', 'tests/http/account_enumeration.test.ts']
+
 // These take half a minute to two and a half, so they start first.
 const slow = [
   ...['attack/mutants', 'clients/live', 'demo/page', 'doctor/doctor', 'doctor/faults', 'functions/pool', 'fuzz/cost'],
@@ -51,7 +54,10 @@ const shared = {
   // A test without an assertion cannot fail.
   expect: { requireAssertions: true },
   testTimeout: 60_000,
-  hookTimeout: 60_000,
+  // The first who needs a stack with demo data makes it.
+  hookTimeout: 120_000,
+  // A process for each file took a tenth of the processor time.
+  isolate: false,
 }
 
 // All files of a project share one stack; each test creates its own users.
@@ -66,6 +72,7 @@ const onBundles = ({ version, deno }: { version: string; deno: string }, index: 
     ...shared,
     name: `bundles on ${version}`,
     include: ['tests/http/**/*.test.ts'],
+    exclude: process.env.BUNDLES === 'both' ? [] : onOneDatabase,
     globalSetup: [stack],
     env: { FUNCTIONS_DENO: deno, TEST_DATABASE_URL: `${process.env.TEST_DATABASE_URL}_on_bundles_${index}` },
   },
