@@ -26,7 +26,8 @@ const onPglite = [
   ...(process.env.CRASH_SENDS ? [] : ['tests/crash/pglite.test.ts']),
 ]
 
-// Answered before any database is asked, or timers of the functions: the same on both. npm run test:bundles runs them.
+// What the gateway answers by itself and the minimum times of the functions do not depend on the database, so these run
+// on PGlite, and here only with npm run test:bundles.
 const onOneDatabase = ['tests/http/gateway/{cors,paths}.test.ts', 'tests/http/account_enumeration.test.ts']
 
 // These take half a minute to two and a half, so they start first.

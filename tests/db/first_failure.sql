@@ -1,5 +1,5 @@
--- Makes the first failed assertion end its pgTAP file, and keeps no count of assertions, whose tables take most of the time
--- of a short file. A file may catch errors, but not this one: no `when others` catches query_canceled.
+-- Makes the first failed assertion end its pgTAP file, and keeps no count of assertions, whose tables take most of the
+-- time of a short file. A file may catch errors, but not this one: no `when others` catches query_canceled.
 create or replace function tap.ok(boolean, text)
 returns text
 language plpgsql

@@ -1,5 +1,5 @@
-// Run by mutex.test.ts: 20 users read their own rows through the Data API, 20 times each and all at once, with the mutex
-// and then without it. Prints how many reads returned anything else.
+// Run by mutex.test.ts: 20 users read their own rows through the Data API, 20 times each and all at once, with the
+// mutex and then without it. Prints how many reads returned anything else.
 import { openPglite } from '../../supabase/local/database.ts'
 import { openPlatform } from '../../supabase/local/platform.ts'
 import { readSettings } from '../../supabase/local/settings.ts'

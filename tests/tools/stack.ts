@@ -38,8 +38,8 @@ export const dashboardCookie = async (link: string): Promise<string> => {
 }
 
 /**
- * A DATA_DIR of this seed, with all embeddings, made by whoever needs it first. A stack on a copy starts with a third of
- * the processor time of one that migrates a new database.
+ * A DATA_DIR of this seed, with all embeddings, made by whoever needs it first. A stack on a copy starts with a third
+ * of the processor time of one that migrates a new database.
  */
 const preparedData = async (seed: string): Promise<string> => {
   const folder = join(process.env.STACK_DATA!, seed)
