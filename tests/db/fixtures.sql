@@ -6,6 +6,7 @@
 --   become_role(role), become_owner()   runs what follows as that role, or as the owner again
 --   attempt(privilege, table, whose)    tries a statement on a user's rows and says how it went
 --   ask(name, call)               calls a function of schema api as the Edge Functions do
+--   granted(acl, owner), relations      who has which privilege, and what there are privileges on
 create schema if not exists tests;
 grant usage on schema tests, tap to public;
 
@@ -268,3 +269,25 @@ end
 $$;
 
 grant execute on all functions in schema tests, tap to public;
+
+-- Stable, so that it is inlined.
+create or replace function tests.granted(acl aclitem[], owner oid)
+returns table (role text, privilege text)
+language sql stable
+as $$
+  select
+    coalesce(nullif(grantee, 0)::regrole::text, 'public'),
+    lower(privilege_type) || case when is_grantable then ' with grant option' else '' end
+  from aclexplode(acl)
+  where grantee not in (owner, 'pg_database_owner'::regrole, 'postgres'::regrole)
+$$;
+
+-- The tables, views and sequences of our schemas without those of extensions.
+create or replace view tests.relations as
+select pg_class.*, format('%s.%s', relnamespace::regnamespace, relname) as name
+from pg_class
+where relnamespace in ('public'::regnamespace, 'private'::regnamespace, 'api'::regnamespace)
+  and relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+  and not exists (
+    select from pg_depend where classid = 'pg_class'::regclass and objid = pg_class.oid and deptype = 'e'
+  );

@@ -21,6 +21,9 @@ const isAboutRights = (file: string): boolean => /^(access|act_as)\/|\/(rights|j
 const usable = files.filter((file) => !/^(commit|rollback)/m.test(read(file)))
 const order = usable.toSorted((one, other) => Number(isAboutRights(other)) - Number(isAboutRights(one)))
 const lastDetector = new Map<string, string>()
+/** Mutants that one file is likely to detect. */
+const groupOf = ({ kind, statement }: Mutant): string =>
+  `${kind} ${/\b(public|private|api|realtime|storage)\b/.exec(statement)?.[0]}`
 
 const failures = async (file: string): Promise<string[]> => {
   const lines = await runFile(database, 'savepoint before_file', file)
@@ -28,6 +31,7 @@ const failures = async (file: string): Promise<string[]> => {
   return lines.some((line) => line.startsWith('not ok')) ? lines.filter((line) => !line.startsWith('ok')) : []
 }
 
+await database.run(read('first_failure.sql'))
 await database.run('begin')
 for (const file of order) {
   const lines = await failures(file)
@@ -42,7 +46,7 @@ const started = performance.now()
 for (const mutant of mutants) {
   try {
     await database.run(`begin; ${mutant.statement}`)
-    const favourite = lastDetector.get(mutant.kind) ?? 'access/grants.test.sql'
+    const favourite = lastDetector.get(groupOf(mutant)) ?? 'access/grants.test.sql'
     let detector: string | undefined
     const successful = order.toSorted((one, other) => (detectedBy[other] ?? 0) - (detectedBy[one] ?? 0))
     for (const file of new Set([favourite, ...successful])) {
@@ -51,7 +55,7 @@ for (const mutant of mutants) {
       break
     }
     if (detector) {
-      lastDetector.set(mutant.kind, detector)
+      lastDetector.set(groupOf(mutant), detector)
       detectedBy[detector] = (detectedBy[detector] ?? 0) + 1
     } else survivors.push(mutant)
   } catch (error) {
