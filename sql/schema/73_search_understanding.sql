@@ -68,7 +68,10 @@ begin
           order by term.typos, term.word
           limit 5
         ) as closest
-        order by closest.typos, private.count_holders(private.lexeme(closest.word)::tsquery) desc, closest.word
+        cross join lateral private.count_holders(private.lexeme(closest.word)::tsquery) as holders
+        -- The lexicon may still have words of profiles that are hidden by now.
+        where holders > 0
+        order by closest.typos, holders desc, closest.word
         limit 1
       );
       understood.is_corrected := understood.meant <> '{}';
