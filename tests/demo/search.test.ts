@@ -19,8 +19,8 @@ describe.skipIf(!hasBrowser)('the search of the demo page', { timeout: 120_000 }
   test('marks the words that were looked for, and suggests a correction', async () => {
     const { ines, box, hits } = await openPeople()
     await box.fill('architecure ')
-    const marks = () => hits.first().locator('mark').allTextContents()
-    await vi.waitFor(async () => expect(await marks()).toEqual(expect.arrayContaining(['Architecture'])), eventually)
+    const marked = () => hits.first().locator('mark').allTextContents()
+    await vi.waitFor(async () => expect(await marked()).toEqual(expect.arrayContaining(['Architecture'])), eventually)
     await ines.getByText('Did you mean').getByRole('button').click()
     await ines.getByText('Did you mean').waitFor({ state: 'hidden' })
     expect((await box.inputValue()).trim()).toBe('architecture')
