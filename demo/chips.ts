@@ -1,35 +1,74 @@
-import { el } from './dom.ts'
+import { el, visuallyHidden } from './dom.ts'
+import { pluralize } from './format.ts'
+import { createList } from './list.ts'
 
 const initiallyShown = 8
 
-/** Toggle buttons for a filter. Shows the first few until the user asks for more. */
+interface Chip {
+  name: string
+  people: number
+  chosen: boolean
+}
+
+/** Toggle buttons for a filter, with the number of people each. Shows the first few until the user asks for more. */
 export const openChips = (label: string, onChange: () => void) => {
   const chosen = new Set<string>()
+  let counts: [string, number][] = []
+  let isWhole = false
   const chips = el('div', { class: 'chips' })
-  const node = el('fieldset', { hidden: true }, el('legend', {}, label), chips)
+  const more = el('button', {
+    type: 'button',
+    class: 'link',
+    hidden: true,
+    click: () => {
+      isWhole = true
+      show()
+      chips.querySelectorAll('button')[initiallyShown]?.focus()
+    },
+  })
+  const node = el('fieldset', { hidden: true }, el('legend', {}, label), chips, more)
 
-  const chip = (name: string): HTMLElement => {
+  const list = createList<Chip>(chips, ({ name }) => name, ({ name, people, chosen: isChosen }) => {
     const toggle = () => {
       if (!chosen.delete(name)) chosen.add(name)
-      button.ariaPressed = `${chosen.has(name)}`
+      show()
       onChange()
     }
-    const button = el('button', { type: 'button', class: 'chip', 'aria-pressed': 'false', click: toggle }, name)
-    return button
+    return el(
+      'button',
+      {
+        type: 'button',
+        class: 'chip',
+        'aria-pressed': `${isChosen}`,
+        'aria-label': name,
+        'aria-description': pluralize(people, 'person', 'people'),
+        click: toggle,
+      },
+      name,
+      el('span', { class: 'count', 'aria-hidden': 'true' }, ` ${people}`),
+    )
+  })
+
+  const show = () => {
+    // What is chosen stays, also where nobody is left.
+    const missing = [...chosen].filter((name) => !counts.some(([other]) => other === name))
+    const all = [...counts, ...missing.map((name): [string, number] => [name, 0])]
+      .map(([name, people]) => ({ name, people, chosen: chosen.has(name) }))
+      .sort((one, other) => Number(other.chosen) - Number(one.chosen))
+    list(isWhole ? all : all.slice(0, Math.max(initiallyShown, chosen.size)))
+    const hidden = all.length - chips.childElementCount
+    more.hidden = hidden === 0
+    more.replaceChildren(`${hidden} more`, visuallyHidden(` ${label.toLowerCase()}`))
+    node.hidden = all.length === 0
   }
 
   return {
     node,
     chosen,
-    setNames(names: string[]) {
-      const rest = names.slice(initiallyShown).map(chip)
-      const showRest = () => {
-        more.replaceWith(...rest)
-        rest[0]?.focus()
-      }
-      const more = el('button', { type: 'button', class: 'link', click: showRest }, `${rest.length} more`)
-      chips.replaceChildren(...names.slice(0, initiallyShown).map(chip), ...(rest.length ? [more] : []))
-      node.hidden = names.length === 0
+    /** The values that hits have, with the number of people, the most frequent first. */
+    setCounts(distribution: Record<string, number>) {
+      counts = Object.entries(distribution).sort(([, some], [, others]) => others - some)
+      show()
     },
   }
 }

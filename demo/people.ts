@@ -2,8 +2,10 @@ import type { SupabaseClient } from '@supabase/supabase-js'
 import { openChips } from './chips.ts'
 import { avatar, el, setText } from './dom.ts'
 import { pluralize } from './format.ts'
+import { highlight, type Match } from './highlight.ts'
 import { createList } from './list.ts'
 import { messageOf, request } from './request.ts'
+import { openSearchBox } from './search_box.ts'
 
 interface Hit {
   id: number
@@ -14,10 +16,14 @@ interface Hit {
   country: string | null
   interests: string[]
   _rankingScore: number
+  _matches: Record<string, Match[]>
+  _snippet: string | null
 }
 interface SearchResult {
   hits: Hit[]
   estimatedTotalHits: number
+  facetDistribution: Record<'interests' | 'city', Record<string, number>>
+  _suggestion: { query: string } | null
 }
 
 // Debounce while the user types.
@@ -25,22 +31,34 @@ const typingDelay = 200
 const pageSize = 20
 const maxHits = 100
 
-/** Search as you type, by words, meaning, interests and cities. */
+/** Search as you type, by words, meaning, interests and cities, or for people like one of those found. */
 export const openPeople = (supabase: SupabaseClient, openWith: (user: number) => Promise<void>) => {
-  const closed = new AbortController()
   let currentSearch = new AbortController()
   let timer: ReturnType<typeof setTimeout> | undefined
+  let completionTimer: ReturnType<typeof setTimeout> | undefined
   let limit = pageSize
   let loaded = false
+  let liked: Hit | null = null
 
   const scheduleSearch = (milliseconds = 0) => {
     clearTimeout(timer)
     limit = pageSize
     timer = setTimeout(search, milliseconds)
   }
+  const onType = () => {
+    scheduleSearch(typingDelay)
+    clearTimeout(completionTimer)
+    completionTimer = setTimeout(() => box.complete(), typingDelay)
+  }
   const query = (): string => {
-    const parameters = new URLSearchParams({ limit: `${limit}` })
-    if (input.value.trim()) parameters.set('q', input.value)
+    const parameters = new URLSearchParams({
+      limit: `${limit}`,
+      facets: 'interests,city',
+      highlight: 'true',
+      suggest: 'true',
+    })
+    if (box.input.value.trim()) parameters.set('q', box.input.value)
+    if (liked) parameters.set('like', `${liked.id}`)
     if (interests.chosen.size) parameters.set('filterInterests', [...interests.chosen].join(','))
     if (cities.chosen.size) parameters.set('filterCity', [...cities.chosen].join(','))
     return `users/search?${parameters}`
@@ -52,9 +70,16 @@ export const openPeople = (supabase: SupabaseClient, openWith: (user: number) =>
     const { signal } = currentSearch
     node.setAttribute('aria-busy', 'true')
     try {
-      const { hits, estimatedTotalHits } = await request<SearchResult>(supabase, query(), { signal })
+      const { hits, estimatedTotalHits, facetDistribution, _suggestion } = await request<SearchResult>(
+        supabase,
+        query(),
+        { signal },
+      )
       if (signal.aborted) return
       show(hits)
+      interests.setCounts(facetDistribution.interests)
+      cities.setCounts(facetDistribution.city)
+      suggest(_suggestion?.query)
       setText(alert, '')
       found.textContent = hits.length ? pluralize(estimatedTotalHits, 'person', 'people') : 'No results'
       more.hidden = hits.length < limit || hits.length >= Math.min(estimatedTotalHits, maxHits)
@@ -64,22 +89,30 @@ export const openPeople = (supabase: SupabaseClient, openWith: (user: number) =>
       if (!signal.aborted) node.removeAttribute('aria-busy')
     }
   }
-  /** Fills the filters: the user's own interests, then all others, and the cities with the most people. */
-  const loadFilters = async () => {
-    const { signal } = closed
-    const [all, { Profile }, { hits }] = await Promise.all([
-      request<{ name: string }[]>(supabase, 'users/interests', { signal }),
-      request<{ Profile: { Interests: { name: string }[] } }>(supabase, 'users/me', { signal }),
-      request<SearchResult>(supabase, `users/search?limit=${maxHits}`, { signal }),
-    ])
-    interests.setNames([...new Set([...Profile.Interests, ...all].map(({ name }) => name))])
-    const people = new Map<string, number>()
-    for (const { city } of hits) if (city) people.set(city, (people.get(city) ?? 0) + 1)
-    cities.setNames([...people].sort(([, some], [, others]) => others - some).map(([city]) => city))
+  const suggest = (query: string | undefined) => {
+    suggestion.hidden = query === undefined
+    if (query === undefined) return suggestion.replaceChildren()
+    const take = () => {
+      box.input.value = query
+      box.input.focus()
+      scheduleSearch()
+    }
+    suggestion.replaceChildren(
+      'Did you mean ',
+      el('button', { type: 'button', class: 'link', click: take }, query),
+      '?',
+    )
+  }
+  const setLiked = (hit: Hit | null) => {
+    liked = hit
+    banner.hidden = !hit
+    banner.replaceChildren(...hit ? [`People like ${hit.name} `, clear] : [])
+    scheduleSearch()
+    ;(hit ? clear : box.input).focus()
   }
 
   const render = (hit: Hit): HTMLElement => {
-    const { user_id, name, biography, city, country, _rankingScore } = hit
+    const { user_id, name, city, country, _rankingScore, _matches, _snippet } = hit
     const error = el('p', { class: 'notice', role: 'alert', hidden: true })
     const writeTo = el('button', {
       type: 'button',
@@ -87,6 +120,14 @@ export const openPeople = (supabase: SupabaseClient, openWith: (user: number) =>
       'aria-label': `Write to ${name}`,
       click: () => openWith(user_id).catch((thrown) => setText(error, messageOf(thrown))),
     }, 'Write')
+    const like = el('button', {
+      type: 'button',
+      class: 'small link',
+      'aria-label': `More people like ${name}`,
+      click: () => setLiked(hit),
+    }, 'More like this')
+    const place = [city && highlight(city, _matches.city), country && highlight(country, _matches.country)]
+      .filter((part) => part !== null && part !== '')
     return el(
       'li',
       { class: 'hit' },
@@ -94,32 +135,32 @@ export const openPeople = (supabase: SupabaseClient, openWith: (user: number) =>
       el(
         'div',
         { class: 'about' },
-        el('h3', { class: 'name' }, name),
-        el('p', { class: 'where' }, [city, country].filter(Boolean).join(', ')),
+        el('h3', { class: 'name' }, ...highlight(name, _matches.name)),
+        el('p', { class: 'where' }, ...place.flatMap((part, index) => index > 0 ? [', ', ...part] : part)),
       ),
       el('span', { class: 'score', title: `Ranking score ${_rankingScore}` }, `${Math.round(_rankingScore * 100)} %`),
       writeTo,
-      biography && el('p', { class: 'biography' }, biography),
+      _snippet && el('p', { class: 'biography' }, ...highlight(_snippet, _matches._snippet)),
       hit.interests.length > 0 &&
         el(
           'ul',
           { class: 'tags', 'aria-label': 'Interests' },
-          ...hit.interests.map((interest) => el('li', {}, interest)),
+          ...hit.interests.map((interest, place) =>
+            el('li', {}, ...highlight(interest, _matches.interests?.filter(({ index }) => index === place)))
+          ),
         ),
+      like,
       error,
     )
   }
 
-  const input = el('input', {
-    type: 'search',
-    placeholder: 'jazz, ceramics, cooking…',
-    autocomplete: 'off',
-    maxlength: '512',
-    input: () => scheduleSearch(typingDelay),
-  })
+  const box = openSearchBox(supabase, onType, scheduleSearch)
   const interests = openChips('Interests', scheduleSearch)
   const cities = openChips('Cities', scheduleSearch)
   const found = el('p', { class: 'found', role: 'status' })
+  const suggestion = el('p', { class: 'suggestion', role: 'status', hidden: true })
+  const clear = el('button', { type: 'button', class: 'link', click: () => setLiked(null) }, 'Show everybody')
+  const banner = el('p', { class: 'liked', hidden: true })
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
   const hits = el('ul', { class: 'hits' })
   const more = el('button', {
@@ -134,9 +175,11 @@ export const openPeople = (supabase: SupabaseClient, openWith: (user: number) =>
   const node = el(
     'div',
     { class: 'panel' },
-    el('label', { class: 'field' }, el('span', {}, 'Search people'), input),
+    box.node,
+    suggestion,
     interests.node,
     cities.node,
+    banner,
     found,
     alert,
     hits,
@@ -151,14 +194,11 @@ export const openPeople = (supabase: SupabaseClient, openWith: (user: number) =>
       if (loaded) return
       loaded = true
       search()
-      loadFilters().catch((error) => {
-        loaded = false
-        if (!closed.signal.aborted) setText(alert, messageOf(error))
-      })
     },
     close() {
       clearTimeout(timer)
-      closed.abort()
+      clearTimeout(completionTimer)
+      box.close()
       currentSearch.abort()
     },
   }

@@ -3,8 +3,9 @@ import { z } from 'zod'
 
 /** What a middleware adds to an OpenAPI operation. A response without a schema has a description only. */
 export interface RouteDocs {
-  operationId?: string
   summary?: string
+  description?: string
+  operationId?: string
   security?: Record<string, string[]>[]
   params?: z.ZodObject
   query?: z.ZodObject
@@ -22,8 +23,11 @@ export const withDocs = <Handler extends object>(docs: RouteDocs, handler: Handl
 }
 
 /** A middleware that only documents: `route('Send a message', { 201: message })`. */
-export const route = (summary: string, responses: RouteDocs['responses'] = {}, operationId?: string) =>
-  withDocs({ summary, responses, operationId }, async (_: unknown, next: () => Promise<void>) => await next())
+export const route = (
+  summary: string,
+  responses: RouteDocs['responses'] = {},
+  more: Pick<RouteDocs, 'description' | 'operationId'> = {},
+) => withDocs({ summary, responses, ...more }, async (_: unknown, next: () => Promise<void>) => await next())
 
 const errorBody = z.strictObject({ error: z.string() }).meta({ id: 'Error' })
 
@@ -102,10 +106,12 @@ export const openApiDocument = (app: Hono, title: string) => {
     operations.set(key, { ...before, ...docs, path, method, responses })
   }
   for (const operation of operations.values()) {
-    const { path, method, summary, operationId, security, params, query, headers, json, responses } = operation
+    const { path, method, summary, description, operationId, security, params, query, headers, json, responses } =
+      operation
     ;(paths[path.replace(/:(\w+)(\{[^}]*\})?/g, '{$1}')] ??= {})[method.toLowerCase()] = {
-      ...(operationId && { operationId }),
       summary,
+      description,
+      operationId,
       ...(security && { security }),
       parameters: [...parameters('path', params), ...parameters('query', query), ...parameters('header', headers)],
       ...(json && {

@@ -142,7 +142,7 @@ conversations.post(
     403: cannotReserve,
     404: notFound,
     422: 'The Idempotency-Key was used with another payload',
-  }, 'offerReservation'),
+  }, { operationId: 'offerReservation' }),
   requireUser,
   validate({ params: shape.conversationParam, headers: shape.idempotencyHeader, json: reservations.newReservation }),
   async (c) => {
@@ -160,7 +160,7 @@ conversations.get(
   route('A reservation with its history', {
     200: reservations.reservationWithHistory,
     404: reservationNotFound,
-  }, 'getReservation'),
+  }, { operationId: 'getReservation' }),
   requireUser,
   validate({ params: reservations.reservationParams }),
   async (c) => sendJson(c, await c.var.db`get_reservation(${c.var.params.id}, ${c.var.params.rid})`),
@@ -173,7 +173,7 @@ conversations.patch(
     403: cannotReserve,
     404: reservationNotFound,
     409: reservations.conflict,
-  }, 'counterReservation'),
+  }, { operationId: 'counterReservation' }),
   requireUser,
   validate({ params: reservations.reservationParams, json: reservations.counterOffer }),
   async (c) => {
@@ -199,7 +199,7 @@ for (const [step, summary] of Object.entries(steps)) {
       403: cannotReserve,
       404: reservationNotFound,
       409: reservations.conflict,
-    }, `${step}Reservation`),
+    }, { operationId: `${step}Reservation` }),
     requireUser,
     validate({ params: reservations.reservationParams, json: reservations.stepNote }),
     async (c) => {

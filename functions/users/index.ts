@@ -13,6 +13,7 @@ import { consumeRateLimit, consumeSignUpLimit } from '../_shared/rate_limit.ts'
 import { nextPageLink } from '../_shared/next_page.ts'
 import { route } from '../_shared/openapi.ts'
 import type { Rpc } from '../_shared/rpc.ts'
+import type { Claims } from '../_shared/token.ts'
 import { isSecretKey } from '../_shared/secret_key.ts'
 import { settings } from '../_shared/settings.ts'
 import { drainSoon } from '../_shared/embeddings/drain.ts'
@@ -107,7 +108,7 @@ users.get(
   '/me/reservations',
   route("A page of the caller's reservations, newest first; the Link header names the next one", {
     200: myReservation.array(),
-  }, 'listMyReservations'),
+  }, { operationId: 'listMyReservations' }),
   requireUser,
   validate({ query: reservationPage }),
   async (c) => {
@@ -215,20 +216,32 @@ const understand = async (db: Rpc, request: { q: string; known: string; timeout:
     ? { text: '', suggestion: null }
     : JSON.parse((await searchLimiter(() => db`understand_query(${request})`)).body)
 
+/** Counts a search or a completion. */
+const consumeSearchLimit = (claims: Claims | null, headers: Headers): Promise<void> =>
+  claims
+    ? consumeRateLimit('RATE_LIMIT_SEARCH', claims.sub)
+    : consumeRateLimit('RATE_LIMIT_SEARCH_ANONYMOUS', clientAddress(headers))
+
 users.get(
   '/search',
-  route('Search profiles by keywords and by meaning', { 200: shape.searchResult }),
+  route('Search profiles by keywords and by meaning', {
+    200: shape.searchResult,
+    404: 'like: no such profile',
+  }, {
+    operationId: 'searchProfiles',
+    description: 'Finds the searchable profiles of active users by words and by meaning, best first. Nobody is found ' +
+      'across a block. With a token the interests, bio and location of the caller, who is no hit, order the hits; ' +
+      'with `like` that profile takes their place.',
+  }),
   optionalUser,
   validate({ query: shape.searchQuery }),
   async (c) => {
-    const { claims } = c.var
-    await (claims
-      ? consumeRateLimit('RATE_LIMIT_SEARCH', claims.sub)
-      : consumeRateLimit('RATE_LIMIT_SEARCH_ANONYMOUS', clientAddress(c.req.raw.headers)))
-    const { q = '', filterInterests, filterCity, filterCountry, limit, offset, explain, suggest } = c.var.query
+    await consumeSearchLimit(c.var.claims, c.req.raw.headers)
+    const { q = '', filterInterests, filterCity, filterCountry, suggest, explain, highlight, ...others } = c.var.query
     const timeout = settings.searchTimeout
     const { text, suggestion, asked } = await understand(c.var.db, { q, known: knownWords(q), timeout })
     const request = {
+      ...others,
       q,
       asked,
       vector: await queryVector(text ?? textToEmbed(q)),
@@ -236,13 +249,28 @@ users.get(
       interests: filterInterests,
       cities: filterCity,
       countries: filterCountry,
-      limit,
-      offset,
       explain: explain === 'true',
+      highlight: highlight === 'true',
       timeout,
     }
     const reply = await searchLimiter(() => c.var.db`search_profiles(${request})`)
     return suggest === 'true' ? c.json({ ...JSON.parse(reply.body), _suggestion: suggestion }) : sendJson(c, reply)
+  },
+)
+
+users.get(
+  '/search/complete',
+  route('What a search box may go on to', { 200: shape.completions }, {
+    operationId: 'completeSearch',
+    description: 'Interests, cities and displayed names that have the typed text at their beginning or from a later ' +
+      "word on, whatever its case and accents, of the profiles that the caller's searches find. Nothing typed " +
+      'completes to nothing. Counts as a search for the rate limit.',
+  }),
+  optionalUser,
+  validate({ query: shape.completionQuery }),
+  async (c) => {
+    await consumeSearchLimit(c.var.claims, c.req.raw.headers)
+    return sendJson(c, await searchLimiter(() => c.var.db`complete_search(${c.var.query})`))
   },
 )
 

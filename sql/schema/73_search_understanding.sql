@@ -73,6 +73,8 @@ begin
         cross join lateral private.measure_word(
           query => private.lexeme(closest.word)::tsquery, is_known => false, profiles => 0, sample => null
         ) as measured
+        -- The lexicon may still have words of profiles that are hidden by now.
+        where holders > 0
         order by closest.typos, holders desc, closest.word
         limit 1
       );

@@ -82,12 +82,24 @@ comment on function private.find_passing(private.search_filter, tsquery[], tsvec
 50,000 profiles would be read. `alternatives` are queries of which a profile must match at least one: one after the
 other they take a tenth of the time that a query with all of them takes.';
 
+create function private.hidden_profiles_of(caller bigint)
+returns bigint[]
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  hidden_users constant bigint[] := caller || private.blocked_users_of(caller);
+begin
+  return array(select profile_id from private.search_entries where user_id = any (hidden_users));
+end
+$$;
+comment on function private.hidden_profiles_of(bigint) is
+  'The profiles that no search of a caller finds: their own, and those of users whom a block hides from them.';
+
 create function private.read_filter(request jsonb, asked private.search_query, caller bigint)
 returns private.search_filter
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  hidden_users constant bigint[] := caller || private.blocked_users_of(caller);
   profiles constant double precision := private.count_profiles();
   sample constant tsvector[] := private.sample_profiles(profiles);
   alternatives tsquery[];
@@ -123,7 +135,7 @@ begin
       group by unit
     ) as phrases
   );
-  filter.hidden_ids := array(select profile_id from private.search_entries where user_id = any (hidden_users));
+  filter.hidden_ids := private.hidden_profiles_of(caller);
   filter.passing := private.find_passing(
     filter => filter, alternatives => alternatives, sample => sample, profiles => profiles
   );

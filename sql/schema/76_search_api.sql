@@ -48,7 +48,8 @@ create function private.find_profiles(
   filter private.search_filter,
   page_limit integer,
   page_offset bigint,
-  explain boolean
+  explain boolean,
+  facets text[] default null
 )
 returns json
 language plpgsql stable security invoker
@@ -70,6 +71,7 @@ declare
   neighbour_ids bigint[];
   distances double precision[];
   has_other_models boolean;
+  distribution json;
   answer json;
 begin
   select * into model from private.search_models where name = query_model;
@@ -259,21 +261,27 @@ begin
     'estimatedTotalHits', (select least(max_results, count(*)) from found),
     'limit', page_limit,
     'offset', page_offset
-  )
-  into answer
+  ),
+  case
+    when facets is not null then private.facet_distribution(facets, array(select profile_id from found))
+  end
+  into answer, distribution
   from page
   join private.search_entries as entry on entry.profile_id = page.profile_id;
   perform private.check_deadline();
-  return answer;
+  return case
+    when facets is null then answer
+    else private.set_field(answer, 'facetDistribution', distribution)
+  end;
 end
 $$;
 comment on function private.find_profiles(
   text, private.search_query, extensions.halfvec, extensions.halfvec, text, double precision, private.search_filter,
-  integer, bigint, boolean
+  integer, bigint, boolean, text[]
 ) is
   'The search: profiles that contain words of a query or are similar to it in meaning, filtered, best first. At most
 1,000 count by words and 200 by meaning. Embeddings are read, and then exact keyword scores computed, only for those
-that can be on the page.';
+that can be on the page. Facets are counted over all candidates.';
 
 create function api.search_profiles(request jsonb)
 returns json
@@ -282,36 +290,59 @@ as $$
 declare
   me constant bigint := private.my_id();
   query constant text := coalesce(request ->> 'q', '');
-  asked constant private.search_query := case
+  asked private.search_query := case
     when request -> 'asked' is null then private.read_query(query)
     else jsonb_populate_record(null::private.search_query, request -> 'asked')
   end;
+  filter private.search_filter := private.read_filter(request, asked, me);
+  query_vector extensions.halfvec := request ->> 'vector';
   context_vector extensions.halfvec;
+  liked private.search_entries;
+  answer json;
 begin
   perform set_config('api.time_limit', coalesce(request ->> 'timeout' || ' ms', ''), true);
-  if me is not null then
+  if request ->> 'like' is not null then
+    liked := private.like_profile((request ->> 'like')::bigint, me);
+    filter.hidden_ids := filter.hidden_ids || liked.profile_id;
+    filter.passing := array_remove(filter.passing, liked.profile_id);
+    if liked.model = request ->> 'model' then
+      query_vector := private.vector_near(query_vector, liked.embedding);
+    elsif cardinality(asked.units) = 0 then
+      -- It is not embedded yet, so who is like it is found by words.
+      asked := private.read_query(array_to_string(liked.interests, ' '));
+    end if;
+  elsif me is not null then
     select embedding into context_vector
     from private.search_contexts
     where user_id = me and search_contexts.model = request ->> 'model';
   end if;
   perform private.check_deadline();
-  return private.find_profiles(
+  answer := private.find_profiles(
     query => query,
     asked => asked,
-    query_vector => (request ->> 'vector')::extensions.halfvec,
+    query_vector => query_vector,
     context_vector => context_vector,
     query_model => request ->> 'model',
     semantic_ratio => case when me is null then 0.5 else 0.7 end,
-    filter => private.read_filter(request, asked, me),
+    filter => filter,
     page_limit => (request ->> 'limit')::integer,
     page_offset => (request ->> 'offset')::bigint,
-    explain => coalesce((request ->> 'explain')::boolean, false)
+    explain => coalesce((request ->> 'explain')::boolean, false),
+    facets => case
+      when request -> 'facets' is not null then array(select jsonb_array_elements_text(request -> 'facets'))
+    end
   );
+  return case
+    when (request ->> 'highlight')::boolean
+      then private.set_field(answer, 'hits', private.highlight(hits => answer -> 'hits', asked => asked))
+    else answer
+  end;
 end
 $$;
 comment on function api.search_profiles(jsonb) is
-  'Searches profiles for {q, asked, vector, model, interests, cities, countries, limit, offset, explain, timeout}. A
-user''s search has a semantic ratio of 0.7 and prefers what is near to their own context; an anonymous one has 0.5.
-After `timeout` milliseconds the search is cancelled (57014). Definer, because no role may read the index; this function
-is the only access to it.';
+  'Searches profiles for {q, asked, vector, model, interests, cities, countries, limit, offset, explain, facets,
+highlight, like, timeout}. A user''s search has a semantic ratio of 0.7 and prefers what is near to their own context;
+an anonymous one has 0.5. `like` is a profile that takes the place of the context, and ranks by itself if there is no
+`q`. After `timeout` milliseconds the search is cancelled (57014). Definer, because no role may read the index; this
+function is the only access to it, beside api.complete_search.';
 grant execute on function api.search_profiles(jsonb) to edge_functions;

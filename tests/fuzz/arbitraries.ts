@@ -45,6 +45,8 @@ const valuesByName = (name: string, fixture: Fixture): Arbitrary<unknown> | unde
       return fc.string({ minLength: 8, maxLength: 20, unit: 'grapheme-ascii' })
     case 'image_url':
       return digits.map((text) => `https://images.example.com/${text}.jpg?size=1#x`)
+    case 'facets':
+      return fc.constantFrom('interests', 'city,country', 'country,interests,city,city')
     case 'url':
       return fc.oneof(digits.map((text) => `${text}/a b.png`), digits.map((text) => `https://example.com/${text}`))
     case 'mime_type':
@@ -76,6 +78,7 @@ const valuesByName = (name: string, fixture: Fixture): Arbitrary<unknown> | unde
     case 'id':
       return ids(fixture.conversations)
     case 'profile_id':
+    case 'like':
       return ids(fixture.profiles)
     case 'apikey':
       return fc.constantFrom(...fixture.apiKeys)

@@ -163,6 +163,14 @@ describe('anonymous clients are limited by address', () => {
     expect((await search(from(there))).status).toBe(200)
   })
 
+  test('completions count as searches', async () => {
+    const here = freshAddress()
+    const complete = () => request('GET', '/users/search/complete?q=a', undefined, from(here))
+    expect(statuses(await times(2, () => search(from(here))))).toEqual([200, 200])
+    expect(statuses(await times(3, complete))).toEqual([200, 200, 429])
+    expectLimited(await search(from(here)), 1500)
+  })
+
   test('spoofed hops in X-Forwarded-For change nothing', async () => {
     const here = freshAddress()
     const answers = []

@@ -10,6 +10,7 @@ export interface Schema {
   properties?: Record<string, Schema>
   required?: string[]
   additionalProperties?: boolean | Schema
+  propertyNames?: Schema
   items?: Schema
   minItems?: number
   maxItems?: number
@@ -90,7 +91,7 @@ export const resolved = (schema: Schema): Schema =>
 const known = new Set([
   ...['type', 'const', 'enum', 'anyOf', 'properties', 'required', 'additionalProperties', 'items', 'minItems'],
   ...['maxItems', 'minimum', 'maximum', 'exclusiveMinimum', 'minLength', 'maxLength', 'pattern', 'format', 'default'],
-  ...['description', 'title', 'examples', 'multipleOf'],
+  ...['description', 'examples', 'multipleOf', 'propertyNames', 'title'],
 ])
 
 const typeOf = (value: unknown): string =>
@@ -155,6 +156,7 @@ export const faults = (given: Schema, value: unknown, at = 'body'): string[] => 
   } else if (type === 'object') {
     for (const name of schema.required ?? []) expect(Object.hasOwn(value as object, name), `lacks ${name}`)
     for (const [name, field] of Object.entries(value as object)) {
+      if (schema.propertyNames) found.push(...faults(schema.propertyNames, name, `${at}: ${name}`))
       const property = Object.hasOwn(schema.properties ?? {}, name) ? schema.properties![name] : undefined
       if (property) found.push(...faults(property, field, `${at}.${name}`))
       else expect(schema.additionalProperties !== false, `has ${name}, which is not documented`)

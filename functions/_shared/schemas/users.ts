@@ -89,6 +89,14 @@ export const profileChanges = z.object({
   interest_ids: interestIds.optional(),
 })
 
+const facet = z.enum(['interests', 'city', 'country'])
+
+const match = z.strictObject({
+  index: z.int().min(0).optional().describe('Which of the values, from 0, where the field has several (interests)'),
+  start: z.int().min(0).describe('The first character, from 0, in Unicode code points'),
+  length: z.int().min(1).describe('The number of characters, in Unicode code points'),
+})
+
 const searchHit = z.strictObject({
   id: z.int(),
   user_id: z.int(),
@@ -101,6 +109,19 @@ const searchHit = z.strictObject({
   _rankingScore: z.number().min(0).max(1),
   /** The parts of the score, with explain=true only. */
   _rankingScoreDetails: z.looseObject({}).optional(),
+  _matches: z.record(z.string(), z.array(match)).optional().meta({
+    description:
+      'With highlight=true: where the hit has words of the query, by field as printed, `_snippet` included. ' +
+      'A match is one or more whole words. Fields without a match are left out',
+    examples: [{ interests: [{ index: 1, start: 0, length: 7 }], biography: [{ start: 12, length: 6 }] }],
+  }),
+  _snippet: z.string().nullable().optional().meta({
+    description:
+      'With highlight=true: plain text, the 160 characters of the biography that have the most words of the ' +
+      'query, or its first ones. Cut between words; an ellipsis (…), which counts, marks what is left out. Null ' +
+      'without a biography',
+    examples: ['…and cook grilled mackerel for whoever climbs the stairs…'],
+  }),
 }).meta({ id: 'SearchHit' })
 
 export const searchResult = z.strictObject({
@@ -114,7 +135,18 @@ export const searchResult = z.strictObject({
     query: z.string(),
     words: z.array(z.strictObject({ from: z.string(), to: z.string() })),
   }).nullable().optional(),
+  facetDistribution: z.partialRecord(facet, z.record(z.string(), z.int().min(1))).optional().meta({
+    description: 'With facets: how many people have each value, the most frequent first, among all that match after ' +
+      'filters. Where more than 1,000 match, among 1,200 of them at most',
+    examples: [{ interests: { Hiking: 12, Jazz: 3 }, city: { Lisbon: 9 } }],
+  }),
 }).meta({ id: 'SearchResult' })
+
+export const completions = z.strictObject({
+  interests: z.array(z.string()),
+  cities: z.array(z.string()),
+  names: z.array(z.string()),
+}).meta({ id: 'Completions', examples: [{ interests: ['Jazz'], cities: ['Jaipur'], names: ['Jana Nováková'] }] })
 
 /** Names separated by commas; a repeated parameter is a union. */
 const names = z.union([z.string(), z.array(z.string())])
@@ -126,6 +158,14 @@ const names = z.union([z.string(), z.array(z.string())])
   )
   .meta({ jsonSchema: { type: 'string' } })
 
+const anyFacet = facet.options.join('|')
+const facets = z.string()
+  .regex(new RegExp(`^(${anyFacet})(,(${anyFacet}))*$`), `must be some of ${facet.options.join(', ')}, with commas`)
+  .meta({ description: 'Facets to count, separated by commas', examples: ['interests,city'] })
+  .transform((list) => [...new Set(list.split(','))])
+
+const flag = (description: string) => z.enum(['true', 'false']).optional().meta({ description, examples: ['true'] })
+
 export const searchQuery = z.object({
   q: text(0, 512).optional(),
   filterInterests: names.optional(),
@@ -133,8 +173,26 @@ export const searchQuery = z.object({
   filterCountry: names.optional(),
   limit: limit(100).default(20),
   offset: offset.default(0),
-  explain: z.enum(['true', 'false']).optional(),
-  suggest: z.enum(['true', 'false']).optional(),
+  explain: flag('Adds the parts of each score as _rankingScoreDetails'),
+  suggest: flag('Adds _suggestion: the query with mistyped words corrected, or null'),
+  facets: facets.optional(),
+  highlight: flag('Adds _matches and _snippet to each hit'),
+  like: id.meta({
+    jsonSchema: {
+      type: 'integer',
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'A profile id: ranks by nearness to that profile, which is not a hit itself; with q, by both',
+      examples: [47],
+    },
+  }).optional(),
+})
+
+export const completionQuery = z.object({
+  q: text(0, 512).optional().meta({
+    jsonSchema: { type: 'string', maxLength: 512, description: 'What has been typed so far', examples: ['ja'] },
+  }),
+  limit: limit(20).default(5),
 })
 
 export const interestSet = z.object({ interest_ids: interestIds })

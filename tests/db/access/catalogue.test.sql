@@ -49,8 +49,8 @@ select set_eq(
   array[
     'private.blocks', 'private.embedding_queue', 'private.idempotent_replies', 'private.rate_limit_salts',
     'private.rate_limits', 'private.rate_settings', 'private.reservation_replies', 'private.search_audit',
-    'private.search_contexts', 'private.search_entries', 'private.search_lexicon', 'private.search_locks',
-    'private.search_models', 'private.search_removed_words', 'private.search_words',
+    'private.search_completions', 'private.search_contexts', 'private.search_entries', 'private.search_lexicon',
+    'private.search_locks', 'private.search_models', 'private.search_removed_words', 'private.search_words',
     'private.sign_ups', 'public.conversations', 'public.interests', 'public.messages', 'public.profile_interests',
     'public.profiles', 'public.reservation_history', 'public.reservations', 'public.users'
   ],
@@ -83,6 +83,7 @@ select set_eq(
       ('private.blocks (blocked_id)', 'cascade'),
       ('private.blocks (blocker_id)', 'cascade'),
       ('private.idempotent_replies (message_id)', 'cascade'),
+      ('private.search_completions (profile_id)', 'cascade'),
       ('private.search_contexts (model)', 'set null'),
       ('private.search_contexts (user_id)', 'cascade'),
       ('private.search_entries (model)', 'set null'),
@@ -208,9 +209,9 @@ select set_eq(
     select name
     from functions
     where proconfig @> array['search_path=extensions']
-      and name in ('private.find_profiles', 'private.nearest_profiles')
+      and name in ('private.find_profiles', 'private.nearest_profiles', 'private.vector_near')
   $$,
-  'search_path is empty, except for the two functions that use pgvector''s operators'
+  'search_path is empty, except for the three functions that use pgvector''s operators'
 );
 select is_empty(
   $$

@@ -1,5 +1,5 @@
 -- The privileges of authenticated on every column. A new column must be added here, or the test fails.
-select plan(125);
+select plan(127);
 
 select is(
   actual.privileges, expected.privileges,
@@ -14,6 +14,7 @@ from (
       ('private.rate_settings', 'name, rate', ''),
       ('private.idempotent_replies', 'message_id, sender_name', ''),
       ('private.search_audit', 'finding, amount, audited_at', ''),
+      ('private.search_completions', 'profile_id, keys', ''),
       ('private.search_contexts', 'user_id, content_hash, model, embedding', ''),
       ('private.search_entries', 'profile_id, user_id, name, biography, city, country, interests, image_url', ''),
       ('private.search_entries', 'content_hash, model, embedding', ''),

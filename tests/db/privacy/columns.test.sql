@@ -19,6 +19,7 @@ from (
     ('private.rate_settings', 'name, rate', 'none'),
     ('private.reservation_replies', 'user_id, client_id, reservation_id, draft, body', 'erase'),
     ('private.search_audit', 'finding, amount, audited_at', 'none'),
+    ('private.search_completions', 'profile_id, keys', 'erase'),
     ('private.search_contexts', 'user_id, content_hash, model, embedding', 'erase'),
     ('private.search_entries', 'profile_id, user_id, name, biography, city, country, interests, image_url', 'erase'),
     ('private.search_entries', 'content_hash, model, embedding', 'erase'),

@@ -1,4 +1,5 @@
--- No role reads or writes the tables of the search: everything goes through api.search_profiles.
+-- No role reads or writes the tables of the search: everything goes through api.search_profiles and
+-- api.complete_search.
 select plan(8);
 select tests.make_person('ana');
 update public.profiles
@@ -25,8 +26,8 @@ where not rolsuper
 select set_eq(
   'select relname::text from search_tables',
   array[
-    'embedding_queue', 'search_audit', 'search_contexts', 'search_entries', 'search_lexicon', 'search_locks',
-    'search_models', 'search_removed_words', 'search_words'
+    'embedding_queue', 'search_audit', 'search_completions', 'search_contexts', 'search_entries', 'search_lexicon',
+    'search_locks', 'search_models', 'search_removed_words', 'search_words'
   ],
   'these are the tables of the search'
 );
@@ -87,6 +88,7 @@ from unnest(array[
   $$sample_profiles(1)$$,
   $$measure_word(query => 'zorbing', is_known => false, profiles => 1, sample => null)$$,
   $$count_profiles()$$,
+  $$hidden_profiles_of(null)$$,
   $$read_filter('{}', null, null)$$,
   $$find_passing(filter => null, alternatives => '{}', sample => null, profiles => 1)$$,
   $$find_words(query => null, without => null, filter => null, max_results => 1)$$,
@@ -104,6 +106,12 @@ from unnest(array[
   $$audit_search_index()$$,
   $$sweep_lexicon()$$,
   $$rebuild_search_index()$$,
+  $$facet_distribution('{city}', '{1}')$$,
+  $$word_places('zorbing')$$,
+  $$text_matches('[]', null)$$,
+  $$highlight('[]', null)$$,
+  $$like_profile(1, null)$$,
+  $$completions(kind => 'names', typed => 'zorb', hidden_ids => '{}', max_results => 5)$$,
   $$find_profiles(
     query => '', asked => null, query_vector => null, context_vector => null, query_model => null,
     semantic_ratio => 0.5, filter => null, page_limit => 20, page_offset => 0, explain => false

@@ -1,5 +1,5 @@
 -- Every change of a profile updates the index before it commits.
-select plan(70);
+select plan(89);
 
 create temp view expected as
 select
@@ -60,6 +60,14 @@ with wanted as (
 union all
 (select user_id, content_hash from private.search_contexts except table wanted);
 
+create temp view completion_drift as
+with wanted as (
+  select profile_id, private.completion_keys(name => name, city => city, interests => interests) as keys from expected
+)
+(table wanted except select profile_id, keys from private.search_completions)
+union all
+(select profile_id, keys from private.search_completions except table wanted);
+
 create function pg_temp.in_sync(change text)
 returns setof text
 language plpgsql
@@ -68,6 +76,7 @@ begin
   perform tests.become_owner();
   return next is_empty('table pg_temp.drift', 'the index is in sync when ' || change);
   return next is_empty('table pg_temp.word_drift', 'words and lexicon are in sync when ' || change);
+  return next is_empty('table pg_temp.completion_drift', 'the completions are in sync when ' || change);
   return next is_empty('table pg_temp.context_drift', 'the contexts are in sync when ' || change);
 end
 $$;
