@@ -230,9 +230,11 @@ begin
     words as materialized (
       select texts.hit, texts.field, texts.element, word_places.*
       from texts
+      -- `offset 0` keeps Postgres from folding a text for each word.
+      cross join lateral (select private.fold(value) as folded offset 0) as whole
       cross join lateral private.word_places(value)
       -- Most texts have none of the words. To look for them takes a tenth of the time.
-      where exists (select from unnest(wanted) as word where position(word in private.fold(value)) > 0)
+      where exists (select from unnest(wanted) as word where position(word in folded) > 0)
     ),
     phrases as materialized (
       select
@@ -387,15 +389,14 @@ begin
       from (
         select
           ordinality::integer as hit, body,
-          private.snippet_of(
-            body ->> 'biography',
-            array(
-              select row(matches.*)::private.text_match
-              from matches
-              where matches.hit = ordinality and field = 'biography'
-            )
-          ) as snippet
+          private.snippet_of(body ->> 'biography', coalesce(in_biography, '{}')) as snippet
         from json_array_elements(hits) with ordinality as listed (body, ordinality)
+        left join (
+          select hit, array_agg(row(matches.*)::private.text_match) as in_biography
+          from matches
+          where field = 'biography'
+          group by hit
+        ) as biographies on hit = ordinality
         offset 0
       ) as cut
     ),

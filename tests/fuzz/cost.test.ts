@@ -32,6 +32,13 @@ test('the costliest search costs at most ten ordinary ones, and under 300 ms', a
   if (isLong) expect(result.milliseconds, JSON.stringify(result)).toBeLessThan(300)
 }, timeout)
 
+test.runIf(isLong)('with highlights, facets and nearness at most fifteen ordinary ones, and under 300 ms', async () => {
+  const seed = Date.now() % 2 ** 31
+  const result = await findCostliest([`--seconds=${seconds}`, `--seed=${seed}`, '--details'])
+  expect(result.ratio, JSON.stringify(result)).toBeLessThanOrEqual(15)
+  expect(result.milliseconds, JSON.stringify(result)).toBeLessThan(300)
+}, timeout)
+
 test('a seeded fault in the cost of long phrases is found', async () => {
   const result = await findCostliest(
     isLong

@@ -6,7 +6,9 @@
  * request}.
  *
  *   deno run -A tests/fuzz/cost.ts [--profiles=10000] [--seconds=120] [--tries=…] [--rounds=6] [--seed=1] [--fault=…]
+ *     [--details]
  *
+ * --details: with highlights, facets and nearness to a profile, too.
  * Runs on PGlite, or on the Postgres of DATABASE_URL, which must be empty or filled by this script or speed.ts. --fault
  * seeds a fault of cost_faults.ts first.
  */
@@ -25,6 +27,7 @@ const count = option('profiles', 10_000)
 const seconds = option('seconds', 120)
 const tries = option('tries', Infinity)
 const rounds = option('rounds', 6)
+const withDetails = Deno.args.includes('--details')
 const random = seededRandom(option('seed', 1))
 const below = (limit: number): number => Math.floor(random() * limit)
 const pick = <Item>(items: readonly Item[]): Item => items[below(items.length)]!
@@ -90,6 +93,11 @@ interface Search {
   limit: number
   offset: number
   explain: boolean
+  highlight: boolean
+  /** Facets to count. */
+  facets: string[]
+  /** A profile that hits are to be like. */
+  like: number | null
   token: boolean
 }
 
@@ -138,6 +146,9 @@ const generate = (): Search => ({
   limit: pick([1, 20, 20, 100]),
   offset: pick([0, 0, 0, 100, 450, 899, 999, 1e9]),
   explain: chance(0.3),
+  highlight: withDetails && chance(0.3),
+  facets: withDetails && chance(0.3) ? ['interests', 'city', 'country'] : [],
+  like: withDetails && chance(0.2) ? 1 + below(count) : null,
   token: chance(0.3),
 })
 
@@ -160,15 +171,18 @@ const mutate = (search: Search): Search => {
     () => ({ ...search, [pick(['interests', 'cities', 'countries'])]: pick([fresh.interests, fresh.cities, []]) }),
     () => ({ ...search, limit: fresh.limit, offset: fresh.offset }),
     () => ({ ...search, explain: true }),
+    () => ({ ...search, highlight: withDetails }),
+    () => ({ ...search, facets: fresh.facets }),
+    () => ({ ...search, like: fresh.like }),
     () => ({ ...search, token: !search.token }),
     () => ({ ...search, parts: [...search.parts, ...fresh.parts].slice(-15) }),
   ])()
 }
 
-const requestOf = ({ parts, endsInPrefix, token: _, ...rest }: Search): Record<string, unknown> => {
+const requestOf = ({ parts, endsInPrefix, facets, token: _, ...rest }: Search): Record<string, unknown> => {
   // As the Edge Function truncates it.
   const q = [...parts.join(' ') + (endsInPrefix ? '' : ' ')].slice(0, 512).join('').slice(0, 512)
-  return { ...rest, q: q.isWellFormed() ? q : '', model }
+  return { ...rest, ...(facets.length > 0 && { facets }), q: q.isWellFormed() ? q : '', model }
 }
 
 const [backend] = await query('select pg_backend_pid() as pid', [])
@@ -213,6 +227,9 @@ const ordinarySearches: Search[] = queries.slice(0, 60).map(({ q, vector, filter
     limit: 20,
     offset: 0,
     explain: false,
+    highlight: false,
+    facets: [],
+    like: null,
     token: false,
   },
 }))
