@@ -8,9 +8,8 @@
  *   deno run -A tests/fuzz/cost.ts [--profiles=10000] [--seconds=120] [--tries=…] [--rounds=6] [--seed=1] [--fault=…]
  *     [--details]
  *
- * --details: with highlights, facets and nearness to a profile, too.
  * Runs on PGlite, or on the Postgres of DATABASE_URL, which must be empty or filled by this script or speed.ts. --fault
- * seeds a fault of cost_faults.ts first.
+ * seeds a fault of cost_faults.ts first. --details adds highlights, facets and nearness to a profile.
  */
 import postgres from 'postgres'
 import { makeProfiles, makeQueries, model } from '../../bench/search/generated.ts'
