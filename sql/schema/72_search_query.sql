@@ -138,8 +138,7 @@ begin
         piece, is_quoted, is_excluded, position, word,
         is_last and position = cardinality(words) and not is_quoted and not is_excluded as is_unfinished,
         -- A character of a script without spaces, which words_of makes a word.
-        word ~ '^[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]'
-          as is_letter
+        word ~ ('^[' || private.unspaced_letters() || ']') as is_letter
       from pieces
       cross join lateral unnest(words) with ordinality as numbered (word, position)
     ),
