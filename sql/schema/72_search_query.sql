@@ -315,7 +315,7 @@ begin
     ) as found;
   end if;
   if holders is null or holders = 1000 then
-    holders := greatest(1000, profiles * sampled / cardinality(sample));
+    holders := greatest(1000, profiles * sampled / nullif(cardinality(sample), 0));
   end if;
   is_named := coalesce(named, 0) > case when is_known then 2 else 0 end;
 end
