@@ -12,6 +12,17 @@ $$;
 comment on function private.fold(text) is
   'Folds case, accents and compatibility forms. Immutable as long as nobody edits the dictionary unaccent.';
 
+create function private.unspaced_letters()
+returns text
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+begin
+  return '\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff';
+end
+$$;
+comment on function private.unspaced_letters() is
+  'The letters of scripts without spaces (Han, kana, Thai, Lao, Khmer, Burmese), for a character class.';
+
 create function private.words_of(value text)
 returns text[]
 language plpgsql immutable parallel safe set search_path = ''
@@ -20,18 +31,14 @@ begin
   return (
     select coalesce(array_agg(left(matches.word[1], 60) order by matches.position), '{}')
     from regexp_matches(
-      regexp_replace(
-        private.fold(value),
-        '([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])', ' \1 ', 'g'
-      ),
+      regexp_replace(private.fold(value), '([' || private.unspaced_letters() || '])', ' \1 ', 'g'),
       '[^[:space:][:punct:][:cntrl:]]+', 'g'
     ) with ordinality as matches (word, position)
   );
 end
 $$;
 comment on function private.words_of(text) is
-  'The folded words of a text, in order. In scripts without spaces (Han, kana, Thai, Lao, Khmer, Burmese) every
-character is a word.';
+  'The folded words of a text, in order. In scripts without spaces every character is a word.';
 
 create function private.name_hash(name text)
 returns uuid

@@ -138,8 +138,7 @@ begin
         piece, is_quoted, is_excluded, position, word,
         is_last and position = cardinality(words) and not is_quoted and not is_excluded as is_unfinished,
         -- A character of a script without spaces, which words_of makes a word.
-        word ~ '^[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]'
-          as is_letter
+        word ~ ('^[' || private.unspaced_letters() || ']') as is_letter
       from pieces
       cross join lateral unnest(words) with ordinality as numbered (word, position)
     ),
@@ -316,7 +315,7 @@ begin
     ) as found;
   end if;
   if holders is null or holders = 1000 then
-    holders := greatest(1000, profiles * sampled / cardinality(sample));
+    holders := greatest(1000, profiles * sampled / nullif(cardinality(sample), 0));
   end if;
   is_named := coalesce(named, 0) > case when is_known then 2 else 0 end;
 end

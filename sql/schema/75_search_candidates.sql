@@ -1,6 +1,6 @@
--- The profiles that a search considers: those that pass its filters and contain words of the query or are similar to it
--- in meaning. Of the search's functions only those of schema api are security definer; no role may call the functions
--- behind them.
+-- The candidates of a search: the profiles that pass its filter (read_filter) and contain words of the query
+-- (keyword_candidates) or are similar to it in meaning (nearest_profiles). Of the search's functions only those of
+-- schema api are security definer; no role may call the functions behind them.
 
 create type private.search_filter as (
   required tsquery,
@@ -18,13 +18,13 @@ create function private.matches_filter(profile_id bigint, words tsvector, filter
 returns boolean
 language sql immutable parallel safe
 as $$
-  -- ts_match_vq is the operator @@ without the index: to merge the profiles of fifty facet values takes 20 ms.
+  -- ts_match_vq is @@ without the index, which takes 20 ms to merge the profiles of fifty facet values.
   select (filter.required is null or ts_match_vq(words, filter.required))
     and (filter.excluded is null or not ts_match_vq(words, filter.excluded))
     and profile_id <> all (filter.hidden_ids)
 $$;
 comment on function private.matches_filter(bigint, tsvector, private.search_filter) is
-  'Whether a profile meets the conditions of a search, unless the filter has a list of those.';
+  'Whether a profile meets the conditions of a filter. True where the filter lists the profiles that do.';
 
 create function private.find_passing(
   filter private.search_filter,
@@ -39,8 +39,8 @@ set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  -- Each of them costs some 4 µs, and each that the vector index visits, to find 200 that pass, 16 µs: as much for
-  -- sqrt(800 * profiles).
+  -- To list a profile takes 4 µs. Without a list the vector index visits 200 * profiles / passing, at 16 µs each, to
+  -- find 200 that pass. Both take as long where passing is sqrt(800 * profiles).
   max_passing constant integer := greatest(2000, sqrt(800 * profiles));
   share constant double precision := (
     select avg((
@@ -113,6 +113,7 @@ begin
     union all
     select queries[:1] from unnest(asked.units) where quoted
   )
+  -- All conditions, as the limit comes after the window, and the alternatives of one.
   select private.all_of(condition) over (), conditions.alternatives
   into filter.required, alternatives
   from conditions
@@ -122,8 +123,7 @@ begin
       replace(private.any_of(alternative)::text, '<->', '&')::tsquery as looked_up
     from unnest(conditions.alternatives) as alternative
   ) as joined
-  -- The alternatives of the condition for which the index looks at the fewest profiles: for a phrase, all that have its
-  -- words.
+  -- The one for which the index looks at the fewest profiles: for a phrase, all that have its words.
   order by (select count(*) from unnest(sample) as words where words @@ looked_up)
   limit 1;
   filter.excluded := (
@@ -146,7 +146,7 @@ begin
 end
 $$;
 comment on function private.read_filter(jsonb, private.search_query, bigint) is
-  'The conditions of a search: values of one facet are alternatives, facets and words add up.';
+  'The filter of a search. Values of one facet are alternatives; facets, phrases and excluded words add up.';
 
 create function private.find_words(
   query tsquery,
@@ -162,6 +162,7 @@ set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
+  -- One by one is quicker than through the index of words.
   if cardinality(filter.passing) <= 1000 then
     return query
       select stored.profile_id, stored.words
@@ -207,8 +208,6 @@ $$;
 comment on function private.names_share(private.search_query) is
   'The share of names and places in the rarity of a query. No embedding has them.';
 
--- Rejected: the place of a word in the biography from ts_rank_cd of the word and a mark at the beginning, which leaves
--- fewer profiles for keyword_scores, but took 26 to 35 ms a query where this takes 24 to 29.
 create function private.keyword_candidates(
   asked private.search_query,
   filter private.search_filter,
@@ -276,8 +275,8 @@ begin
       )
       where cardinality(units) > 1
     ),
-    -- How each matches each unit: 10 for each typing error, plus the class of the best weight; 4 for a phrase that is
-    -- not in the name.
+    -- How each matches each unit: the class of the best weight, and 10 more for each typing error. A phrase in the name
+    -- is 0, elsewhere 4.
     matches as (
       select
         found.profile_id, unit.rarity, unit.named_rarity, unit.size, unit.budget,
@@ -307,6 +306,7 @@ begin
         sum(size)::integer as words_matched,
         sum(match / 10)::integer as typos,
         sum(matches.budget)::integer as budget,
+        -- A weight stands for one attribute or two, and a phrase elsewhere for any.
         sum(size * (array[0, 1, 2, 4, 0])[match % 10 + 1])::integer as min_attribute_cost,
         sum(size * (array[0, 1, 3, 5, 5])[match % 10 + 1])::integer as max_attribute_cost,
         bool_and(match = 0) and count(*) = cardinality(units) as in_name
@@ -320,6 +320,8 @@ begin
       tallies.profile_id,
       least(1, tallies.coverage),
       greatest(0, names_share - names_found),
+      -- At worst the words are far apart and at the end of a text, at best they are all of it. Rejected: to read their
+      -- places from ts_rank_cd, which leaves fewer for keyword_scores, but took 26 to 35 ms, where this takes 24 to 29.
       private.keyword_score(row(
         words_asked, words_matched, typos, typo_max, 3 * (words_matched - 1),
         max_attribute_cost, 5 * words_matched + 1, 10 * words_matched, 1, 0
@@ -337,8 +339,8 @@ end
 $$;
 comment on function private.keyword_candidates(private.search_query, private.search_filter, integer) is
   'Up to max_results profiles that contain words of the query and pass the filter, those first whose words say most.
-With bounds of their keyword scores; coverage is the share of the query''s rarity that they have, names_missing that of
-the names and places that they lack.';
+at_least and at_most are bounds of the keyword score; coverage is the share of the query''s rarity that they have,
+names_missing that of the names and places that they lack.';
 
 create function private.nearest_profiles(
   query_vector extensions.halfvec,
@@ -362,7 +364,7 @@ set enable_sort = off
 as $$
 declare
   misses integer := 0;
-  found integer := 0;
+  hits integer := 0;
 begin
   -- A scan of their vectors is exact, and quicker than the vector index, in which the rows that pass a filter are far
   -- apart.
@@ -398,14 +400,14 @@ begin
     order by embedding <=> query_vector
   loop
     if distance <= max_distance then
-      found := found + 1;
+      hits := hits + 1;
       misses := 0;
       return next;
     else
       misses := misses + 1;
     end if;
     -- If half a batch of ef_search is too far away, so are all that follow.
-    exit when misses = 100 or found >= max_results;
+    exit when misses = 100 or hits >= max_results;
   end loop;
 end
 $$;

@@ -1,4 +1,5 @@
--- The search: candidates, their scores, the requested page, and last api.search_profiles.
+-- The search: api.search_profiles reads what is asked for, and find_profiles takes the candidates (75), scores those
+-- that can be on the requested page (74), and builds it.
 
 create function private.check_deadline()
 returns void
@@ -113,8 +114,7 @@ begin
   neighbours as (
     select * from unnest(neighbour_ids, distances) as neighbour (profile_id, distance)
   ),
-  -- Bounds of the scores before any embedding is read. Who is no neighbour is further away than max_distance.
-  found as materialized (
+  candidates as materialized (
     select
       *,
       case
@@ -125,31 +125,34 @@ begin
       query_vector is not null and distance is null and (
         has_other_models
         or exists (
-          select from private.search_entries as entry where entry.profile_id = found.profile_id and embedding is null
+          select from private.search_entries as entry where entry.profile_id = joined.profile_id and embedding is null
         )
       ) as may_lack_embedding
-    from (select * from by_words full join neighbours using (profile_id)) as found
+    from (select * from by_words full join neighbours using (profile_id)) as joined
   ),
+  -- Bounds of the scores before any embedding is read. Who is no neighbour is further away than max_distance, and who
+  -- has no embedding is scored by words alone.
   bounded as materialized (
     select
       *,
       case when may_lack_embedding then 0 else private.final_score(
         semantic_ratio => full_ratio, keyword => coalesce(coverage * at_least, 0),
-        semantic => case when distance is null then 0 else nearest end, in_name => in_name, context => 0
+        semantic => case when distance is null then 0 else max_semantic end, in_name => in_name, context => 0
       ) end as lowest,
       case when may_lack_embedding then 1 else private.final_score(
-        semantic_ratio => full_ratio, keyword => coalesce(coverage * at_most, 0), semantic => nearest,
+        semantic_ratio => full_ratio, keyword => coalesce(coverage * at_most, 0), semantic => max_semantic,
         in_name => in_name, context => case when context_vector is null then 0 else context_share end
       ) end as highest
-    from found
+    from candidates
     cross join lateral (
       select private.semantic_score(
         cosine => 1 - coalesce(distance, max_distance), model => model,
         names_missing => coalesce(names_missing, names_share)
-      ) as nearest
+      ) as max_semantic
     ) as parts
   ),
-  weighted as materialized (
+  -- Closer bounds, with the embeddings of those that can still reach the page.
+  measured as materialized (
     select
       *,
       private.final_score(
@@ -161,20 +164,20 @@ begin
         context => context
       ) as highest_score
     from (
-      -- Those that can still reach the page. 1e-9 allows for rounding.
       select *
       from bounded
+      -- 1e-9 allows for rounding.
       where highest >= coalesce(
         (select lowest from bounded order by lowest desc offset page_end - 1 limit 1) - 1e-9, 0
       )
-    ) as readable
+    ) as possible
     -- `offset 0` makes Postgres look up the entries instead of reading all.
     cross join lateral (
       select
         case when entry.model = query_model then 1 - (embedding <=> query_vector) end as cosine,
         case when entry.model = query_model then 1 - (embedding <=> context_vector) end as context_cosine
       from private.search_entries as entry
-      where entry.profile_id = readable.profile_id
+      where entry.profile_id = possible.profile_id
       offset 0
     ) as entry
     cross join lateral (
@@ -190,18 +193,18 @@ begin
   ),
   -- No score of the page is lower than floor, and none is higher than ceiling.
   page_bounds as materialized (
-    select floor, ceiling, (select count(*) from weighted where lowest_score > ceiling) as certainly_before
+    select floor, ceiling, (select count(*) from measured where lowest_score > ceiling) as certainly_before
     from (
       select
         coalesce(
-          (select lowest_score from weighted order by lowest_score desc offset page_end - 1 limit 1) - 1e-9, 0
+          (select lowest_score from measured order by lowest_score desc offset page_end - 1 limit 1) - 1e-9, 0
         ) as floor,
-        (select highest_score from weighted order by highest_score desc offset page_offset limit 1) + 1e-9 as ceiling
+        (select highest_score from measured order by highest_score desc offset page_offset limit 1) + 1e-9 as ceiling
     ) as bounds
   ),
   contenders as materialized (
-    select weighted.*
-    from weighted
+    select measured.*
+    from measured
     cross join page_bounds
     where highest_score >= floor and lowest_score <= ceiling
   ),
@@ -258,12 +261,12 @@ begin
       '[]'
     ),
     'query', query,
-    'estimatedTotalHits', (select least(max_results, count(*)) from found),
+    'estimatedTotalHits', (select least(max_results, count(*)) from candidates),
     'limit', page_limit,
     'offset', page_offset
   ),
   case
-    when facets is not null then private.facet_distribution(facets, array(select profile_id from found))
+    when facets is not null then private.facet_distribution(facets, array(select profile_id from candidates))
   end
   into answer, distribution
   from page

@@ -71,17 +71,6 @@ comment on function private.facet_distribution(text[], bigint[]) is
   'How many of these profiles have each value: {facet: {value: count}}, the most frequent first. Values that differ only
 in case, accents or spaces at the ends count as one, which is printed as most of the profiles print it.';
 
-create function private.unspaced_letters()
-returns text
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return '\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff';
-end
-$$;
-comment on function private.unspaced_letters() is
-  'The letters of scripts without spaces, for a character class: each is a word (private.words_of).';
-
 create function private.combining_marks()
 returns text
 language plpgsql immutable parallel safe set search_path = ''

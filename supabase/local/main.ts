@@ -1,6 +1,7 @@
 import { provideQuery } from '../../functions/_shared/rpc.ts'
 import { provideFetch } from '../../functions/_shared/platform_fetch.ts'
 import { surviveConnectionLoss } from '../../functions/_shared/connection_loss.ts'
+import { log } from '../../functions/_shared/log.ts'
 import { printBanner } from './banner.ts'
 import { openDashboard } from './dashboard.ts'
 import { openDataDir } from './data_dir.ts'
@@ -96,7 +97,8 @@ const start = async (): Promise<void> => {
   // of the reservations take its steps. If one run of it fails, the next one catches up.
   const work = () => {
     functions.drain()
-    database.query('select private.settle_reservations()', []).catch(() => {})
+    database.query('select private.settle_reservations()', [])
+      .catch(({ code }) => log('warn', 'Settling the reservations failed', { code }))
   }
   const schedule = setInterval(work, 5000)
   work()

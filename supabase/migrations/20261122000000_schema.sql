@@ -2582,6 +2582,17 @@ $$;
 comment on function private.fold(text) is
   'Folds case, accents and compatibility forms. Immutable as long as nobody edits the dictionary unaccent.';
 
+create function private.unspaced_letters()
+returns text
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+begin
+  return '\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff';
+end
+$$;
+comment on function private.unspaced_letters() is
+  'The letters of scripts without spaces (Han, kana, Thai, Lao, Khmer, Burmese), for a character class.';
+
 create function private.words_of(value text)
 returns text[]
 language plpgsql immutable parallel safe set search_path = ''
@@ -2590,18 +2601,14 @@ begin
   return (
     select coalesce(array_agg(left(matches.word[1], 60) order by matches.position), '{}')
     from regexp_matches(
-      regexp_replace(
-        private.fold(value),
-        '([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])', ' \1 ', 'g'
-      ),
+      regexp_replace(private.fold(value), '([' || private.unspaced_letters() || '])', ' \1 ', 'g'),
       '[^[:space:][:punct:][:cntrl:]]+', 'g'
     ) with ordinality as matches (word, position)
   );
 end
 $$;
 comment on function private.words_of(text) is
-  'The folded words of a text, in order. In scripts without spaces (Han, kana, Thai, Lao, Khmer, Burmese) every
-character is a word.';
+  'The folded words of a text, in order. In scripts without spaces every character is a word.';
 
 create function private.name_hash(name text)
 returns uuid
@@ -3032,8 +3039,7 @@ begin
         piece, is_quoted, is_excluded, position, word,
         is_last and position = cardinality(words) and not is_quoted and not is_excluded as is_unfinished,
         -- A character of a script without spaces, which words_of makes a word.
-        word ~ '^[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]'
-          as is_letter
+        word ~ ('^[' || private.unspaced_letters() || ']') as is_letter
       from pieces
       cross join lateral unnest(words) with ordinality as numbered (word, position)
     ),
@@ -3210,7 +3216,7 @@ begin
     ) as found;
   end if;
   if holders is null or holders = 1000 then
-    holders := greatest(1000, profiles * sampled / cardinality(sample));
+    holders := greatest(1000, profiles * sampled / nullif(cardinality(sample), 0));
   end if;
   is_named := coalesce(named, 0) > case when is_known then 2 else 0 end;
 end
@@ -3795,9 +3801,9 @@ comment on function private.final_score(
   'The weighted sum of both scores, and at least the keyword score where the name contains all the words. `context`, 0
 to 0.1, is the share of the rest that nearness to the caller''s own interests adds.';
 
--- The profiles that a search considers: those that pass its filters and contain words of the query or are similar to it
--- in meaning. Of the search's functions only those of schema api are security definer; no role may call the functions
--- behind them.
+-- The candidates of a search: the profiles that pass its filter (read_filter) and contain words of the query
+-- (keyword_candidates) or are similar to it in meaning (nearest_profiles). Of the search's functions only those of
+-- schema api are security definer; no role may call the functions behind them.
 
 create type private.search_filter as (
   required tsquery,
@@ -3815,13 +3821,13 @@ create function private.matches_filter(profile_id bigint, words tsvector, filter
 returns boolean
 language sql immutable parallel safe
 as $$
-  -- ts_match_vq is the operator @@ without the index: to merge the profiles of fifty facet values takes 20 ms.
+  -- ts_match_vq is @@ without the index, which takes 20 ms to merge the profiles of fifty facet values.
   select (filter.required is null or ts_match_vq(words, filter.required))
     and (filter.excluded is null or not ts_match_vq(words, filter.excluded))
     and profile_id <> all (filter.hidden_ids)
 $$;
 comment on function private.matches_filter(bigint, tsvector, private.search_filter) is
-  'Whether a profile meets the conditions of a search, unless the filter has a list of those.';
+  'Whether a profile meets the conditions of a filter. True where the filter lists the profiles that do.';
 
 create function private.find_passing(
   filter private.search_filter,
@@ -3836,8 +3842,8 @@ set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  -- Each of them costs some 4 µs, and each that the vector index visits, to find 200 that pass, 16 µs: as much for
-  -- sqrt(800 * profiles).
+  -- To list a profile takes 4 µs. Without a list the vector index visits 200 * profiles / passing, at 16 µs each, to
+  -- find 200 that pass. Both take as long where passing is sqrt(800 * profiles).
   max_passing constant integer := greatest(2000, sqrt(800 * profiles));
   share constant double precision := (
     select avg((
@@ -3910,6 +3916,7 @@ begin
     union all
     select queries[:1] from unnest(asked.units) where quoted
   )
+  -- All conditions, as the limit comes after the window, and the alternatives of one.
   select private.all_of(condition) over (), conditions.alternatives
   into filter.required, alternatives
   from conditions
@@ -3919,8 +3926,7 @@ begin
       replace(private.any_of(alternative)::text, '<->', '&')::tsquery as looked_up
     from unnest(conditions.alternatives) as alternative
   ) as joined
-  -- The alternatives of the condition for which the index looks at the fewest profiles: for a phrase, all that have its
-  -- words.
+  -- The one for which the index looks at the fewest profiles: for a phrase, all that have its words.
   order by (select count(*) from unnest(sample) as words where words @@ looked_up)
   limit 1;
   filter.excluded := (
@@ -3943,7 +3949,7 @@ begin
 end
 $$;
 comment on function private.read_filter(jsonb, private.search_query, bigint) is
-  'The conditions of a search: values of one facet are alternatives, facets and words add up.';
+  'The filter of a search. Values of one facet are alternatives; facets, phrases and excluded words add up.';
 
 create function private.find_words(
   query tsquery,
@@ -3959,6 +3965,7 @@ set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
+  -- One by one is quicker than through the index of words.
   if cardinality(filter.passing) <= 1000 then
     return query
       select stored.profile_id, stored.words
@@ -4004,8 +4011,6 @@ $$;
 comment on function private.names_share(private.search_query) is
   'The share of names and places in the rarity of a query. No embedding has them.';
 
--- Rejected: the place of a word in the biography from ts_rank_cd of the word and a mark at the beginning, which leaves
--- fewer profiles for keyword_scores, but took 26 to 35 ms a query where this takes 24 to 29.
 create function private.keyword_candidates(
   asked private.search_query,
   filter private.search_filter,
@@ -4073,8 +4078,8 @@ begin
       )
       where cardinality(units) > 1
     ),
-    -- How each matches each unit: 10 for each typing error, plus the class of the best weight; 4 for a phrase that is
-    -- not in the name.
+    -- How each matches each unit: the class of the best weight, and 10 more for each typing error. A phrase in the name
+    -- is 0, elsewhere 4.
     matches as (
       select
         found.profile_id, unit.rarity, unit.named_rarity, unit.size, unit.budget,
@@ -4104,6 +4109,7 @@ begin
         sum(size)::integer as words_matched,
         sum(match / 10)::integer as typos,
         sum(matches.budget)::integer as budget,
+        -- A weight stands for one attribute or two, and a phrase elsewhere for any.
         sum(size * (array[0, 1, 2, 4, 0])[match % 10 + 1])::integer as min_attribute_cost,
         sum(size * (array[0, 1, 3, 5, 5])[match % 10 + 1])::integer as max_attribute_cost,
         bool_and(match = 0) and count(*) = cardinality(units) as in_name
@@ -4117,6 +4123,8 @@ begin
       tallies.profile_id,
       least(1, tallies.coverage),
       greatest(0, names_share - names_found),
+      -- At worst the words are far apart and at the end of a text, at best they are all of it. Rejected: to read their
+      -- places from ts_rank_cd, which leaves fewer for keyword_scores, but took 26 to 35 ms, where this takes 24 to 29.
       private.keyword_score(row(
         words_asked, words_matched, typos, typo_max, 3 * (words_matched - 1),
         max_attribute_cost, 5 * words_matched + 1, 10 * words_matched, 1, 0
@@ -4134,8 +4142,8 @@ end
 $$;
 comment on function private.keyword_candidates(private.search_query, private.search_filter, integer) is
   'Up to max_results profiles that contain words of the query and pass the filter, those first whose words say most.
-With bounds of their keyword scores; coverage is the share of the query''s rarity that they have, names_missing that of
-the names and places that they lack.';
+at_least and at_most are bounds of the keyword score; coverage is the share of the query''s rarity that they have,
+names_missing that of the names and places that they lack.';
 
 create function private.nearest_profiles(
   query_vector extensions.halfvec,
@@ -4159,7 +4167,7 @@ set enable_sort = off
 as $$
 declare
   misses integer := 0;
-  found integer := 0;
+  hits integer := 0;
 begin
   -- A scan of their vectors is exact, and quicker than the vector index, in which the rows that pass a filter are far
   -- apart.
@@ -4195,14 +4203,14 @@ begin
     order by embedding <=> query_vector
   loop
     if distance <= max_distance then
-      found := found + 1;
+      hits := hits + 1;
       misses := 0;
       return next;
     else
       misses := misses + 1;
     end if;
     -- If half a batch of ef_search is too far away, so are all that follow.
-    exit when misses = 100 or found >= max_results;
+    exit when misses = 100 or hits >= max_results;
   end loop;
 end
 $$;
@@ -4234,7 +4242,8 @@ $$;
 comment on function private.has_other_models(text) is
   'Whether some embeddings are of another model than the query''s, until theirs are made anew.';
 
--- The search: candidates, their scores, the requested page, and last api.search_profiles.
+-- The search: api.search_profiles reads what is asked for, and find_profiles takes the candidates (75), scores those
+-- that can be on the requested page (74), and builds it.
 
 create function private.check_deadline()
 returns void
@@ -4349,8 +4358,7 @@ begin
   neighbours as (
     select * from unnest(neighbour_ids, distances) as neighbour (profile_id, distance)
   ),
-  -- Bounds of the scores before any embedding is read. Who is no neighbour is further away than max_distance.
-  found as materialized (
+  candidates as materialized (
     select
       *,
       case
@@ -4361,31 +4369,34 @@ begin
       query_vector is not null and distance is null and (
         has_other_models
         or exists (
-          select from private.search_entries as entry where entry.profile_id = found.profile_id and embedding is null
+          select from private.search_entries as entry where entry.profile_id = joined.profile_id and embedding is null
         )
       ) as may_lack_embedding
-    from (select * from by_words full join neighbours using (profile_id)) as found
+    from (select * from by_words full join neighbours using (profile_id)) as joined
   ),
+  -- Bounds of the scores before any embedding is read. Who is no neighbour is further away than max_distance, and who
+  -- has no embedding is scored by words alone.
   bounded as materialized (
     select
       *,
       case when may_lack_embedding then 0 else private.final_score(
         semantic_ratio => full_ratio, keyword => coalesce(coverage * at_least, 0),
-        semantic => case when distance is null then 0 else nearest end, in_name => in_name, context => 0
+        semantic => case when distance is null then 0 else max_semantic end, in_name => in_name, context => 0
       ) end as lowest,
       case when may_lack_embedding then 1 else private.final_score(
-        semantic_ratio => full_ratio, keyword => coalesce(coverage * at_most, 0), semantic => nearest,
+        semantic_ratio => full_ratio, keyword => coalesce(coverage * at_most, 0), semantic => max_semantic,
         in_name => in_name, context => case when context_vector is null then 0 else context_share end
       ) end as highest
-    from found
+    from candidates
     cross join lateral (
       select private.semantic_score(
         cosine => 1 - coalesce(distance, max_distance), model => model,
         names_missing => coalesce(names_missing, names_share)
-      ) as nearest
+      ) as max_semantic
     ) as parts
   ),
-  weighted as materialized (
+  -- Closer bounds, with the embeddings of those that can still reach the page.
+  measured as materialized (
     select
       *,
       private.final_score(
@@ -4397,20 +4408,20 @@ begin
         context => context
       ) as highest_score
     from (
-      -- Those that can still reach the page. 1e-9 allows for rounding.
       select *
       from bounded
+      -- 1e-9 allows for rounding.
       where highest >= coalesce(
         (select lowest from bounded order by lowest desc offset page_end - 1 limit 1) - 1e-9, 0
       )
-    ) as readable
+    ) as possible
     -- `offset 0` makes Postgres look up the entries instead of reading all.
     cross join lateral (
       select
         case when entry.model = query_model then 1 - (embedding <=> query_vector) end as cosine,
         case when entry.model = query_model then 1 - (embedding <=> context_vector) end as context_cosine
       from private.search_entries as entry
-      where entry.profile_id = readable.profile_id
+      where entry.profile_id = possible.profile_id
       offset 0
     ) as entry
     cross join lateral (
@@ -4426,18 +4437,18 @@ begin
   ),
   -- No score of the page is lower than floor, and none is higher than ceiling.
   page_bounds as materialized (
-    select floor, ceiling, (select count(*) from weighted where lowest_score > ceiling) as certainly_before
+    select floor, ceiling, (select count(*) from measured where lowest_score > ceiling) as certainly_before
     from (
       select
         coalesce(
-          (select lowest_score from weighted order by lowest_score desc offset page_end - 1 limit 1) - 1e-9, 0
+          (select lowest_score from measured order by lowest_score desc offset page_end - 1 limit 1) - 1e-9, 0
         ) as floor,
-        (select highest_score from weighted order by highest_score desc offset page_offset limit 1) + 1e-9 as ceiling
+        (select highest_score from measured order by highest_score desc offset page_offset limit 1) + 1e-9 as ceiling
     ) as bounds
   ),
   contenders as materialized (
-    select weighted.*
-    from weighted
+    select measured.*
+    from measured
     cross join page_bounds
     where highest_score >= floor and lowest_score <= ceiling
   ),
@@ -4494,12 +4505,12 @@ begin
       '[]'
     ),
     'query', query,
-    'estimatedTotalHits', (select least(max_results, count(*)) from found),
+    'estimatedTotalHits', (select least(max_results, count(*)) from candidates),
     'limit', page_limit,
     'offset', page_offset
   ),
   case
-    when facets is not null then private.facet_distribution(facets, array(select profile_id from found))
+    when facets is not null then private.facet_distribution(facets, array(select profile_id from candidates))
   end
   into answer, distribution
   from page
@@ -5181,17 +5192,6 @@ $$;
 comment on function private.facet_distribution(text[], bigint[]) is
   'How many of these profiles have each value: {facet: {value: count}}, the most frequent first. Values that differ only
 in case, accents or spaces at the ends count as one, which is printed as most of the profiles print it.';
-
-create function private.unspaced_letters()
-returns text
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return '\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff';
-end
-$$;
-comment on function private.unspaced_letters() is
-  'The letters of scripts without spaces, for a character class: each is a word (private.words_of).';
 
 create function private.combining_marks()
 returns text

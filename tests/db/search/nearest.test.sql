@@ -1,4 +1,4 @@
--- The vector search finds every neighbour above the similarity threshold, and the total of a search counts them all.
+-- The vector search finds the nearest profiles within a distance, and the total of a search counts them once.
 select plan(17);
 
 -- 300 profiles at evenly growing distances: the cosine of the nth to the first axis is 1 - (n - .5) / 300.
@@ -134,7 +134,7 @@ select is(
 );
 select is(
   (pg_temp.search('zzzz', cities => '["Nearburg"]') ->> 'estimatedTotalHits')::integer, 26,
-  'the total counts no profile below the threshold, a cosine of .12'
+  'the total counts no profile below the threshold, a cosine of .13'
 );
 select is(
   (pg_temp.search('quillon') ->> 'estimatedTotalHits')::integer, 300,
