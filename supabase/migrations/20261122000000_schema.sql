@@ -1589,6 +1589,9 @@ create table public.reservations (
   due_at timestamptz generated always as (
     case status when 'pending' then date when 'accepted' then coalesce(ends_at, date) end
   ) stored,
+  -- What the answers can print. Admins write dates as Postgres reads them: infinity, years BC.
+  constraint "date and ends_at are in the years 1 to 9999"
+    check (date >= '0001-01-01 00:00+00' and greatest(date, ends_at) < '10000-01-01 00:00+00'),
   constraint "ends_at must be after date, by 366 days at most"
     check (ends_at > date and ends_at <= date + interval '8784 hours'),
   -- Half-open, so one may begin when another ends. Without ends_at, as for a group's evening, they may overlap.
@@ -2352,7 +2355,7 @@ begin
     where reservations.conversation_id = any (array(select private.my_conversations()))
       and reservations.id < before_id
       and reservations.date >= from_date
-      and (reservations.date < to_date or to_date = 'infinity')
+      and reservations.date < to_date
       and (wanted is null or private.status_at(reservations.status, reservations.due_at, moment) = wanted)
     order by reservations.id desc
     limit page_limit + 1
