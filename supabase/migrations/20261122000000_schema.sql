@@ -4412,8 +4412,8 @@ begin
       select
         case
           when entry.model <> query_model then null
-          -- The index may have overlooked somebody nearer than that. Counted as they are, they would be on the pages for
-          -- which their embedding is read, and on no other.
+          -- The index may have overlooked somebody nearer than that. As near as they are, they would be on the pages
+          -- for which their embedding is read, and on no other.
           when distance is null and not may_lack_embedding
             then least(1 - (embedding <=> query_vector), 1 - max_distance)
           else 1 - (embedding <=> query_vector)

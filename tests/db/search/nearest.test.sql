@@ -225,7 +225,9 @@ as $$
     ),
     array(
       select format('%s %s', hit ->> 'id', hit ->> '_rankingScore')
-      from json_array_elements(pg_temp.search(query, page_limit => 300) -> 'hits') with ordinality as listed (hit, place)
+      from json_array_elements(
+        pg_temp.search(query, page_limit => 300) -> 'hits'
+      ) with ordinality as listed (hit, place)
       order by place
       limit 15
     ),
