@@ -21,6 +21,9 @@ create table public.reservations (
   due_at timestamptz generated always as (
     case status when 'pending' then date when 'accepted' then coalesce(ends_at, date) end
   ) stored,
+  -- What the answers can print. Admins write dates as Postgres reads them: infinity, years BC.
+  constraint "date and ends_at are in the years 1 to 9999"
+    check (date >= '0001-01-01 00:00+00' and greatest(date, ends_at) < '10000-01-01 00:00+00'),
   constraint "ends_at must be after date, by 366 days at most"
     check (ends_at > date and ends_at <= date + interval '8784 hours'),
   -- Half-open, so one may begin when another ends. Without ends_at, as for a group's evening, they may overlap.

@@ -127,7 +127,7 @@ begin
     where reservations.conversation_id = any (array(select private.my_conversations()))
       and reservations.id < before_id
       and reservations.date >= from_date
-      and (reservations.date < to_date or to_date = 'infinity')
+      and reservations.date < to_date
       and (wanted is null or private.status_at(reservations.status, reservations.due_at, moment) = wanted)
     order by reservations.id desc
     limit page_limit + 1

@@ -93,9 +93,9 @@ begin
       query_vector => query_vector, query_model => query_model, filter => filter, max_results => max_neighbours,
       max_distance => max_distance
     );
-    if cardinality(distances) = max_neighbours then
+    if cardinality(distances) = max_neighbours or not has_words then
       -- The index overlooks some that are as near as the last ones.
-      max_distance := (select max(distance) - 0.03 from unnest(distances) as distance);
+      max_distance := (select coalesce(max(distance) - 0.03, 0) from unnest(distances) as distance);
     end if;
     has_other_models := private.has_other_models(query_model);
   end if;
@@ -174,7 +174,14 @@ begin
     -- `offset 0` makes Postgres look up the entries instead of reading all.
     cross join lateral (
       select
-        case when entry.model = query_model then 1 - (embedding <=> query_vector) end as cosine,
+        case
+          when entry.model <> query_model then null
+          -- The index may have overlooked somebody nearer than that. As near as they are, they would be on the pages
+          -- for which their embedding is read, and on no other.
+          when distance is null and not may_lack_embedding
+            then least(1 - (embedding <=> query_vector), 1 - max_distance)
+          else 1 - (embedding <=> query_vector)
+        end as cosine,
         case when entry.model = query_model then 1 - (embedding <=> context_vector) end as context_cosine
       from private.search_entries as entry
       where entry.profile_id = possible.profile_id

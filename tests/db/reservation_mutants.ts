@@ -149,8 +149,7 @@ const changes: Record<string, Change[]> = {
     ['reservations.date >= from_date', 'reservations.date > from_date'],
     ['and reservations.date >= from_date', ''],
     ['reservations.date < to_date', 'reservations.date <= to_date'],
-    ["(reservations.date < to_date or to_date = 'infinity')", 'true'],
-    [" or to_date = 'infinity'", ''],
+    ['and reservations.date < to_date', ''],
     ['private.status_at(reservations.status, reservations.due_at, moment) = wanted', 'reservations.status = wanted'],
     ['and (wanted is null or ', 'and (true or '],
     ['private.settled(mine.entry, moment)', 'mine.entry'],
@@ -162,9 +161,11 @@ const changes: Record<string, Change[]> = {
 }
 
 const dropped: [string, string][] = [
-  ...['ends_at must be after date, by 366 days at most', 'accepted reservations of a host do not overlap'].map(
-    (name): [string, string] => [name, `alter table public.reservations drop constraint "${name}"`],
-  ),
+  ...[
+    'date and ends_at are in the years 1 to 9999',
+    'ends_at must be after date, by 366 days at most',
+    'accepted reservations of a host do not overlap',
+  ].map((name): [string, string] => [name, `alter table public.reservations drop constraint "${name}"`]),
   [
     'half-open',
     `

@@ -1,5 +1,5 @@
 -- Offers: who can make them, to whom, and exactly once with a key.
-select plan(26);
+select plan(31);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'cat', 'mallory']) as name;
 insert into public.conversations (voyager_id, local_id)
 values (tests.id_of('ana'), tests.id_of('ben')), (tests.id_of('ana'), tests.id_of('cat'));
@@ -67,6 +67,18 @@ select lives_ok(
   format($$ select pg_temp.offer('ana', '{"ends_at": "%s"}') $$, ends_at), format('it can end at %s', ends_at)
 )
 from unnest(array['2036-01-01T10:00:00.001Z', '2037-01-01T10:00:00Z']) as ends_at;
+
+-- An admin writes dates as Postgres reads them, and participants read them as ISO 8601.
+select throws_ok(
+  format('update public.reservations set date = %L, ends_at = %L', starts, ends), '23514',
+  'new row for relation "reservations" violates check constraint "date and ends_at are in the years 1 to 9999"',
+  format('not even an admin can set the dates to %s and %s', starts, coalesce(ends, 'null'))
+)
+from (
+  values
+    ('infinity', null), ('-infinity', null), ('0001-12-31 23:59:59.999+00 BC', null), ('10000-01-01 00:00+00', null),
+    ('9999-12-31 23:00+00', '10000-01-01 00:00+00')
+) as times (starts, ends);
 
 -- The first answer, for ever.
 create function pg_temp.keyed(fields jsonb default '{}', person text default 'ana', local text default 'ben')

@@ -1,5 +1,5 @@
 -- The vector search finds the nearest profiles within a distance, and the total of a search counts them once.
-select plan(17);
+select plan(19);
 
 -- 300 profiles at evenly growing distances: the cosine of the nth to the first axis is 1 - (n - .5) / 300.
 create temp table neighbours (nth integer primary key, id bigint);
@@ -192,3 +192,47 @@ update private.search_entries
 set embedding = pg_temp.vector_at(1 - 9.5 / 300)
 where profile_id = (select id from neighbours where nth = 10);
 select pg_temp.check_nearest('a scan of the vector index');
+
+-- An index that overlooks people, which the real one rarely does, and never the same ones.
+create or replace function private.nearest_profiles(
+  query_vector extensions.halfvec,
+  query_model text,
+  filter private.search_filter,
+  max_results integer,
+  max_distance double precision
+)
+returns table (profile_id bigint, distance double precision)
+language sql
+as $$
+  select id, (nth - .5) / 300
+  from neighbours
+  where nth > 5 and (nth - .5) / 300 <= max_distance
+  order by nth
+  limit max_results
+$$;
+create function pg_temp.check_pages(query text)
+returns text
+language sql
+as $$
+  select is(
+    array(
+      select format('%s %s', hit ->> 'id', hit ->> '_rankingScore')
+      from generate_series(0, 12, 3) as start
+      cross join lateral json_array_elements(
+        pg_temp.search(query, page_limit => 3, page_offset => start) -> 'hits'
+      ) with ordinality as listed (hit, place)
+      order by start, place
+    ),
+    array(
+      select format('%s %s', hit ->> 'id', hit ->> '_rankingScore')
+      from json_array_elements(
+        pg_temp.search(query, page_limit => 300) -> 'hits'
+      ) with ordinality as listed (hit, place)
+      order by place
+      limit 15
+    ),
+    format('small pages of "%s" have the order of large ones, also if the index overlooks the nearest', query)
+  )
+$$;
+select pg_temp.check_pages('');
+select pg_temp.check_pages('quillon ');
