@@ -7,7 +7,8 @@
  *
  * --asynchronous turns synchronous_commit off, so that no change waits for the disk.
  *
- * The database is empty, or was filled by this bench or full_text.ts before.
+ * The database is empty, or was filled by this bench before. Changed profiles have no embedding until the next POST
+ * /embed, so use another one to measure searches.
  */
 import postgres from 'postgres'
 import { median } from '../endpoints/table.ts'
