@@ -39,7 +39,8 @@ const clients: Client[] = await Promise.all(Array.from({ length: writers }, asyn
   return { sql, backend: await backendOf(sql) }
 }))
 
-let step = 0
+// Another start each time: a change to the same words would change nothing.
+let step = Math.floor(Math.random() * 1e6)
 /** Forty words of other profiles. */
 const newBiography = (): string => {
   step++
