@@ -78,7 +78,7 @@ const build = async (url: string): Promise<void> => {
   await database.close()
 }
 
-const postmasterOf = async (url: string): Promise<number> => {
+export const postmasterOf = async (url: string): Promise<number> => {
   const sql = postgres(url, { max: 1 })
   const [found] = await sql`select split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::integer as pid`
   await sql.end()

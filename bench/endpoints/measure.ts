@@ -53,7 +53,7 @@ type Output = Omit<Measurement, 'database' | 'server'>
 
 /** Adds the processor time, which other work on the machine disturbs less than the rate. */
 const withProcessorTime = async (
-  fixture: Fixture,
+  fixture: Pick<Fixture, 'postmaster'>,
   pid: number | null,
   work: () => Promise<Output>,
 ): Promise<Measurement> => {
@@ -106,7 +106,7 @@ export const start = async (
  * index.
  */
 export const runWrk = (
-  fixture: Fixture,
+  fixture: Pick<Fixture, 'postmaster' | 'wrk'>,
   { base, pid }: Server,
   file: string,
   { seconds, connections }: Load,

@@ -10,10 +10,12 @@
  * The database is empty, or was filled by this bench before. FOLDER has @orama/orama and minisearch installed.
  */
 import { createRequire } from 'node:module'
+import process from 'node:process'
 import postgres from 'postgres'
 import { makeProfiles, makeQueries, model, type Profile, type Query } from './generated.ts'
 import { fill } from './fill.ts'
 import { findProfiles, openEmpty } from './labelled.ts'
+import { backendOf, percentile, processorTime } from './real_texts.ts'
 
 const url = Deno.env.get('DATABASE_URL')
 const count = Number(Deno.args[0])
@@ -48,8 +50,12 @@ const find = async (
   const [row] = await sql.unsafe(findProfiles, parameters, { prepare: true })
   return JSON.parse(row!.answer)
 }
+const bare = postgres(url, { max: 1, onnotice: () => {} })
+await bare`set hnsw.ef_search = 100`
+const bareBackend = await backendOf(bare)
+const ofBare = () => processorTime(bareBackend)
 const anyWord = ({ q }: Query) =>
-  sql.unsafe(
+  bare.unsafe(
     `select profile_id
      from private.search_words
      where words @@ replace(plainto_tsquery('simple', $1)::text, '&', '|')::tsquery
@@ -58,7 +64,7 @@ const anyWord = ({ q }: Query) =>
     { prepare: true },
   )
 const neighbours = ({ vector }: Query) =>
-  sql.unsafe(
+  bare.unsafe(
     `select profile_id
      from private.search_entries
      order by embedding operator(extensions.<=>) $1::text::extensions.halfvec
@@ -67,35 +73,44 @@ const neighbours = ({ vector }: Query) =>
     { prepare: true },
   )
 
-const percentile = (values: number[], share: number): number =>
-  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))]!
+interface Contender {
+  name: string
+  run: (query: Query) => unknown
+  /** Processor time so far in ms. */
+  processor: () => number
+}
 
-const time = async (name: string, some: Query[], run: (query: Query) => unknown): Promise<void> => {
-  for (const query of some.slice(0, 20)) await run(query)
-  const took: number[] = []
+const backend = await backendOf(sql)
+const ofPostgres = () => processorTime(backend)
+const ofThisProcess = () => {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
+}
+
+/** Each query goes to all contenders before the next one does, so that other load on the machine affects them alike. */
+const time = async (some: Query[], contenders: Contender[]): Promise<void> => {
+  const results = contenders.map((contender) => ({ ...contender, took: [] as number[], used: [] as number[] }))
+  for (const query of some.slice(0, 20)) {
+    for (const { run } of contenders) await run(query)
+  }
   for (let round = 0; round < rounds; round++) {
     for (const query of some) {
-      const start = performance.now()
-      await run(query)
-      took.push(performance.now() - start)
+      for (const { run, processor, took, used } of results) {
+        const [start, before] = [performance.now(), processor()]
+        await run(query)
+        took.push(performance.now() - start)
+        used.push(processor() - before)
+      }
     }
   }
-  const cells = [0.5, 0.95, 0.99].map((share) => percentile(took, share).toFixed(1).padStart(8))
-  console.log(`${name.padEnd(44)}${cells.join('')}`)
+  const quantiles = (values: number[]): string =>
+    [0.5, 0.95, 0.99].map((share) => percentile(values, share).toFixed(1).padStart(8)).join('')
+  for (const { name, took, used } of results) console.log(`${name.padEnd(44)}${quantiles(took)}${quantiles(used)}`)
 }
 
 const isFiltered = ({ filters }: Query): boolean => Object.values(filters).some((list) => list.length > 0)
 const free = queries.filter((query) => !isFiltered(query))
 const filtered = queries.filter(isFiltered)
-
-console.log(`${''.padEnd(44)}     p50     p95     p99`)
-await time(`words and meaning (${free.length} queries)`, free, (query) => find(query, { meaning: true }))
-await time('words alone', free, (query) => find(query, { meaning: false }))
-await time(`words and meaning, filtered (${filtered.length})`, filtered, (query) => find(query, { meaning: true }))
-await time('words alone, filtered', filtered, (query) => find(query, { meaning: false }))
-await time('bare SQL: any word, limit 20', free, anyWord)
-await sql`set hnsw.ef_search = 100`
-await time('bare SQL: HNSW, limit 20', free, neighbours)
 
 interface Others {
   orama: {
@@ -109,7 +124,7 @@ interface Others {
   }
 }
 
-const compareWith = async ({ orama, MiniSearch }: Others, documents: Profile[]): Promise<void> => {
+const openOthers = async ({ orama, MiniSearch }: Others, documents: Profile[]): Promise<Contender[]> => {
   const fields = ['name', 'city', 'country', 'biography', 'first_name', 'last_name']
   const database = await orama.create({
     schema: {
@@ -119,33 +134,63 @@ const compareWith = async ({ orama, MiniSearch }: Others, documents: Profile[]):
     },
   })
   await orama.insertMultiple(database, documents.map((document) => ({ ...document, id: String(document.id) })), 1000)
-  const hybrid = ({ q, vector }: Query) =>
-    orama.search(database, {
-      mode: 'hybrid',
-      term: q.trim(),
-      vector: { value: vector, property: 'embedding' },
-      similarity: 0.13,
-      tolerance: 1,
-      limit: 20,
-    })
-  await time('Orama hybrid, in process, tolerance 1', free, hybrid)
   const engine = new MiniSearch({
     fields: [...fields, 'interests'],
     extractField: (document: Record<string, unknown>, field: string) => String(document[field] ?? ''),
   })
   engine.addAll(documents)
-  await time(
-    'MiniSearch, in process, words alone',
-    free,
-    ({ q }) => engine.search(q, { prefix: true, fuzzy: 0.2 }).slice(0, 20),
-  )
+  return [{
+    name: 'Orama hybrid, in process, tolerance 1',
+    run: ({ q, vector }) =>
+      orama.search(database, {
+        mode: 'hybrid',
+        term: q.trim(),
+        vector: { value: vector, property: 'embedding' },
+        similarity: 0.13,
+        tolerance: 1,
+        limit: 20,
+      }),
+    processor: ofThisProcess,
+  }, {
+    name: 'MiniSearch, in process, words alone',
+    run: ({ q }) => engine.search(q, { prefix: true, fuzzy: 0.2 }).slice(0, 20),
+    processor: ofThisProcess,
+  }]
 }
 
 const folder = Deno.args.find((arg) => arg.startsWith('--others='))?.slice('--others='.length)
-if (folder) {
-  const load = createRequire(new URL('x.js', `file://${Deno.realPathSync(folder)}/`))
-  await compareWith({ orama: load('@orama/orama'), MiniSearch: load('minisearch') }, profiles)
-}
+const load = folder && createRequire(new URL('x.js', `file://${Deno.realPathSync(folder)}/`))
+const others = load ? await openOthers({ orama: load('@orama/orama'), MiniSearch: load('minisearch') }, profiles) : []
+
+console.log(`${''.padEnd(44)}     p50     p95     p99     p50     p95     p99 of processor time`)
+await time(free, [
+  {
+    name: `words and meaning (${free.length} queries)`,
+    run: (query) => find(query, { meaning: true }),
+    processor: ofPostgres,
+  },
+  { name: 'words alone', run: (query) => find(query, { meaning: false }), processor: ofPostgres },
+  { name: 'bare SQL: any word, limit 20', run: anyWord, processor: ofBare },
+  { name: 'bare SQL: HNSW, limit 20', run: neighbours, processor: ofBare },
+  ...others,
+])
+await time(filtered, [
+  {
+    name: `words and meaning, filtered (${filtered.length})`,
+    run: (query) => find(query, { meaning: true }),
+    processor: ofPostgres,
+  },
+  { name: 'words alone, filtered', run: (query) => find(query, { meaning: false }), processor: ofPostgres },
+])
+const large = [...Map.groupBy(profiles, ({ country }) => country)]
+  .toSorted((one, other) => other[1].length - one[1].length)[0]!
+await time(free.map((query) => ({ ...query, filters: { interests: [], cities: [], countries: [large[0]] } })), [
+  {
+    name: `words and meaning, in a country of ${large[1].length}`,
+    run: (query) => find(query, { meaning: true }),
+    processor: ofPostgres,
+  },
+])
 
 let found = 0
 for (const query of free) {
@@ -175,4 +220,5 @@ for (const { city, people } of rare) {
   console.log(`a city with ${people} profiles: ${hits.length} hits, total ${estimatedTotalHits}`)
 }
 await sql.end()
+await bare.end()
 Deno.exit(0)
