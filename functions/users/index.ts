@@ -266,7 +266,7 @@ users.get(
       "word on, whatever its case and accents, of the profiles that the caller's searches find. Nothing typed " +
       'completes to nothing. Counts as a search for the rate limit.',
   }),
-  optionalUser,
+  requireUser,
   validate({ query: shape.completionQuery }),
   async (c) => {
     await consumeSearchLimit(c.var.claims, c.req.raw.headers)

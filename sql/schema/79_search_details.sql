@@ -562,7 +562,7 @@ set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  prefix constant tsquery := private.lexeme(left(kind || ' ' || typed, 60)) || ':*';
+  prefix constant tsquery := (private.lexeme(left(kind || ' ' || typed, 60)) || ':*')::tsquery;
 begin
   return (
     with found as materialized (
@@ -604,7 +604,7 @@ returns json
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
-  max_results constant integer := request ->> 'limit';
+  max_results constant integer := (request ->> 'limit')::integer;
   typed constant text := array_to_string(private.words_of(request ->> 'q'), ' ');
   hidden_ids constant bigint[] := private.hidden_profiles_of(private.my_id());
 begin

@@ -4552,7 +4552,7 @@ declare
     else jsonb_populate_record(null::private.search_query, request -> 'asked')
   end;
   filter private.search_filter := private.read_filter(request, asked, me);
-  query_vector extensions.halfvec := request ->> 'vector';
+  query_vector extensions.halfvec := (request ->> 'vector')::extensions.halfvec;
   context_vector extensions.halfvec;
   liked private.search_entries;
   answer json;
@@ -5694,7 +5694,7 @@ set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  prefix constant tsquery := private.lexeme(left(kind || ' ' || typed, 60)) || ':*';
+  prefix constant tsquery := (private.lexeme(left(kind || ' ' || typed, 60)) || ':*')::tsquery;
 begin
   return (
     with found as materialized (
@@ -5736,7 +5736,7 @@ returns json
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
-  max_results constant integer := request ->> 'limit';
+  max_results constant integer := (request ->> 'limit')::integer;
   typed constant text := array_to_string(private.words_of(request ->> 'q'), ' ');
   hidden_ids constant bigint[] := private.hidden_profiles_of(private.my_id());
 begin

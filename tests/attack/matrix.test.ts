@@ -127,7 +127,7 @@ const matrix: Record<string, Row> = {
   })),
   'GET /users/interests': publicRoute(200),
   'GET /users/search': publicRoute(200),
-  'GET /users/search/complete': publicRoute(200),
+  'GET /users/search/complete': personal(200),
   'GET /users/{id}': {
     path: (role, ownership) => ({
       id: ownership === 'unknown'

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type Answer, asAdmin, type Person, seededInterests, signUp } from '../tools/people.ts'
+import { type Answer, asAdmin, call, type Person, seededInterests, signUp } from '../tools/people.ts'
 import { expectError } from '../tools/responses.ts'
 import { makePeople, namesOf, search, searchIn, uniqueCity, until } from '../tools/search.ts'
 
@@ -284,10 +284,13 @@ describe('the suggestion', () => {
 })
 
 describe('completion', () => {
+  let stranger: Person
+  beforeAll(async () => {
+    stranger = await signUp('Sven')
+  })
   const complete = async (q: string, person?: Person, limit?: number) => {
     const parameters = new URLSearchParams({ q, ...(limit && { limit: `${limit}` }) })
-    const { call } = person ?? await import('../tools/people.ts')
-    return (await call('GET', `/users/search/complete?${parameters}`)) as Answer
+    return (await (person ?? stranger).call('GET', `/users/search/complete?${parameters}`)) as Answer
   }
   const token = `Qo${Date.now()}x`
 
@@ -318,6 +321,7 @@ describe('completion', () => {
 
   test('of nothing is nothing; limit is 5 by default and 20 at most; bad values name the parameter', async () => {
     const empty = { interests: [], cities: [], names: [] }
+    expectError(await call('GET', '/users/search/complete?q=a'), 401)
     for (const q of ['', '  ', '%', '_', "'", '\\', ':*', '"']) expect((await complete(q)).body).toEqual(empty)
     const prefix = `Many${Date.now()}`
     await makePeople(Array.from({ length: 25 }, (_, index) => ({ name: `${prefix} ${index}` })))

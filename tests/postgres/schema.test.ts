@@ -65,11 +65,14 @@ describe('sql/schema and supabase/migrations', () => {
 
 // Known findings with their reason. Findings that disappear must be removed here.
 const inlined = 'a search_path of its own would keep the planner from inlining it'
+const aggregate = 'an aggregate has no body'
 const tolerated = {
   lint: {} as Record<string, string>,
   advisors: {
     'function_search_path_mutable private.matches_filter': inlined,
     'function_search_path_mutable private.semantic_score': inlined,
+    'function_search_path_mutable private.all_of': aggregate,
+    'function_search_path_mutable private.any_of': aggregate,
     'function_search_path_mutable private.attribute_at': inlined,
     'function_search_path_mutable private.final_score': inlined,
     'function_search_path_mutable private.hit_body': inlined,
