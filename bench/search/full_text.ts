@@ -1,7 +1,7 @@
 /**
  * Compares GET /users/search, anonymous, by words and meaning, with a plain full-text endpoint (serve_full_text.ts)
- * over the same profiles in the same database: answers a second, milliseconds, and processor time of Postgres and of the
- * server. The servers take turns within each round, so that other load on the machine affects them alike.
+ * over the same profiles in the same database: answers a second, milliseconds, and processor time of Postgres and of
+ * the server. The servers take turns within each round, so that other load on the machine affects them alike.
  *
  *   DATABASE_URL=… PREFIX=… deno run -A bench/search/full_text.ts 10000 [--rounds=3] [--seconds=2]
  *
