@@ -1,11 +1,12 @@
 /**
- * Compares GET /users/search, anonymous, by words and meaning, with a plain full-text endpoint (serve_full_text.ts) over
- * the same profiles in the same database: answers a second, milliseconds, and processor time of Postgres and of the
- * server. The servers take turns within each round, so that other load on the machine affects them alike.
+ * Compares GET /users/search, anonymous, by words and meaning, with a plain full-text endpoint (serve_full_text.ts)
+ * over the same profiles in the same database: answers a second, milliseconds, and processor time of Postgres and of
+ * the server. The servers take turns within each round, so that other load on the machine affects them alike.
  *
  *   DATABASE_URL=… PREFIX=… deno run -A bench/search/full_text.ts 10000 [--rounds=3] [--seconds=2]
  *
- * The database is empty, or was filled by this bench before. PREFIX is where tests/postgres/install.sh put its programs.
+ * The database is on this machine, and is empty or was filled by this bench before. PREFIX is where
+ * tests/postgres/install.sh put its programs.
  */
 import type postgres from 'postgres'
 import { postmasterOf } from '../endpoints/fixture.ts'

@@ -1,7 +1,7 @@
 /**
  * Says where the time of a search goes: the statements of GET /users/search, anonymous, one after the other on one
- * connection, by step, in milliseconds of Postgres's processor time. The time of a function is its share of the time that
- * pg_stat_user_functions has for both statements.
+ * connection, by step, in milliseconds of Postgres's processor time. The time of a function is its share of the time
+ * that pg_stat_user_functions has for both statements.
  *
  *   DATABASE_URL=… deno run -A bench/search/steps.ts 10000
  *
