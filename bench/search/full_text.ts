@@ -5,8 +5,8 @@
  *
  *   DATABASE_URL=… PREFIX=… deno run -A bench/search/full_text.ts 10000 [--rounds=3] [--seconds=2]
  *
- * The database is empty, or was filled by this bench before. PREFIX is where tests/postgres/install.sh put its
- * programs.
+ * The database is on this machine, and is empty or was filled by this bench before. PREFIX is where
+ * tests/postgres/install.sh put its programs.
  */
 import type postgres from 'postgres'
 import { postmasterOf } from '../endpoints/fixture.ts'

@@ -1,13 +1,15 @@
 /**
- * Measures how long a search takes on Postgres with generated profiles (generated.ts), in milliseconds, on one
- * connection that runs one query after the other: private.find_profiles by words and meaning and by words alone, with
- * and without filters, next to the bare SQL of both lookups, which neither scores nor ranks nor counts. --others adds
- * Orama and MiniSearch in this process, with the same documents and queries. Then it measures exactness: the first
- * twenty by meaning against a full scan, and filters that one profile in a hundred passes.
+ * Measures how long a search takes on Postgres with generated profiles (generated.ts), in milliseconds and in
+ * processor time of its backend, on one connection that runs one query after the other: private.find_profiles by
+ * words and meaning and by words alone, with and without filters, next to the bare SQL of both lookups, which
+ * neither scores nor ranks nor counts. --others adds Orama and MiniSearch in this process, with the same documents
+ * and queries. Then it measures exactness: the first twenty by meaning against a full scan, and filters that one
+ * profile in a hundred passes.
  *
  *   DATABASE_URL=… deno run -A bench/search/speed.ts 10000 [--others=FOLDER]
  *
- * The database is empty, or was filled by this bench before. FOLDER has @orama/orama and minisearch installed.
+ * The database is on this machine, and is empty or was filled by this bench before. FOLDER has @orama/orama and
+ * minisearch installed.
  */
 import { createRequire } from 'node:module'
 import process from 'node:process'

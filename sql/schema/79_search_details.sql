@@ -438,7 +438,7 @@ language plpgsql stable security invoker set search_path = ''
 as $$
 declare
   step json;
-  highlighted json[] := '{}';
+  highlighted json[] := array[]::json[];
 begin
   -- A hit whose longest biography is full of matches takes 10 to 50 ms, and a page has up to a hundred. Ordinary pages
   -- are one step or two.
