@@ -30,7 +30,8 @@ export const serveFunction = async (
     const base = /Listening on (http:\S+?)\/?$/.exec(line)?.[1]
     if (!base) continue
     server.stderr.on('data', (chunk) => log += chunk)
-    return { base, pid: server.pid!, log: () => log, stop: () => server.kill() }
+    // On SIGTERM `deno serve` waits for its connections to the database, which do not end.
+    return { base, pid: server.pid!, log: () => log, stop: () => server.kill('SIGKILL') }
   }
   throw new Error(`${entrypoint} did not start: ${log}`)
 }
