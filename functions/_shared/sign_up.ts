@@ -15,7 +15,7 @@ import {
 } from './supabase_auth.ts'
 import type { Claims } from './token.ts'
 
-export const emailTaken = 'An account with this e-mail already exists'
+const emailTaken = 'An account with this e-mail already exists'
 
 /** The account of an Auth user. Throws 403 for a deactivated one. */
 export const getAccount = async (authId: string): Promise<Account> => {
@@ -143,7 +143,7 @@ const createAuthUser = async (
     if (outcome === 'made') return result(outcome)
     // Of several concurrent sign-ups with one address Auth lets one through, or fails all but one. The last to begin
     // must get the address.
-    const isRetry = outcome === 'retry' || outcome === 'taken' && accepted && error?.status === 500 ||
+    const isRetry = outcome === 'retry' || outcome === 'taken' && error?.status === 500 ||
       // Another sign-up has removed the account that Auth found.
       outcome === 'not made' && !error
     if (triesLeft > 0 && isRetry) {
@@ -172,8 +172,8 @@ export const createAccount = async (
   // Auth asks the holder of the secret key for no CAPTCHA.
   const { signedUp } = await beginSignUp(newUser, trusted ? createSupabaseClient(apikey!).auth : authClient())
   const { account, outcome, session, error } = await signedUp
-  if (outcome === 'taken') return httpError(409, emailTaken)
   if (error) throwAuthError(error)
+  if (outcome === 'taken') return httpError(409, emailTaken)
   if (outcome === 'superseded' || outcome === 'not made') return serviceUnavailable()
   if (session) await authClient().admin.signOut(session.access_token, 'local')
   if (!granted?.data || granted.data === account.role) return account

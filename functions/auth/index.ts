@@ -10,7 +10,7 @@ import { consumeRateLimit, consumeSignUpLimit } from '../_shared/rate_limit.ts'
 import { log } from '../_shared/log.ts'
 import { route } from '../_shared/openapi.ts'
 import { httpError, serviceUnavailable } from '../_shared/errors.ts'
-import { beginSignUp, emailTaken, getAccount, type SignedUp } from '../_shared/sign_up.ts'
+import { beginSignUp, getAccount, type SignedUp } from '../_shared/sign_up.ts'
 import { type Account, accountShape, captcha_token, email, newSignUp } from '../_shared/schemas/accounts.ts'
 import { authClient, invalidCredentials, refreshSession, throwAuthError } from '../_shared/supabase_auth.ts'
 
@@ -79,8 +79,6 @@ auth.post(
       return c.json(toSession(account, null), 201)
     }
     const signUp = await signedUp
-    // Of concurrent sign-ups Auth fails all but one in ways that do not name the address.
-    if (signUp.error && signUp.outcome === 'taken') return httpError(409, emailTaken)
     if (signUp.error) return throwAuthError(signUp.error)
     if (signUp.outcome === 'superseded' || signUp.outcome === 'not made') serviceUnavailable()
     if (!signUp.session) await timer.wait()
