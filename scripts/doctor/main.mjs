@@ -96,14 +96,22 @@ const checks = [
 ]
 if (checks.length === 0) exitWithUsage(`No check begins with "${only}"`)
 
-// Whoever interrupts it leaves no account behind.
+// Whoever interrupts it leaves no account behind. No further check begins, because the last would erase them again.
+let interruption = null
 if (journey.some(isWanted)) {
   for (const signal of ['SIGINT', 'SIGTERM']) {
-    process.once(signal, () => run(journey.at(-1)).then(() => process.exit(1)))
+    process.once(signal, () => {
+      interruption ??= run(journey.at(-1)).then(() => process.exit(1))
+    })
   }
 }
 
 // If nothing answers, each of the others would wait as long.
-if (await run(reachability) === 'ok') { for (const check of checks) await run(check) }
+if (await run(reachability) === 'ok') {
+  for (const check of checks) {
+    if (!interruption) await run(check)
+  }
+}
+await interruption
 console.log(`${counts.ok} ok, ${counts.FAIL} failed, ${counts.skip} skipped`)
 process.exit(counts.FAIL > 0 ? 1 : 0)
