@@ -1,7 +1,7 @@
 -- The search index has one row for each profile that is searchable and whose owner is active. The files from 70 to 79
 -- build it:
 --   70 tables · 71 triggers that keep the index in sync · 72 the words of a query · 73 what they mean
---   74 keyword scores · 75 candidates · 76 api.search_profiles · 77 embeddings, made later from a queue
+--   74 filters and keyword scores · 75 candidates · 76 api.search_profiles · 77 embeddings, made later from a queue
 --   78 audit and repair · 79 facets, highlights, nearness to one profile, completions
 create extension if not exists unaccent with schema extensions;
 create extension if not exists fuzzystrmatch with schema extensions;

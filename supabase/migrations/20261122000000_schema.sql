@@ -2392,7 +2392,7 @@ grant execute on function api.list_my_reservations(jsonb) to edge_functions;
 -- The search index has one row for each profile that is searchable and whose owner is active. The files from 70 to 79
 -- build it:
 --   70 tables · 71 triggers that keep the index in sync · 72 the words of a query · 73 what they mean
---   74 keyword scores · 75 candidates · 76 api.search_profiles · 77 embeddings, made later from a queue
+--   74 filters and keyword scores · 75 candidates · 76 api.search_profiles · 77 embeddings, made later from a queue
 --   78 audit and repair · 79 facets, highlights, nearness to one profile, completions
 create extension if not exists unaccent with schema extensions;
 create extension if not exists fuzzystrmatch with schema extensions;
@@ -3446,6 +3446,154 @@ of the query that the model knows; `text` is to be embedded: null for the query 
 saves api.search_profiles from reading the query again. Definer, as api.search_profiles.';
 grant execute on function api.understand_query(jsonb) to edge_functions;
 
+-- The conditions that every hit must meet: facets, quoted phrases, excluded words, and whom the caller may not find.
+
+create type private.search_filter as (
+  required tsquery,
+  excluded tsquery,
+  hidden_ids bigint[],
+  passing bigint[]
+);
+comment on type private.search_filter is
+  'The conditions that every hit must meet. `required` has facets and quoted phrases, `excluded` what no hit may have;
+either may be null. `hidden_ids` are the caller''s own profile and those of users whom a block hides from the caller.
+`passing` are all profiles that meet the conditions, if they are few; then the others are empty.';
+
+-- Without `set search_path`, so that Postgres inlines it.
+create function private.matches_filter(profile_id bigint, words tsvector, filter private.search_filter)
+returns boolean
+language sql immutable parallel safe
+as $$
+  -- ts_match_vq is @@ without the index, which takes 20 ms to merge the profiles of fifty facet values.
+  select (filter.required is null or ts_match_vq(words, filter.required))
+    and (filter.excluded is null or not ts_match_vq(words, filter.excluded))
+    and profile_id <> all (filter.hidden_ids)
+$$;
+comment on function private.matches_filter(bigint, tsvector, private.search_filter) is
+  'Whether a profile meets the conditions of a filter. True where the filter lists the profiles that do.';
+
+create function private.find_passing(
+  filter private.search_filter,
+  alternatives tsquery[],
+  sample tsvector[],
+  profiles double precision
+)
+returns bigint[]
+language plpgsql stable security invoker
+set search_path = ''
+set enable_seqscan = off
+set plan_cache_mode = 'force_generic_plan'
+as $$
+declare
+  -- To list a profile takes 4 µs. Without a list the vector index visits 200 * profiles / passing, at 16 µs each, to
+  -- find 200 that pass. Both take as long where passing is sqrt(800 * profiles).
+  max_passing constant integer := greatest(2000, sqrt(800 * profiles));
+  share constant double precision := (
+    select avg((
+      (filter.required is null or words @@ filter.required)
+      and (filter.excluded is null or not words @@ filter.excluded)
+    )::integer)
+    from unnest(sample) as words
+  );
+  passing bigint[];
+begin
+  if share * profiles > max_passing or alternatives is null and profiles > 50000 then
+    return null;
+  elsif alternatives is null then
+    passing := array(
+      select stored.profile_id
+      from private.search_words as stored
+      where private.matches_filter(stored.profile_id, stored.words, filter)
+      limit max_passing + 1
+    );
+  else
+    passing := array(
+      select distinct found.profile_id
+      from unnest(alternatives) as alternative
+      cross join lateral (
+        select stored.profile_id
+        from private.search_words as stored
+        where stored.words @@ alternative and private.matches_filter(stored.profile_id, stored.words, filter)
+        -- Else Postgres would read the whole table once.
+        offset 0
+      ) as found
+      limit max_passing + 1
+    );
+  end if;
+  return case when cardinality(passing) <= max_passing then passing end;
+end
+$$;
+comment on function private.find_passing(private.search_filter, tsquery[], tsvector[], double precision) is
+  'All profiles that meet the conditions of a search, or null if they are many, or if only excluded words and more than
+50,000 profiles would be read. `alternatives` are queries of which a profile must match at least one: one after the
+other they take a tenth of the time that a query with all of them takes.';
+
+create function private.hidden_profiles_of(caller bigint)
+returns bigint[]
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  hidden_users constant bigint[] := caller || private.blocked_users_of(caller);
+begin
+  return array(select profile_id from private.search_entries where user_id = any (hidden_users));
+end
+$$;
+comment on function private.hidden_profiles_of(bigint) is
+  'The profiles that no search of a caller finds: their own, and those of users whom a block hides from them.';
+
+create function private.read_filter(request jsonb, asked private.search_query, caller bigint)
+returns private.search_filter
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  profiles constant double precision := private.count_profiles();
+  sample constant tsvector[] := private.sample_profiles(profiles);
+  alternatives tsquery[];
+  filter private.search_filter;
+begin
+  with conditions as (
+    select array_agg(distinct private.lexeme(private.facet(kind, value))::tsquery) as alternatives
+    from (values ('interest', 'interests'), ('city', 'cities'), ('country', 'countries')) as facets (kind, key)
+    cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
+    group by kind
+    union all
+    select queries[:1] from unnest(asked.units) where quoted
+  )
+  -- All conditions, as the limit comes after the window, and the alternatives of one.
+  select private.all_of(condition) over (), conditions.alternatives
+  into filter.required, alternatives
+  from conditions
+  cross join lateral (
+    select
+      private.any_of(alternative) as condition,
+      replace(private.any_of(alternative)::text, '<->', '&')::tsquery as looked_up
+    from unnest(conditions.alternatives) as alternative
+  ) as joined
+  -- The one for which the index looks at the fewest profiles: for a phrase, all that have its words.
+  order by (select count(*) from unnest(sample) as words where words @@ looked_up)
+  limit 1;
+  filter.excluded := (
+    select private.any_of(phrase)
+    from (
+      select string_agg(private.lexeme(word), ' <-> ' order by position)::tsquery as phrase
+      from unnest(asked.words)
+      where excluded
+      group by unit
+    ) as phrases
+  );
+  filter.hidden_ids := private.hidden_profiles_of(caller);
+  filter.passing := private.find_passing(
+    filter => filter, alternatives => alternatives, sample => sample, profiles => profiles
+  );
+  if filter.passing is not null then
+    filter := row(null, null, '{}', filter.passing);
+  end if;
+  return filter;
+end
+$$;
+comment on function private.read_filter(jsonb, private.search_query, bigint) is
+  'The filter of a search. Values of one facet are alternatives; facets, phrases and excluded words add up.';
+
 -- The score of an entry: how well it matches the words of a query, by Meilisearch's ranking rules, and its similarity
 -- in meaning. Functions without a search_path are inlined.
 
@@ -3804,155 +3952,9 @@ comment on function private.final_score(
   'The weighted sum of both scores, and at least the keyword score where the name contains all the words. `context`, 0
 to 0.1, is the share of the rest that nearness to the caller''s own interests adds.';
 
--- The candidates of a search: the profiles that pass its filter (read_filter) and contain words of the query
+-- The candidates of a search: the profiles that pass its filter and contain words of the query
 -- (keyword_candidates) or are similar to it in meaning (nearest_profiles). Of the search's functions only those of
 -- schema api are security definer; no role may call the functions behind them.
-
-create type private.search_filter as (
-  required tsquery,
-  excluded tsquery,
-  hidden_ids bigint[],
-  passing bigint[]
-);
-comment on type private.search_filter is
-  'The conditions that every hit must meet. `required` has facets and quoted phrases, `excluded` what no hit may have;
-either may be null. `hidden_ids` are the caller''s own profile and those of users whom a block hides from the caller.
-`passing` are all profiles that meet the conditions, if they are few; then the others are empty.';
-
--- Without `set search_path`, so that Postgres inlines it.
-create function private.matches_filter(profile_id bigint, words tsvector, filter private.search_filter)
-returns boolean
-language sql immutable parallel safe
-as $$
-  -- ts_match_vq is @@ without the index, which takes 20 ms to merge the profiles of fifty facet values.
-  select (filter.required is null or ts_match_vq(words, filter.required))
-    and (filter.excluded is null or not ts_match_vq(words, filter.excluded))
-    and profile_id <> all (filter.hidden_ids)
-$$;
-comment on function private.matches_filter(bigint, tsvector, private.search_filter) is
-  'Whether a profile meets the conditions of a filter. True where the filter lists the profiles that do.';
-
-create function private.find_passing(
-  filter private.search_filter,
-  alternatives tsquery[],
-  sample tsvector[],
-  profiles double precision
-)
-returns bigint[]
-language plpgsql stable security invoker
-set search_path = ''
-set enable_seqscan = off
-set plan_cache_mode = 'force_generic_plan'
-as $$
-declare
-  -- To list a profile takes 4 µs. Without a list the vector index visits 200 * profiles / passing, at 16 µs each, to
-  -- find 200 that pass. Both take as long where passing is sqrt(800 * profiles).
-  max_passing constant integer := greatest(2000, sqrt(800 * profiles));
-  share constant double precision := (
-    select avg((
-      (filter.required is null or words @@ filter.required)
-      and (filter.excluded is null or not words @@ filter.excluded)
-    )::integer)
-    from unnest(sample) as words
-  );
-  passing bigint[];
-begin
-  if share * profiles > max_passing or alternatives is null and profiles > 50000 then
-    return null;
-  elsif alternatives is null then
-    passing := array(
-      select stored.profile_id
-      from private.search_words as stored
-      where private.matches_filter(stored.profile_id, stored.words, filter)
-      limit max_passing + 1
-    );
-  else
-    passing := array(
-      select distinct found.profile_id
-      from unnest(alternatives) as alternative
-      cross join lateral (
-        select stored.profile_id
-        from private.search_words as stored
-        where stored.words @@ alternative and private.matches_filter(stored.profile_id, stored.words, filter)
-        -- Else Postgres would read the whole table once.
-        offset 0
-      ) as found
-      limit max_passing + 1
-    );
-  end if;
-  return case when cardinality(passing) <= max_passing then passing end;
-end
-$$;
-comment on function private.find_passing(private.search_filter, tsquery[], tsvector[], double precision) is
-  'All profiles that meet the conditions of a search, or null if they are many, or if only excluded words and more than
-50,000 profiles would be read. `alternatives` are queries of which a profile must match at least one: one after the
-other they take a tenth of the time that a query with all of them takes.';
-
-create function private.hidden_profiles_of(caller bigint)
-returns bigint[]
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  hidden_users constant bigint[] := caller || private.blocked_users_of(caller);
-begin
-  return array(select profile_id from private.search_entries where user_id = any (hidden_users));
-end
-$$;
-comment on function private.hidden_profiles_of(bigint) is
-  'The profiles that no search of a caller finds: their own, and those of users whom a block hides from them.';
-
-create function private.read_filter(request jsonb, asked private.search_query, caller bigint)
-returns private.search_filter
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  profiles constant double precision := private.count_profiles();
-  sample constant tsvector[] := private.sample_profiles(profiles);
-  alternatives tsquery[];
-  filter private.search_filter;
-begin
-  with conditions as (
-    select array_agg(distinct private.lexeme(private.facet(kind, value))::tsquery) as alternatives
-    from (values ('interest', 'interests'), ('city', 'cities'), ('country', 'countries')) as facets (kind, key)
-    cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
-    group by kind
-    union all
-    select queries[:1] from unnest(asked.units) where quoted
-  )
-  -- All conditions, as the limit comes after the window, and the alternatives of one.
-  select private.all_of(condition) over (), conditions.alternatives
-  into filter.required, alternatives
-  from conditions
-  cross join lateral (
-    select
-      private.any_of(alternative) as condition,
-      replace(private.any_of(alternative)::text, '<->', '&')::tsquery as looked_up
-    from unnest(conditions.alternatives) as alternative
-  ) as joined
-  -- The one for which the index looks at the fewest profiles: for a phrase, all that have its words.
-  order by (select count(*) from unnest(sample) as words where words @@ looked_up)
-  limit 1;
-  filter.excluded := (
-    select private.any_of(phrase)
-    from (
-      select string_agg(private.lexeme(word), ' <-> ' order by position)::tsquery as phrase
-      from unnest(asked.words)
-      where excluded
-      group by unit
-    ) as phrases
-  );
-  filter.hidden_ids := private.hidden_profiles_of(caller);
-  filter.passing := private.find_passing(
-    filter => filter, alternatives => alternatives, sample => sample, profiles => profiles
-  );
-  if filter.passing is not null then
-    filter := row(null, null, '{}', filter.passing);
-  end if;
-  return filter;
-end
-$$;
-comment on function private.read_filter(jsonb, private.search_query, bigint) is
-  'The filter of a search. Values of one facet are alternatives; facets, phrases and excluded words add up.';
 
 create function private.find_words(
   query tsquery,
@@ -5130,8 +5132,138 @@ comment on function private.report_search(double precision) is
 can exceed the timeout. Definer, as describe_search.';
 grant execute on function private.report_search(double precision) to edge_functions;
 
--- What a search says beyond its hits if it is asked to: facets, highlighted words, nearness to one profile, and the
--- completions of a search box. No other search calls these functions.
+-- What the text of a search box may go on to. Searches themselves do not use it.
+
+create function private.completion_keys(name text, city text, interests text[])
+returns tsvector
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+begin
+  return array_to_tsvector(array(
+    select left(kind || ' ' || array_to_string(words[first_word:], ' '), 60)
+    from (
+      values ('names', name), ('cities', city)
+      union all
+      select 'interests', unnest(interests)
+    ) as printed (kind, value)
+    cross join lateral (select private.words_of(value) as words) as split
+    cross join lateral generate_series(1, least(8, cardinality(words))) as first_word
+  ));
+end
+$$;
+comment on function private.completion_keys(text, text, text[]) is
+  'What a profile completes: each value from each of its first eight words to its end, folded, after its kind.';
+
+create table private.search_completions (
+  profile_id bigint primary key references private.search_entries (profile_id) on delete cascade,
+  keys tsvector not null
+);
+comment on table private.search_completions is
+  'What each entry completes (private.completion_keys). Not an index on the entries, which each saved embedding would
+write again.';
+create index search_completions_keys_idx on private.search_completions using gin (keys) with (fastupdate = off);
+alter table private.search_completions enable row level security;
+
+create function private.sync_completions()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  insert into private.search_completions (profile_id, keys)
+  values (
+    new.profile_id, private.completion_keys(name => new.name, city => new.city, interests => new.interests)
+  )
+  on conflict (profile_id) do update set keys = excluded.keys;
+  return null;
+end
+$$;
+comment on function private.sync_completions() is
+  'Updates what an entry completes. Definer, as refresh_search_entry.';
+
+create trigger sync_new_completions
+  after insert on private.search_entries
+  for each row
+  execute function private.sync_completions();
+
+create trigger sync_changed_completions
+  after update of name, city, interests on private.search_entries
+  for each row
+  when ((old.name, old.city, old.interests) is distinct from (new.name, new.city, new.interests))
+  execute function private.sync_completions();
+
+create function private.completions(kind text, typed text, hidden_ids bigint[], max_results integer)
+returns json
+language plpgsql stable security invoker
+set search_path = ''
+set enable_seqscan = off
+set plan_cache_mode = 'force_generic_plan'
+as $$
+declare
+  prefix constant tsquery := (private.lexeme(left(kind || ' ' || typed, 60)) || ':*')::tsquery;
+begin
+  return (
+    with found as materialized (
+      select profile_id
+      from private.search_completions
+      where keys @@ prefix and profile_id <> all (hidden_ids)
+      limit 200
+    ),
+    spellings as materialized (
+      select value, count(*) as holders
+      from found
+      join private.search_entries using (profile_id)
+      cross join lateral unnest(
+        case kind when 'names' then array[name] when 'cities' then array[city] else interests end
+      ) as value
+      group by value
+    ),
+    completed as (
+      select
+        (array_agg(value order by holders desc, value collate "C"))[1] as value,
+        row_number() over (order by starts_with(folded, typed) desc, sum(holders) desc, folded) as place
+      from spellings
+      cross join lateral (select private.fold(trim(value)) as folded offset 0) as keys
+      -- Of a profile's interests, those that are meant.
+      where kind <> 'interests' or ' ' || array_to_string(private.words_of(value), ' ') like '% ' || typed || '%'
+      group by folded
+    )
+    select coalesce(json_agg(value order by place), '[]') from completed where place <= max_results
+  );
+end
+$$;
+comment on function private.completions(text, text, bigint[], integer) is
+  'Values of a kind, names, cities or interests, of searchable profiles, that go on from the typed words at their
+beginning or from a later word. First those that begin with them, then the most frequent in 200 profiles that have
+one.';
+
+create function api.complete_search(request jsonb)
+returns json
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  max_results constant integer := (request ->> 'limit')::integer;
+  typed constant text := array_to_string(private.words_of(request ->> 'q'), ' ');
+  hidden_ids constant bigint[] := private.hidden_profiles_of(private.my_id());
+begin
+  if coalesce(typed, '') = '' then
+    return json_build_object('interests', '[]'::json, 'cities', '[]'::json, 'names', '[]'::json);
+  end if;
+  return json_build_object(
+    'interests',
+    private.completions(kind => 'interests', typed => typed, hidden_ids => hidden_ids, max_results => max_results),
+    'cities',
+    private.completions(kind => 'cities', typed => typed, hidden_ids => hidden_ids, max_results => max_results),
+    'names',
+    private.completions(kind => 'names', typed => typed, hidden_ids => hidden_ids, max_results => max_results)
+  );
+end
+$$;
+comment on function api.complete_search(jsonb) is
+  'What the text of a search box, {q, limit}, may go on to: {interests, cities, names} of the profiles that a search of
+the caller finds. Definer, as api.search_profiles.';
+grant execute on function api.complete_search(jsonb) to edge_functions;
+
+-- Facet counts, and nearness to one profile, if a search asks for them.
 
 create function private.set_field(object json, field text, content json)
 returns json
@@ -5202,6 +5334,44 @@ $$;
 comment on function private.facet_distribution(text[], bigint[]) is
   'How many of these profiles have each value: {facet: {value: count}}, the most frequent first. Values that differ only
 in case, accents or spaces at the ends count as one, which is printed as most of the profiles print it.';
+
+create function private.vector_near(query_vector extensions.halfvec, liked extensions.halfvec)
+returns extensions.halfvec
+language plpgsql immutable parallel safe
+set search_path = 'extensions'
+as $$
+begin
+  return case
+    when liked is null then query_vector
+    when query_vector is null then liked
+    else l2_normalize(query_vector) + l2_normalize(liked)
+  end;
+end
+$$;
+comment on function private.vector_near(extensions.halfvec, extensions.halfvec) is
+  'Halfway between what a query means and a profile; one of them if the other is null.';
+
+create function private.like_profile(profile bigint, caller bigint)
+returns private.search_entries
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  liked private.search_entries;
+begin
+  select * into liked
+  from private.search_entries
+  where profile_id = profile and user_id <> all (coalesce(private.blocked_users_of(caller), '{}'));
+  if liked.profile_id is null then
+    raise sqlstate 'PT404' using message = 'No such profile';
+  end if;
+  return liked;
+end
+$$;
+comment on function private.like_profile(bigint, bigint) is
+  'The profile that a search compares others to. 404 unless it is searchable, its owner active, and no block between
+them and the caller.';
+
+-- Where hits have the words of a query, and the part of their biography that shows them, if a search asks for it.
 
 create function private.combining_marks()
 returns text
@@ -5592,171 +5762,6 @@ $$;
 comment on function private.highlight(json, private.search_query) is
   'The hits with _matches, {field: [{start, length}]} in characters of the field as printed (for interests also
 `index`), and _snippet, which is such a field too. Matches that touch are one.';
-
-create function private.vector_near(query_vector extensions.halfvec, liked extensions.halfvec)
-returns extensions.halfvec
-language plpgsql immutable parallel safe
-set search_path = 'extensions'
-as $$
-begin
-  return case
-    when liked is null then query_vector
-    when query_vector is null then liked
-    else l2_normalize(query_vector) + l2_normalize(liked)
-  end;
-end
-$$;
-comment on function private.vector_near(extensions.halfvec, extensions.halfvec) is
-  'Halfway between what a query means and a profile; one of them if the other is null.';
-
-create function private.like_profile(profile bigint, caller bigint)
-returns private.search_entries
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  liked private.search_entries;
-begin
-  select * into liked
-  from private.search_entries
-  where profile_id = profile and user_id <> all (coalesce(private.blocked_users_of(caller), '{}'));
-  if liked.profile_id is null then
-    raise sqlstate 'PT404' using message = 'No such profile';
-  end if;
-  return liked;
-end
-$$;
-comment on function private.like_profile(bigint, bigint) is
-  'The profile that a search compares others to. 404 unless it is searchable, its owner active, and no block between
-them and the caller.';
-
-create function private.completion_keys(name text, city text, interests text[])
-returns tsvector
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return array_to_tsvector(array(
-    select left(kind || ' ' || array_to_string(words[first_word:], ' '), 60)
-    from (
-      values ('names', name), ('cities', city)
-      union all
-      select 'interests', unnest(interests)
-    ) as printed (kind, value)
-    cross join lateral (select private.words_of(value) as words) as split
-    cross join lateral generate_series(1, least(8, cardinality(words))) as first_word
-  ));
-end
-$$;
-comment on function private.completion_keys(text, text, text[]) is
-  'What a profile completes: each value from each of its first eight words to its end, folded, after its kind.';
-
-create table private.search_completions (
-  profile_id bigint primary key references private.search_entries (profile_id) on delete cascade,
-  keys tsvector not null
-);
-comment on table private.search_completions is
-  'What each entry completes (private.completion_keys). Not an index on the entries, which each saved embedding would
-write again.';
-create index search_completions_keys_idx on private.search_completions using gin (keys) with (fastupdate = off);
-alter table private.search_completions enable row level security;
-
-create function private.sync_completions()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  insert into private.search_completions (profile_id, keys)
-  values (
-    new.profile_id, private.completion_keys(name => new.name, city => new.city, interests => new.interests)
-  )
-  on conflict (profile_id) do update set keys = excluded.keys;
-  return null;
-end
-$$;
-comment on function private.sync_completions() is
-  'Updates what an entry completes. Definer, as refresh_search_entry.';
-
-create trigger sync_new_completions
-  after insert on private.search_entries
-  for each row
-  execute function private.sync_completions();
-
-create trigger sync_changed_completions
-  after update of name, city, interests on private.search_entries
-  for each row
-  when ((old.name, old.city, old.interests) is distinct from (new.name, new.city, new.interests))
-  execute function private.sync_completions();
-
-create function private.completions(kind text, typed text, hidden_ids bigint[], max_results integer)
-returns json
-language plpgsql stable security invoker
-set search_path = ''
-set enable_seqscan = off
-set plan_cache_mode = 'force_generic_plan'
-as $$
-declare
-  prefix constant tsquery := (private.lexeme(left(kind || ' ' || typed, 60)) || ':*')::tsquery;
-begin
-  return (
-    with found as materialized (
-      select profile_id
-      from private.search_completions
-      where keys @@ prefix and profile_id <> all (hidden_ids)
-      limit 200
-    ),
-    spellings as materialized (
-      select value, count(*) as holders
-      from found
-      join private.search_entries using (profile_id)
-      cross join lateral unnest(
-        case kind when 'names' then array[name] when 'cities' then array[city] else interests end
-      ) as value
-      group by value
-    ),
-    completed as (
-      select
-        (array_agg(value order by holders desc, value collate "C"))[1] as value,
-        row_number() over (order by starts_with(folded, typed) desc, sum(holders) desc, folded) as place
-      from spellings
-      cross join lateral (select private.fold(trim(value)) as folded offset 0) as keys
-      -- Of a profile's interests, those that are meant.
-      where kind <> 'interests' or ' ' || array_to_string(private.words_of(value), ' ') like '% ' || typed || '%'
-      group by folded
-    )
-    select coalesce(json_agg(value order by place), '[]') from completed where place <= max_results
-  );
-end
-$$;
-comment on function private.completions(text, text, bigint[], integer) is
-  'Values of a kind, names, cities or interests, of searchable profiles, that go on from the typed words at their
-beginning or from a later word. First those that begin with them, then the most frequent in 200 profiles that have
-one.';
-
-create function api.complete_search(request jsonb)
-returns json
-language plpgsql stable security definer set search_path = ''
-as $$
-declare
-  max_results constant integer := (request ->> 'limit')::integer;
-  typed constant text := array_to_string(private.words_of(request ->> 'q'), ' ');
-  hidden_ids constant bigint[] := private.hidden_profiles_of(private.my_id());
-begin
-  if coalesce(typed, '') = '' then
-    return json_build_object('interests', '[]'::json, 'cities', '[]'::json, 'names', '[]'::json);
-  end if;
-  return json_build_object(
-    'interests',
-    private.completions(kind => 'interests', typed => typed, hidden_ids => hidden_ids, max_results => max_results),
-    'cities',
-    private.completions(kind => 'cities', typed => typed, hidden_ids => hidden_ids, max_results => max_results),
-    'names',
-    private.completions(kind => 'names', typed => typed, hidden_ids => hidden_ids, max_results => max_results)
-  );
-end
-$$;
-comment on function api.complete_search(jsonb) is
-  'What the text of a search box, {q, limit}, may go on to: {interests, cities, names} of the profiles that a search of
-the caller finds. Definer, as api.search_profiles.';
-grant execute on function api.complete_search(jsonb) to edge_functions;
 
 -- Realtime events for the participants of a conversation. An event is only a hint that something is new: the tables are
 -- the truth, and a client that missed an event catches up by paging with after_id.

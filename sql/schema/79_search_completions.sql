@@ -1,0 +1,130 @@
+-- What the text of a search box may go on to. Searches themselves do not use it.
+
+create function private.completion_keys(name text, city text, interests text[])
+returns tsvector
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+begin
+  return array_to_tsvector(array(
+    select left(kind || ' ' || array_to_string(words[first_word:], ' '), 60)
+    from (
+      values ('names', name), ('cities', city)
+      union all
+      select 'interests', unnest(interests)
+    ) as printed (kind, value)
+    cross join lateral (select private.words_of(value) as words) as split
+    cross join lateral generate_series(1, least(8, cardinality(words))) as first_word
+  ));
+end
+$$;
+comment on function private.completion_keys(text, text, text[]) is
+  'What a profile completes: each value from each of its first eight words to its end, folded, after its kind.';
+
+create table private.search_completions (
+  profile_id bigint primary key references private.search_entries (profile_id) on delete cascade,
+  keys tsvector not null
+);
+comment on table private.search_completions is
+  'What each entry completes (private.completion_keys). Not an index on the entries, which each saved embedding would
+write again.';
+create index search_completions_keys_idx on private.search_completions using gin (keys) with (fastupdate = off);
+alter table private.search_completions enable row level security;
+
+create function private.sync_completions()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  insert into private.search_completions (profile_id, keys)
+  values (
+    new.profile_id, private.completion_keys(name => new.name, city => new.city, interests => new.interests)
+  )
+  on conflict (profile_id) do update set keys = excluded.keys;
+  return null;
+end
+$$;
+comment on function private.sync_completions() is
+  'Updates what an entry completes. Definer, as refresh_search_entry.';
+
+create trigger sync_new_completions
+  after insert on private.search_entries
+  for each row
+  execute function private.sync_completions();
+
+create trigger sync_changed_completions
+  after update of name, city, interests on private.search_entries
+  for each row
+  when ((old.name, old.city, old.interests) is distinct from (new.name, new.city, new.interests))
+  execute function private.sync_completions();
+
+create function private.completions(kind text, typed text, hidden_ids bigint[], max_results integer)
+returns json
+language plpgsql stable security invoker
+set search_path = ''
+set enable_seqscan = off
+set plan_cache_mode = 'force_generic_plan'
+as $$
+declare
+  prefix constant tsquery := (private.lexeme(left(kind || ' ' || typed, 60)) || ':*')::tsquery;
+begin
+  return (
+    with found as materialized (
+      select profile_id
+      from private.search_completions
+      where keys @@ prefix and profile_id <> all (hidden_ids)
+      limit 200
+    ),
+    spellings as materialized (
+      select value, count(*) as holders
+      from found
+      join private.search_entries using (profile_id)
+      cross join lateral unnest(
+        case kind when 'names' then array[name] when 'cities' then array[city] else interests end
+      ) as value
+      group by value
+    ),
+    completed as (
+      select
+        (array_agg(value order by holders desc, value collate "C"))[1] as value,
+        row_number() over (order by starts_with(folded, typed) desc, sum(holders) desc, folded) as place
+      from spellings
+      cross join lateral (select private.fold(trim(value)) as folded offset 0) as keys
+      -- Of a profile's interests, those that are meant.
+      where kind <> 'interests' or ' ' || array_to_string(private.words_of(value), ' ') like '% ' || typed || '%'
+      group by folded
+    )
+    select coalesce(json_agg(value order by place), '[]') from completed where place <= max_results
+  );
+end
+$$;
+comment on function private.completions(text, text, bigint[], integer) is
+  'Values of a kind, names, cities or interests, of searchable profiles, that go on from the typed words at their
+beginning or from a later word. First those that begin with them, then the most frequent in 200 profiles that have
+one.';
+
+create function api.complete_search(request jsonb)
+returns json
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  max_results constant integer := (request ->> 'limit')::integer;
+  typed constant text := array_to_string(private.words_of(request ->> 'q'), ' ');
+  hidden_ids constant bigint[] := private.hidden_profiles_of(private.my_id());
+begin
+  if coalesce(typed, '') = '' then
+    return json_build_object('interests', '[]'::json, 'cities', '[]'::json, 'names', '[]'::json);
+  end if;
+  return json_build_object(
+    'interests',
+    private.completions(kind => 'interests', typed => typed, hidden_ids => hidden_ids, max_results => max_results),
+    'cities',
+    private.completions(kind => 'cities', typed => typed, hidden_ids => hidden_ids, max_results => max_results),
+    'names',
+    private.completions(kind => 'names', typed => typed, hidden_ids => hidden_ids, max_results => max_results)
+  );
+end
+$$;
+comment on function api.complete_search(jsonb) is
+  'What the text of a search box, {q, limit}, may go on to: {interests, cities, names} of the profiles that a search of
+the caller finds. Definer, as api.search_profiles.';
+grant execute on function api.complete_search(jsonb) to edge_functions;
