@@ -26,10 +26,6 @@ const onPglite = [
   ...(process.env.CRASH_SENDS ? [] : ['tests/crash/pglite.test.ts']),
 ]
 
-// What the gateway answers by itself and the minimum times of the functions do not depend on the database, so these run
-// on PGlite, and here only with npm run test:bundles.
-const onOneDatabase = ['tests/http/gateway/{cors,paths}.test.ts', 'tests/http/account_enumeration.test.ts']
-
 // These take half a minute to two and a half, so they start first.
 const slow = [
   ...[
@@ -83,7 +79,6 @@ const onBundles = ({ version, deno }: { version: string; deno: string }, index: 
     ...shared,
     name: `bundles on ${version}`,
     include: ['tests/http/**/*.test.ts'],
-    exclude: process.env.BUNDLES === 'both' ? [] : onOneDatabase,
     globalSetup: [stack],
     env: { FUNCTIONS_DENO: deno, TEST_DATABASE_URL: `${process.env.TEST_DATABASE_URL}_on_bundles_${index}` },
   },

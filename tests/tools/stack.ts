@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -43,16 +43,26 @@ export const dashboardCookie = async (link: string): Promise<string> => {
  */
 const preparedData = async (seed: string): Promise<string> => {
   const folder = join(process.env.STACK_DATA!, seed)
-  try {
-    mkdirSync(`${folder}.lock`)
-  } catch {
-    while (!existsSync(folder)) await pause(50)
-    return folder
+  while (!existsSync(folder)) {
+    try {
+      mkdirSync(`${folder}.lock`)
+    } catch {
+      await pause(50)
+      continue
+    }
+    try {
+      // Made between the look and the lock.
+      if (existsSync(folder)) break
+      const { base, process: process_ } = await startStack({ DATA_DIR: `${folder}.new`, SEED: seed })
+      while ((await (await fetch(`${base}/health`)).json()).embeddings.pending > 0) await pause(50)
+      await stopStack(process_)
+      renameSync(`${folder}.new`, folder)
+    } finally {
+      // If that failed, the next one tries, and fails with its own reason instead of waiting.
+      rmSync(`${folder}.new`, { recursive: true, force: true })
+      rmdirSync(`${folder}.lock`)
+    }
   }
-  const { base, process: process_ } = await startStack({ DATA_DIR: `${folder}.new`, SEED: seed })
-  while ((await (await fetch(`${base}/health`)).json()).embeddings.pending > 0) await pause(50)
-  await stopStack(process_)
-  renameSync(`${folder}.new`, folder)
   return folder
 }
 
