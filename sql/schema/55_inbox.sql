@@ -20,12 +20,12 @@ create table private.conversation_activity (
 );
 comment on table private.conversation_activity is
   'What the list of conversations is ordered by and the unread counts are read from. Triggers on conversations and
-messages keep it, whoever writes those; nothing else writes it but set_conversation_state and the erasing, which change
-what one participant has archived.';
+messages keep it, whoever writes those. Only set_conversation_state and the erasing write it as well: what one
+participant has archived.';
 comment on column private.conversation_activity.last_message_id is 'The message with the highest id; 0 without one.';
 comment on column private.conversation_activity.previous_message_id is
-  'What last_message_id was before the latest message was sent, for its event: before Postgres 18 an update cannot return
-old values, and looking it up took 5 of the 78 pages of a send.';
+  'What last_message_id was before the latest message was sent, for its event: before Postgres 18 an update cannot
+return old values, and looking it up took 5 of the 79 pages of a send.';
 comment on column private.conversation_activity.active_at is
   'When the latest message was sent; when the conversation was opened, without one.';
 comment on column private.conversation_activity.voyager_archived_id is
@@ -36,7 +36,7 @@ comment on column private.conversation_activity.local_archived_id is 'As voyager
 create index conversation_activity_voyager_idx
   on private.conversation_activity (voyager_id, voyager_archived, active_at desc, conversation_id desc);
 comment on index private.conversation_activity_voyager_idx is
-  'The inbox in its order, archived conversations apart from the others, so that neither are read for the others'' page.';
+  'The inbox in its order. What is archived is apart from the rest, so that neither is read for a page of the other.';
 create index conversation_activity_local_idx
   on private.conversation_activity (local_id, local_archived, active_at desc, conversation_id desc);
 comment on index private.conversation_activity_local_idx is 'As conversation_activity_voyager_idx.';
@@ -205,7 +205,7 @@ begin
     select conversation_id, user_id, -1 as amount from old_rows where not read
     union all
     select conversation_id, user_id, 1 from new_rows where not read
-  ) as marks
+  ) as changes
   group by conversation_id, user_id
   having sum(amount) <> 0
   order by conversation_id, user_id;

@@ -1,5 +1,5 @@
--- A conversation as one participant has arranged it: archived, muted, pinned. The partner never learns. What is archived
--- is in conversation_activity, because the inbox is ordered by it.
+-- A conversation as one participant has arranged it: archived, muted, pinned. The partner never learns. What is
+-- archived is in conversation_activity, because its indexes keep that apart.
 create table private.conversation_states (
   user_id bigint not null references public.users (id) on delete cascade,
   conversation_id bigint not null references public.conversations (id) on delete cascade,
@@ -44,7 +44,7 @@ $$;
 comment on function private.state_of(bigint, bigint) is
   'How a user has arranged a conversation; null if they do not take part in it. Only for definer functions.';
 
-create function private.wants_to_hear(person bigint, conversation bigint, message bigint)
+create function private.wants_notification(person bigint, conversation bigint, message bigint)
 returns boolean
 language plpgsql stable security invoker set search_path = ''
 as $$
@@ -63,7 +63,7 @@ begin
   );
 end
 $$;
-comment on function private.wants_to_hear(bigint, bigint, bigint) is
+comment on function private.wants_notification(bigint, bigint, bigint) is
   'Whether a user may be notified of a message of a conversation, as far as they have arranged it: they take part in it,
 have not muted it, and have not archived it after that message. message is null for anything but a message: then what
 is archived now counts. Only for definer functions.';

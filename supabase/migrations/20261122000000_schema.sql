@@ -1312,7 +1312,7 @@ comment on index public.messages_unread_idx is 'Unread messages; small, because 
 create unique index messages_one_per_client_id on public.messages (user_id, client_id);
 comment on index public.messages_one_per_client_id is
   'A client_id of a sender identifies one message, for ever. Messages without one are in it too, for the foreign key of
-user_id: an index less to write saves 3 of the 78 pages of a send.';
+user_id: an index less to write saves 3 of the 79 pages of a send.';
 
 alter table public.messages enable row level security;
 
@@ -1574,12 +1574,12 @@ create table private.conversation_activity (
 );
 comment on table private.conversation_activity is
   'What the list of conversations is ordered by and the unread counts are read from. Triggers on conversations and
-messages keep it, whoever writes those; nothing else writes it but set_conversation_state and the erasing, which change
-what one participant has archived.';
+messages keep it, whoever writes those. Only set_conversation_state and the erasing write it as well: what one
+participant has archived.';
 comment on column private.conversation_activity.last_message_id is 'The message with the highest id; 0 without one.';
 comment on column private.conversation_activity.previous_message_id is
-  'What last_message_id was before the latest message was sent, for its event: before Postgres 18 an update cannot return
-old values, and looking it up took 5 of the 78 pages of a send.';
+  'What last_message_id was before the latest message was sent, for its event: before Postgres 18 an update cannot
+return old values, and looking it up took 5 of the 79 pages of a send.';
 comment on column private.conversation_activity.active_at is
   'When the latest message was sent; when the conversation was opened, without one.';
 comment on column private.conversation_activity.voyager_archived_id is
@@ -1590,7 +1590,7 @@ comment on column private.conversation_activity.local_archived_id is 'As voyager
 create index conversation_activity_voyager_idx
   on private.conversation_activity (voyager_id, voyager_archived, active_at desc, conversation_id desc);
 comment on index private.conversation_activity_voyager_idx is
-  'The inbox in its order, archived conversations apart from the others, so that neither are read for the others'' page.';
+  'The inbox in its order. What is archived is apart from the rest, so that neither is read for a page of the other.';
 create index conversation_activity_local_idx
   on private.conversation_activity (local_id, local_archived, active_at desc, conversation_id desc);
 comment on index private.conversation_activity_local_idx is 'As conversation_activity_voyager_idx.';
@@ -1759,7 +1759,7 @@ begin
     select conversation_id, user_id, -1 as amount from old_rows where not read
     union all
     select conversation_id, user_id, 1 from new_rows where not read
-  ) as marks
+  ) as changes
   group by conversation_id, user_id
   having sum(amount) <> 0
   order by conversation_id, user_id;
@@ -1968,8 +1968,8 @@ comment on function private.my_unread() is
 conversation_activity.';
 grant execute on function private.my_unread() to authenticated;
 
--- A conversation as one participant has arranged it: archived, muted, pinned. The partner never learns. What is archived
--- is in conversation_activity, because the inbox is ordered by it.
+-- A conversation as one participant has arranged it: archived, muted, pinned. The partner never learns. What is
+-- archived is in conversation_activity, because its indexes keep that apart.
 create table private.conversation_states (
   user_id bigint not null references public.users (id) on delete cascade,
   conversation_id bigint not null references public.conversations (id) on delete cascade,
@@ -2014,7 +2014,7 @@ $$;
 comment on function private.state_of(bigint, bigint) is
   'How a user has arranged a conversation; null if they do not take part in it. Only for definer functions.';
 
-create function private.wants_to_hear(person bigint, conversation bigint, message bigint)
+create function private.wants_notification(person bigint, conversation bigint, message bigint)
 returns boolean
 language plpgsql stable security invoker set search_path = ''
 as $$
@@ -2033,7 +2033,7 @@ begin
   );
 end
 $$;
-comment on function private.wants_to_hear(bigint, bigint, bigint) is
+comment on function private.wants_notification(bigint, bigint, bigint) is
   'Whether a user may be notified of a message of a conversation, as far as they have arranged it: they take part in it,
 have not muted it, and have not archived it after that message. message is null for anything but a message: then what
 is archived now counts. Only for definer functions.';

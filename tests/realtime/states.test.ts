@@ -3,7 +3,7 @@ import { openConversation, sendMessage, signUp } from '../tools/people.ts'
 import { connect, listen } from '../tools/realtime.ts'
 import { aWhile, eventually } from '../tools/wait.ts'
 
-test("a changed state reaches one's own devices, never the partner's, and a message that ends it adds no event", async () => {
+test("a state reaches one's own devices and never the partner's; a message that ends it sends no event", async () => {
   const [ana, ben] = await Promise.all([signUp('Ana'), signUp('Ben')])
   const conversation_id = await openConversation(ana, ben)
   const [phone, laptop, partners] = await Promise.all(

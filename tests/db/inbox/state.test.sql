@@ -151,22 +151,24 @@ select is(
 
 -- What notifications ask.
 select tests.become_owner();
-create function pg_temp.hears(message bigint)
+create function pg_temp.is_wanted(message bigint)
 returns boolean
 language sql
-as $$ select private.wants_to_hear(person => tests.id_of('ana'), conversation => ben, message => message) from ids $$;
+as $$
+  select private.wants_notification(person => tests.id_of('ana'), conversation => ben, message => message) from ids
+$$;
 create temp table latest as select max(id) as id from public.messages;
-select ok(pg_temp.hears((select id from latest)), 'ana wants to hear of a message');
+select ok(pg_temp.is_wanted((select id from latest)), 'ana wants to be notified of a message');
 select pg_temp.arrange('ana', '{"archived": true}');
 select tests.become_owner();
-select ok(not pg_temp.hears((select id from latest)) and not pg_temp.hears(null), 'not after she archived it');
-select ok(pg_temp.hears((select id + 1 from latest)), 'but of a later one');
+select ok(not pg_temp.is_wanted((select id from latest)) and not pg_temp.is_wanted(null), 'not after she archived it');
+select ok(pg_temp.is_wanted((select id + 1 from latest)), 'but of a later one');
 select pg_temp.arrange('ana', '{"archived": false, "muted_until": "2999-01-01T00:00:00Z"}');
 select tests.become_owner();
-select ok(not pg_temp.hears((select id + 1 from latest)), 'not while it is muted');
+select ok(not pg_temp.is_wanted((select id + 1 from latest)), 'not while it is muted');
 update private.conversation_states set muted_until = now() - interval '1 second';
-select ok(pg_temp.hears((select id from latest)) and pg_temp.hears(null), 'and again when that has passed');
+select ok(pg_temp.is_wanted((select id from latest)) and pg_temp.is_wanted(null), 'and again when that has passed');
 select ok(
-  not private.wants_to_hear(person => tests.id_of('cat'), conversation => (select ben from ids), message => 1),
+  not private.wants_notification(person => tests.id_of('cat'), conversation => (select ben from ids), message => 1),
   'somebody who does not take part never does'
 );
