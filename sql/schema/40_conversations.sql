@@ -106,7 +106,10 @@ declare
   me bigint := private.my_id();
 begin
   return query
-    select mine.id, voyager.id, voyager.name, voyager.email, local.id, local.name, local.email
+    select
+      mine.id,
+      voyager.id, voyager.name, private.shown_email(voyager.id, mine.id, voyager.email),
+      local.id, local.name, private.shown_email(local.id, mine.id, local.email)
     from public.conversations as mine
     join public.users as voyager on voyager.id = mine.voyager_id
     join public.users as local on local.id = mine.local_id

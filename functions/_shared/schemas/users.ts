@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { conversation, message } from './conversations.ts'
+import { exportedReport } from './reports.ts'
 import { reservationWithHistory } from './reservations.ts'
 import type { Columns } from '../columns.ts'
 import { id, interestIds, isBlank, limit, offset, text, timestamp, webAddress } from '../validate.ts'
@@ -60,6 +61,7 @@ export const exported = z.strictObject({
       messages: z.array(message),
     }),
   ),
+  reports: z.array(exportedReport),
 }).meta({ id: 'Export' })
 
 export const profileInterests = z.strictObject({ id: z.int(), user_id: z.int(), Interests: z.array(interest) })
