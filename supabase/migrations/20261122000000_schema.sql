@@ -2805,11 +2805,11 @@ create view public.moderation_queue
 with (security_invoker = true)
 as
   select
-    reports.id as report, reports.created_at, reports.reason, reports.note,
-    person.id as person_id, person.name as person, person.is_active,
-    exists (select from public.hidden_profiles where hidden_profiles.user_id = person.id) as is_hidden,
+    reports.id as report, person.name as person, reports.reason, reports.note,
     earlier.reports as earlier_reports, earlier.dismissed as earlier_dismissed, earlier.upheld as earlier_upheld,
-    reporter.id as reporter_id, reporter.name as reporter, reports.message_id, reports.shares_messages
+    exists (select from public.hidden_profiles where hidden_profiles.user_id = person.id) as is_hidden,
+    person.is_active, reporter.name as reporter, reports.created_at, reports.message_id, reports.shares_messages,
+    person.id as person_id, reporter.id as reporter_id
   from public.reports
   join public.users as person on person.id = reports.user_id
   join public.users as reporter on reporter.id = reports.reporter_id

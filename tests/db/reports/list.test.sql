@@ -108,7 +108,7 @@ select doesnt_match(pg_temp.exported('ben')::text, 'Note|spam|suspend', 'anywher
 
 -- In pieces: with conversations that end at, before and after the end of a piece, and many reports.
 insert into public.reports (reporter_id, user_id, message_id, reason, note)
-select tests.id_of('cat'), tests.id_of('ben'), n, 'spam', format('%s %s', n, repeat('😀', 1900))
+select tests.id_of('cat'), tests.id_of('ben'), n, 'spam', format('%s %s', n, repeat('😀', 9))
 from generate_series(10, 259) as n;
 insert into public.conversations (voyager_id, local_id) values (tests.id_of('cat'), tests.id_of('ana'));
 select is(
@@ -133,7 +133,7 @@ $$;
 select is(
   array(
     select distinct pg_temp.at_length(messages)
-    from unnest(array[97, 98, 99, 100, 101, 198, 199, 200]) as messages
+    from unnest(array[98, 99, 100, 101, 199]) as messages
   ),
   array[253::bigint], 'whatever the messages before them'
 );
