@@ -104,12 +104,13 @@ set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   me bigint := private.my_id();
+  is_shown constant boolean := coalesce(current_setting('api.partner_email', true), '') <> 'after_reply';
 begin
   return query
     select
       mine.id,
-      voyager.id, voyager.name, private.shown_email(voyager.id, mine.id, voyager.email),
-      local.id, local.name, private.shown_email(local.id, mine.id, local.email)
+      voyager.id, voyager.name, case when is_shown then voyager.email else private.shown_email(voyager, mine.id) end,
+      local.id, local.name, case when is_shown then local.email else private.shown_email(local, mine.id) end
     from public.conversations as mine
     join public.users as voyager on voyager.id = mine.voyager_id
     join public.users as local on local.id = mine.local_id

@@ -59,19 +59,17 @@ comment on function private.refusal_to_send(bigint, bigint, integer) is
   'Why a message is refused. Whoever has reached the limit learns no more, so that it hides a block. Only for definer
 functions.';
 
-create function private.shown_email(person bigint, conversation bigint, email text)
+create function private.shown_email(person public.users, conversation bigint)
 returns text
 language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   return case
-    when coalesce(current_setting('api.partner_email', true), '') <> 'after_reply'
-      or person = private.my_id()
-      or private.has_written(person, conversation) then email
+    when person.id = private.my_id() or private.has_written(person.id, conversation) then person.email
     else ''
   end;
 end
 $$;
-comment on function private.shown_email(bigint, bigint, text) is
-  'The e-mail address of a participant as the caller may see it: with PARTNER_EMAIL=after_reply the partner''s is empty
+comment on function private.shown_email(public.users, bigint) is
+  'The e-mail address of a participant as the caller sees it with PARTNER_EMAIL=after_reply: the partner''s is empty
 until they have written. Only for definer functions.';

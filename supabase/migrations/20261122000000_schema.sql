@@ -1124,12 +1124,13 @@ set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   me bigint := private.my_id();
+  is_shown constant boolean := coalesce(current_setting('api.partner_email', true), '') <> 'after_reply';
 begin
   return query
     select
       mine.id,
-      voyager.id, voyager.name, private.shown_email(voyager.id, mine.id, voyager.email),
-      local.id, local.name, private.shown_email(local.id, mine.id, local.email)
+      voyager.id, voyager.name, case when is_shown then voyager.email else private.shown_email(voyager, mine.id) end,
+      local.id, local.name, case when is_shown then local.email else private.shown_email(local, mine.id) end
     from public.conversations as mine
     join public.users as voyager on voyager.id = mine.voyager_id
     join public.users as local on local.id = mine.local_id
@@ -3048,21 +3049,19 @@ comment on function private.refusal_to_send(bigint, bigint, integer) is
   'Why a message is refused. Whoever has reached the limit learns no more, so that it hides a block. Only for definer
 functions.';
 
-create function private.shown_email(person bigint, conversation bigint, email text)
+create function private.shown_email(person public.users, conversation bigint)
 returns text
 language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   return case
-    when coalesce(current_setting('api.partner_email', true), '') <> 'after_reply'
-      or person = private.my_id()
-      or private.has_written(person, conversation) then email
+    when person.id = private.my_id() or private.has_written(person.id, conversation) then person.email
     else ''
   end;
 end
 $$;
-comment on function private.shown_email(bigint, bigint, text) is
-  'The e-mail address of a participant as the caller may see it: with PARTNER_EMAIL=after_reply the partner''s is empty
+comment on function private.shown_email(public.users, bigint) is
+  'The e-mail address of a participant as the caller sees it with PARTNER_EMAIL=after_reply: the partner''s is empty
 until they have written. Only for definer functions.';
 
 -- The search index has one row for each profile that is searchable and whose owner is active. The files from 70 to 79

@@ -127,11 +127,15 @@ const changes: Record<string, Change[]> = {
   ],
   'private.refusal_to_send': [['private.may_write_first(conversation, partner, max_messages)', 'true']],
   'api.send_message': [['and private.may_write_first(conversation, partner, first_contact_limit)', '']],
-  'private.shown_email': [
+  'private.participants_of': [
     ["coalesce(current_setting('api.partner_email', true), '') <> 'after_reply'", 'true'],
     ["coalesce(current_setting('api.partner_email', true), '') <> 'after_reply'", 'false'],
-    ['or person = private.my_id()', ''],
-    ['or private.has_written(person, conversation)', ''],
+    ['case when is_shown then voyager.email else private.shown_email(voyager, mine.id) end', 'voyager.email'],
+    ['case when is_shown then local.email else private.shown_email(local, mine.id) end', 'local.email'],
+  ],
+  'private.shown_email': [
+    ['person.id = private.my_id() or', ''],
+    ['or private.has_written(person.id, conversation)', ''],
   ],
 }
 

@@ -1,4 +1,6 @@
-import { beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import { createClient } from '@supabase/supabase-js'
+import { beforeAll, beforeEach, describe, expect, inject, test, vi } from 'vitest'
+import { WebSocket } from 'ws'
 import {
   type Answer,
   asAdmin,
@@ -211,6 +213,44 @@ describe('what the reported person can see', () => {
       const { status } = await dataApi(token, 'POST', `rpc/${name}`, values)
       expect(status).toBeGreaterThanOrEqual(400)
     }
+  })
+
+  test('is nothing in supabase-js: rows, counts, functions and changes', async () => {
+    const { origin, publishableKey } = inject('stack')
+    const client = createClient(origin, publishableKey, {
+      auth: { persistSession: false, autoRefreshToken: false },
+      realtime: { transport: WebSocket as never },
+    })
+    await client.auth.signInWithPassword({ email: ben.email, password: ben.password })
+    const heard: unknown[] = []
+    const channel = client.channel(`changes-${ben.id}`)
+    for (const table of ['reports', 'moderation_log', 'hidden_profiles']) {
+      channel.on('postgres_changes', { event: '*', schema: 'public', table }, (change) => heard.push(change))
+    }
+    const topic = client.channel(`user:${ben.id}`, { config: { private: true } })
+    await new Promise((resolve) => channel.subscribe(resolve))
+    await new Promise((resolve) =>
+      topic.on('broadcast', { event: '*' }, (event) => heard.push(event)).subscribe(resolve)
+    )
+    const { body: { id } } = await report(ana, { message_id: received.id, share_messages: true, note: 'Awful' })
+    for (const count of ['exact', 'planned'] as const) {
+      const counted = await client.from('reports').select('id', { count, head: true })
+      expect(counted).toMatchObject({ count: null, data: null })
+    }
+    for (const table of ['reports', 'moderation_queue', 'moderation_log', 'hidden_profiles']) {
+      const { data, error } = await client.from(table).select()
+      expect({ table, data, isRefused: error !== null }).toEqual({ table, data: null, isRefused: true })
+      expect((await client.from(table).insert({ user_id: ben.id })).error).not.toBe(null)
+      expect((await client.from(table).delete().eq('user_id', ben.id)).error).not.toBe(null)
+    }
+    expect((await client.rpc('read_evidence', { report: id })).error).not.toBe(null)
+    expect((await client.rpc('resolve_report', { report: id, action: 'dismiss', note: 'Me' })).error).not.toBe(null)
+    await resolve(id, 'warn')
+    // The next event of the topic is of a message, so none came before it.
+    await sendMessage(ana, conversation, 'Later')
+    await vi.waitUntil(() => heard.length > 0, { timeout: 10_000 })
+    expect(heard).toMatchObject([{ event: 'message.created' }])
+    await client.removeAllChannels()
   })
 
   test('is no embedding of a table that everybody can read', async () => {
