@@ -46,8 +46,8 @@ test(`after ${calls} racing calls every decision is logged once, and nobody hidd
           return db`select api.report_person(${db.json(draft)})`
         }),
       show: () => as(pick(people), (db) => db`select api.set_searchable(true)`),
-      rename: () =>
-        as(pick(people), (db) => db`select api.update_profile(${db.json({ name: 'Other', is_searchable: true })})`),
+      edit: () =>
+        as(pick(people), (db) => db`select api.update_profile(${db.json({ city: 'Faro', is_searchable: true })})`),
       resolve: () =>
         sql`
           select public.resolve_report(
@@ -69,7 +69,7 @@ test(`after ${calls} racing calls every decision is logged once, and nobody hidd
       'report',
       'report',
       'show',
-      'rename',
+      'edit',
       'resolve',
       'resolve',
       'lift',
