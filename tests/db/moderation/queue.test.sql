@@ -1,5 +1,5 @@
 -- The queue: open reports, oldest first, with what is known about the person.
-select plan(9);
+select plan(11);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'cat', 'dan']) as name;
 insert into public.reports (reporter_id, user_id, message_id, reason, note, shares_messages, resolution, resolved_at)
 select
@@ -51,3 +51,15 @@ select tests.become('ana');
 select throws_ok('select from public.moderation_queue', '42501', null, 'ana, who has reported, cannot read it');
 select tests.become(null);
 select throws_ok('select from public.moderation_queue', '42501', null, 'nor can anybody without a token');
+
+-- Several at once, as an admin writes it in the SQL editor.
+select tests.become_owner();
+insert into public.reports (reporter_id, user_id, message_id, reason)
+select tests.id_of('ana'), tests.id_of('dan'), n, 'spam' from generate_series(1, 5) as n;
+select is(
+  count(*), 6::bigint, 'all open reports can be resolved in one statement'
+)
+from public.moderation_queue
+cross join lateral public.resolve_report(report, 'dismiss', 'All of them')
+where resolved_at is not null;
+select is_empty('select from public.moderation_queue', 'then the queue is empty');
