@@ -97,7 +97,7 @@ test(`after ${calls} racing calls every decision is logged once, and nobody hidd
     select 'not logged once', reports.id
     from public.reports
     left join public.moderation_log on report_id = reports.id and action = resolution
-    where user_id = any(${people}::bigint[]) and resolved_at is not null
+    where reports.user_id = any(${people}::bigint[]) and resolved_at is not null
     group by reports.id
     having count(moderation_log.id) <> 1
     union all
