@@ -953,6 +953,28 @@ $$;
 comment on function api.list_blocks() is 'The users whom the caller has blocked, latest first.';
 grant execute on function api.list_blocks() to edge_functions;
 
+create function private.add_block(me bigint, other_user bigint, field text)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  -- Serialize concurrent blocks by one user, so that the limit of 1,000 holds.
+  perform from public.users where id = me and is_active for no key update;
+  if not found then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
+  if (select count(*) from private.blocks where blocker_id = me and blocked_id <> other_user) >= 1000 then
+    raise sqlstate 'PT400' using message = field || ': you cannot block more than 1,000 people';
+  end if;
+  insert into private.blocks (blocker_id, blocked_id)
+  values (me, other_user)
+  on conflict do nothing;
+end
+$$;
+comment on function private.add_block(bigint, bigint, text) is
+  'Blocks a user for the caller; a repeat changes nothing. Errors name this field of the request. Only for definer
+functions.';
+
 create function api.block_person(other_user bigint)
 returns json
 language plpgsql volatile security definer set search_path = ''
@@ -966,17 +988,7 @@ begin
   if not exists (select from public.users where id = other_user and is_active) then
     raise sqlstate 'PT404' using message = 'User not found';
   end if;
-  -- Serialize concurrent blocks by one user, so that the limit of 1,000 holds.
-  perform from public.users where id = me and is_active for no key update;
-  if not found then
-    raise sqlstate 'PT401' using message = 'This account no longer exists';
-  end if;
-  if (select count(*) from private.blocks where blocker_id = me and blocked_id <> other_user) >= 1000 then
-    raise sqlstate 'PT400' using message = 'user_id: you cannot block more than 1,000 people';
-  end if;
-  insert into private.blocks (blocker_id, blocked_id)
-  values (me, other_user)
-  on conflict do nothing;
+  perform private.add_block(me, other_user, 'user_id');
   return to_json(true);
 end
 $$;
@@ -1113,9 +1125,13 @@ set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   me bigint := private.my_id();
+  is_shown constant boolean := coalesce(current_setting('api.partner_email', true), '') <> 'after_reply';
 begin
   return query
-    select mine.id, voyager.id, voyager.name, voyager.email, local.id, local.name, local.email,
+    select
+      mine.id,
+      voyager.id, voyager.name, case when is_shown then voyager.email else private.shown_email(voyager, mine.id) end,
+      local.id, local.name, case when is_shown then local.email else private.shown_email(local, mine.id) end,
       mine.created_at
     from public.conversations as mine
     join public.users as voyager on voyager.id = mine.voyager_id
@@ -1450,6 +1466,7 @@ declare
   my_name text;
   draft_client_id uuid := (draft ->> 'client_id')::uuid;
   draft_attachment jsonb := nullif(draft -> 'attachment', 'null');
+  first_contact_limit integer := (draft ->> 'first_contact_limit')::integer;
   sent public.messages;
 begin
   -- The lock makes ids follow commit order within the conversation and serializes sends with the same client_id.
@@ -1471,13 +1488,14 @@ begin
   select conversation, me, draft ->> 'content', draft_attachment, draft_client_id
   where not private.is_blocked_between(me, partner)
     and exists (select from public.users where id = partner and erased_at is null)
+    and private.may_write_first(conversation, partner, first_contact_limit)
   on conflict (user_id, client_id) do nothing
   returning * into sent;
 
   if sent.id is null then
     select * into sent from public.messages where user_id = me and client_id = draft_client_id;
     if sent.id is null then
-      raise sqlstate 'PT403' using message = 'You cannot write to this person';
+      raise sqlstate 'PT403' using message = private.refusal_to_send(conversation, partner, first_contact_limit);
     end if;
     if (sent.conversation_id, sent.content, sent.attachment)
       is distinct from (conversation, draft ->> 'content', draft_attachment) then
@@ -1499,10 +1517,10 @@ begin
 end
 $$;
 comment on function api.send_message(bigint, jsonb) is
-  'Sends {content, attachment, client_id, matches_mime_type} as the caller. A client_id that was used before returns
-the first answer again and sets replayed in the response metadata. Raises 403 if one of the two has blocked the other or
-the partner is erased, without saying which. Definer, because no caller has a grant to insert messages: only this
-function does.';
+  'Sends {content, attachment, client_id, matches_mime_type, first_contact_limit} as the caller. A client_id that was
+used before returns the first answer again and sets replayed in the response metadata. Raises 403 if one of the two has
+blocked the other or the partner is erased, without saying which, or if the partner has not written yet and the limit is
+reached. Definer, because no caller has a grant to insert messages: only this function does.';
 grant execute on function api.send_message(bigint, jsonb) to edge_functions;
 
 create function api.mark_read(conversation bigint, message bigint, and_before boolean)
@@ -3007,6 +3025,663 @@ comment on function api.list_my_reservations(jsonb) is
 with the partner {id, name}. from and to are about the date: from is included, to is not. The response metadata holds
 the last id of the page if another page follows.';
 grant execute on function api.list_my_reservations(jsonb) to edge_functions;
+
+-- Reports: what people tell the operator about others, with the messages that they share as evidence. Nothing of it is
+-- visible to the reported person. 66 is what admins do with it.
+create table public.reports (
+  id bigint generated always as identity primary key,
+  reporter_id bigint not null references public.users (id) on delete restrict,
+  user_id bigint not null references public.users (id) on delete restrict,
+  message_id bigint,
+  reason text not null
+    constraint "reason is spam, harassment, scam, danger, impersonation or other"
+    check (reason in ('spam', 'harassment', 'scam', 'danger', 'impersonation', 'other')),
+  note text
+    constraint "note has at most 2,000 characters" check (char_length(note) <= 2000),
+  shares_messages boolean not null default false,
+  created_at timestamptz not null default clock_timestamp(),
+  resolution text
+    constraint "resolution is dismiss, warn, hide or suspend"
+    check (resolution in ('dismiss', 'warn', 'hide', 'suspend')),
+  resolved_at timestamptz,
+  purge_at timestamptz,
+  constraint "nobody reports themselves" check (reporter_id <> user_id),
+  constraint "a resolved report says when and how" check ((resolved_at is null) = (resolution is null))
+);
+comment on table public.reports is
+  'What people have reported. Written only by api.report_person and by the functions of the moderators, so that each
+change is in public.moderation_log. The users cannot be deleted while it exists; erasing a user keeps the row.';
+comment on column public.reports.user_id is 'The reported person; of a message, its sender.';
+comment on column public.reports.message_id is
+  'The reported message; null: the person. No foreign key, because the report outlives the message.';
+comment on column public.reports.shares_messages is
+  'Whether the reporter agreed to share the latest messages of the conversation.';
+comment on column public.reports.resolution is 'What an admin decided; null while the report is open.';
+comment on column public.reports.purge_at is
+  'When private.purge_evidence() deletes note and evidence: 180 days after one of the two was erased. Null: both have
+an account, or it is done.';
+
+create unique index reports_one_open_per_subject on public.reports (reporter_id, user_id, coalesce(message_id, 0))
+  where resolved_at is null;
+comment on index public.reports_one_open_per_subject is
+  'A person has one open report about another person, and one about each message.';
+create index reports_reporter_id_id_idx on public.reports (reporter_id, id);
+create index reports_user_id_id_idx on public.reports (user_id, id);
+create index reports_open_idx on public.reports (id) where resolved_at is null;
+comment on index public.reports_open_idx is 'The queue of the moderators.';
+create index reports_purge_at_idx on public.reports (purge_at) where purge_at is not null;
+
+alter table public.reports enable row level security;
+-- The platform grants everything to service_role.
+revoke all on public.reports from service_role;
+grant select on public.reports to service_role;
+revoke all on sequence public.reports_id_seq from service_role;
+
+create table private.report_evidence (
+  report_id bigint not null references public.reports (id) on delete cascade,
+  message_id bigint not null,
+  is_by_reported boolean not null,
+  content text not null,
+  attachment jsonb,
+  sent_at timestamptz not null,
+  primary key (report_id, message_id)
+);
+comment on table private.report_evidence is
+  'Copies of messages as they were when they were reported: the reported one, and with the reporter''s consent the
+latest 20 of the conversation. Admins read them with public.read_evidence(), which is logged.';
+comment on column private.report_evidence.is_by_reported is
+  'Whether the reported person sent it; otherwise the reporter did.';
+alter table private.report_evidence enable row level security;
+
+create table private.report_replies (
+  user_id bigint not null references public.users (id) on delete cascade,
+  client_id uuid not null,
+  report_id bigint not null references public.reports (id) on delete cascade,
+  draft_hash bytea not null,
+  is_new boolean not null,
+  primary key (user_id, client_id)
+);
+comment on table private.report_replies is
+  'Reports with an idempotency key: a hash of what was sent, and whether the answer was a new report. The rest of the
+first answer never changes, so a repeat is answered from the report.';
+create index report_replies_report_id_idx on private.report_replies (report_id);
+alter table private.report_replies enable row level security;
+
+create function private.report_body(report public.reports)
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return json_build_object(
+    'id', report.id, 'status', 'open', 'reason', report.reason, 'createdAt', private.iso(report.created_at)
+  );
+end
+$$;
+comment on function private.report_body(public.reports) is
+  'A report as reporting answers: {id, status, reason, createdAt}, as it was made.';
+
+create function private.copy_evidence(report public.reports)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  insert into private.report_evidence (report_id, message_id, is_by_reported, content, attachment, sent_at)
+  select
+    report.id, messages.id, messages.user_id = report.user_id, messages.content, messages.attachment,
+    messages.created_at
+  from public.messages
+  where messages.id = report.message_id
+    or messages.id in (
+      select latest.id
+      from public.conversations
+      join public.messages as latest on latest.conversation_id = conversations.id
+      where report.shares_messages
+        and least(voyager_id, local_id) = least(report.reporter_id, report.user_id)
+        and greatest(voyager_id, local_id) = greatest(report.reporter_id, report.user_id)
+      order by latest.id desc
+      limit 20
+    )
+  on conflict do nothing;
+end
+$$;
+comment on function private.copy_evidence(public.reports) is
+  'Copies the reported message and, if the reporter shares them, the latest 20 messages of the two. Only for definer
+functions.';
+
+create function api.report_person(draft jsonb)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+  draft_client_id constant uuid := (draft ->> 'client_id')::uuid;
+  hash constant bytea := sha256(convert_to(jsonb_strip_nulls(draft - 'client_id')::text, 'UTF8'));
+  shares constant boolean := coalesce((draft ->> 'share_messages')::boolean, false);
+  message constant bigint := (draft ->> 'message_id')::bigint;
+  subject bigint := (draft ->> 'user_id')::bigint;
+  person public.users;
+  stored private.report_replies;
+  report public.reports;
+  is_new boolean;
+begin
+  if draft_client_id is not null then
+    -- Serializes reports with the same key.
+    perform pg_advisory_xact_lock(hashtextextended(format('report %s %s', me, draft_client_id), 0));
+    select * into stored from private.report_replies where user_id = me and client_id = draft_client_id;
+    if found then
+      if stored.draft_hash <> hash then
+        raise sqlstate 'PT422' using message = 'This idempotency key was used for another report';
+      end if;
+      select * into strict report from public.reports where id = stored.report_id;
+      perform private.set_response_metadata(jsonb_build_object('replayed', true, 'existing', not stored.is_new));
+      return private.report_body(report);
+    end if;
+  end if;
+  if message is not null then
+    select messages.user_id
+    into subject
+    from public.messages
+    join public.conversations on conversations.id = messages.conversation_id
+    where messages.id = message and me in (voyager_id, local_id);
+    if not found then
+      raise sqlstate 'PT404' using message = 'Message not found';
+    end if;
+  end if;
+  if subject = me then
+    raise sqlstate 'PT400' using
+      message = case when message is null then 'user_id' else 'message_id' end || ': you cannot report yourself';
+  end if;
+  -- A concurrent erasure waits, or has happened by now, and so does another report or block by the caller.
+  perform from public.users where id in (me, subject) order by id for no key update;
+  if not exists (select from public.users where id = me and is_active) then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
+  select * into person from public.users where id = subject;
+
+  select *
+  into report
+  from public.reports
+  where reporter_id = me and user_id = subject and message_id is not distinct from message and resolved_at is null;
+  is_new := not found;
+  if is_new then
+    -- Who has sent a message can be reported for it after being deactivated or erased.
+    if message is null and person.is_active is not true then
+      raise sqlstate 'PT404' using message = 'User not found';
+    end if;
+    insert into public.reports (reporter_id, user_id, message_id, reason, note, shares_messages, purge_at)
+    values (
+      me, subject, message, draft ->> 'reason', draft ->> 'note', shares,
+      case when person.erased_at is not null then private.present() + interval '180 days' end
+    )
+    returning * into report;
+    perform private.copy_evidence(report);
+  elsif shares and not report.shares_messages then
+    -- The consent came with a repeat.
+    update public.reports set shares_messages = true where id = report.id returning * into report;
+    perform private.copy_evidence(report);
+  end if;
+  if (draft ->> 'block')::boolean and person.erased_at is null then
+    perform private.add_block(me, subject, 'block');
+  end if;
+  if draft_client_id is not null then
+    insert into private.report_replies (user_id, client_id, report_id, draft_hash, is_new)
+    values (me, draft_client_id, report.id, hash, is_new);
+  end if;
+  perform private.set_response_metadata(jsonb_build_object('existing', not is_new));
+  return private.report_body(report);
+end
+$$;
+comment on function api.report_person(jsonb) is
+  'Reports {user_id or message_id, reason, note, share_messages, block, client_id}; evidence and block in the same
+transaction. While a report about the same subject is open it is returned instead, with existing in the response
+metadata; what the repeat shares or blocks is still done. A client_id that was used before returns the first answer
+again. Blocks in either direction make no difference. Definer, because no caller has a grant on reports: the reported
+must not learn of them.';
+grant execute on function api.report_person(jsonb) to edge_functions;
+
+create function api.list_my_reports(page jsonb)
+returns json
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  page_limit constant integer := (page ->> 'limit')::integer;
+  before_id constant bigint := coalesce((page ->> 'before_id')::bigint, 9223372036854775807);
+  listed json[];
+  last_id bigint;
+begin
+  select
+    array_agg(
+      json_build_object(
+        'id', id, 'status', case when resolved_at is null then 'open' else 'resolved' end, 'reason', reason,
+        'createdAt', private.iso(created_at), 'resolvedAt', private.iso(resolved_at)
+      )
+      order by id desc
+    ),
+    (array_agg(id order by id desc))[page_limit]
+  into listed, last_id
+  from (
+    -- One more than the page, to know whether another page follows.
+    select *
+    from public.reports
+    where reporter_id = (select private.my_id()) and id < before_id
+    order by id desc
+    limit page_limit + 1
+  ) as reports;
+  if cardinality(listed) > page_limit then
+    perform private.set_response_metadata(jsonb_build_object('next', last_id));
+  end if;
+  return coalesce(array_to_json(listed[:page_limit]), '[]');
+end
+$$;
+comment on function api.list_my_reports(jsonb) is
+  'A page {limit, before_id} of the caller''s own reports, newest first: whether each is resolved, not how. The response
+metadata holds the last id of the page if another page follows. Definer, because callers cannot read reports.';
+grant execute on function api.list_my_reports(jsonb) to edge_functions;
+
+create function private.my_reports_after(after_id bigint, max_rows integer)
+returns table (id bigint, body text)
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+begin
+  return query
+    select
+      reports.id,
+      json_build_object(
+        'id', reports.id, 'user_id', reports.user_id, 'message_id', reports.message_id, 'reason', reports.reason,
+        'note', reports.note, 'share_messages', reports.shares_messages,
+        'status', case when reports.resolved_at is null then 'open' else 'resolved' end,
+        'createdAt', private.iso(reports.created_at), 'resolvedAt', private.iso(reports.resolved_at)
+      )::text
+    from public.reports
+    where reports.reporter_id = me and reports.id > after_id
+    order by reports.id
+    limit max_rows;
+end
+$$;
+comment on function private.my_reports_after(bigint, integer) is
+  'The next of the caller''s own reports as the export has them, oldest first. Definer, because callers cannot read
+reports.';
+grant execute on function private.my_reports_after(bigint, integer) to authenticated;
+
+-- How long reports keep what people wrote: 180 days longer than the account of either of the two.
+create function private.schedule_purge(person bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  update public.reports
+  set purge_at = least(purge_at, private.present() + interval '180 days')
+  where reporter_id = person or user_id = person;
+end
+$$;
+comment on function private.schedule_purge(bigint) is
+  'Lets the evidence of all reports by and about an erased person end in 180 days, or when it ends already.';
+
+create function private.purge_evidence()
+returns integer
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  purged bigint[];
+begin
+  with due as (
+    update public.reports
+    set note = null, purge_at = null
+    where purge_at <= (select private.present())
+    returning id
+  )
+  select array_agg(id) into purged from due;
+  delete from private.report_evidence where report_id = any (purged);
+  return coalesce(cardinality(purged), 0);
+end
+$$;
+comment on function private.purge_evidence() is
+  'Deletes notes and evidence whose time has passed, and returns of how many reports. What stays of these: who, whom,
+reason, dates and outcome. Scheduled.';
+
+-- Moderation: the queue of open reports, and what admins do about them. Only the secret key and the owner can read and
+-- call this, in the table editor and the SQL editor; every call is logged.
+create table public.moderation_log (
+  id bigint generated always as identity primary key,
+  action text not null
+    constraint "action is a step of moderation"
+    check (action in ('read evidence', 'dismiss', 'warn', 'hide', 'suspend', 'lift hide', 'lift suspend')),
+  report_id bigint references public.reports (id) on delete restrict,
+  user_id bigint not null references public.users (id) on delete restrict,
+  by_whom text not null,
+  note text
+    constraint "the reason has 1 to 2,000 characters"
+    check (char_length(note) <= 2000 and note ~ '[^[:space:][:cntrl:]]'),
+  created_at timestamptz not null default clock_timestamp(),
+  constraint "every decision has a reason" check (note is not null or action = 'read evidence')
+);
+comment on table public.moderation_log is
+  'What admins did: who, when and why. Append-only for everybody, its owner included.';
+comment on column public.moderation_log.user_id is 'The person whom it is about.';
+comment on column public.moderation_log.by_whom is
+  'The database role and, if they are known, the subject of the token and the dashboard''s user.';
+create index moderation_log_report_id_idx on public.moderation_log (report_id);
+create index moderation_log_user_id_idx on public.moderation_log (user_id);
+
+create table public.hidden_profiles (
+  user_id bigint primary key references public.users (id) on delete cascade,
+  report_id bigint not null references public.reports (id) on delete restrict,
+  hidden_at timestamptz not null default clock_timestamp()
+);
+comment on table public.hidden_profiles is
+  'The people whom an admin has hidden. Until public.lift_restriction() they cannot make their profile searchable.';
+create index hidden_profiles_report_id_idx on public.hidden_profiles (report_id);
+
+alter table public.moderation_log enable row level security;
+alter table public.hidden_profiles enable row level security;
+-- The platform grants everything to service_role. Only the functions below write here.
+revoke all on public.moderation_log, public.hidden_profiles from service_role;
+grant select on public.moderation_log, public.hidden_profiles to service_role;
+revoke all on sequence public.moderation_log_id_seq from service_role;
+
+create function private.protect_moderation_log()
+returns trigger
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  raise sqlstate '42501' using message = 'The moderation log is append-only';
+end
+$$;
+comment on function private.protect_moderation_log() is 'Refuses every change of the log, by its owner too.';
+
+create trigger protect_moderation_log
+  before update or delete on public.moderation_log
+  for each row
+  execute function private.protect_moderation_log();
+
+create trigger protect_moderation_log_from_truncate
+  before truncate on public.moderation_log
+  for each statement
+  execute function private.protect_moderation_log();
+
+create function private.keep_profile_hidden()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  if exists (select from public.hidden_profiles where user_id = new.user_id) then
+    raise sqlstate 'PT403' using message = 'An administrator has hidden this profile';
+  end if;
+  return new;
+end
+$$;
+comment on function private.keep_profile_hidden() is
+  'Refuses to make a hidden profile searchable, whoever tries. Definer, because callers cannot read hidden_profiles.';
+
+create trigger keep_profile_hidden
+  before insert or update of is_searchable on public.profiles
+  for each row
+  when (new.is_searchable)
+  execute function private.keep_profile_hidden();
+
+create view public.moderation_queue
+with (security_invoker = true)
+as
+  select
+    reports.id as report, person.name as person, reports.reason, reports.note,
+    earlier.reports as earlier_reports, earlier.dismissed as earlier_dismissed, earlier.upheld as earlier_upheld,
+    exists (select from public.hidden_profiles where hidden_profiles.user_id = person.id) as is_hidden,
+    person.is_active, reporter.name as reporter, reports.created_at, reports.message_id, reports.shares_messages,
+    person.id as person_id, reporter.id as reporter_id
+  from public.reports
+  join public.users as person on person.id = reports.user_id
+  join public.users as reporter on reporter.id = reports.reporter_id
+  cross join lateral (
+    select
+      count(*) as reports,
+      count(*) filter (where others.resolution = 'dismiss') as dismissed,
+      count(*) filter (where others.resolution <> 'dismiss') as upheld
+    from public.reports as others
+    where others.user_id = reports.user_id and others.id < reports.id
+  ) as earlier
+  where reports.resolved_at is null
+  order by reports.id;
+comment on view public.moderation_queue is
+  'The open reports, oldest first, each with the number of earlier ones about the same person, and how many of these
+were dismissed or ended in a warning, hiding or suspension.';
+revoke all on public.moderation_queue from service_role;
+grant select on public.moderation_queue to service_role;
+
+create function private.dashboard_user(statement text)
+returns text
+language plpgsql immutable security invoker set search_path = ''
+as $$
+begin
+  return substring(statement from '-- user: ([0-9a-f-]{36})\s+-- date: [^\n]*\s*$');
+end
+$$;
+comment on function private.dashboard_user(text) is
+  'The user of Supabase''s dashboard who ran this statement: its SQL editor ends each with comments that say so.';
+
+create function private.current_admin()
+returns text
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  claims constant json := nullif(current_setting('request.jwt.claims', true), '')::json;
+begin
+  return concat_ws(
+    ' ', coalesce(claims ->> 'role', session_user), claims ->> 'sub',
+    'dashboard user ' || private.dashboard_user(current_query())
+  );
+end
+$$;
+comment on function private.current_admin() is
+  'Who is calling: the role, the subject of a token, and the user of Supabase''s dashboard, as far as they are known.';
+
+create function private.log_moderation(action text, report bigint, person bigint, note text)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  if log_moderation.note !~ '[^[:space:][:cntrl:]]' or char_length(log_moderation.note) > 2000
+    or log_moderation.note is null and log_moderation.action <> 'read evidence' then
+    raise sqlstate 'PT400' using message = 'note: say why, in 1 to 2,000 characters';
+  end if;
+  insert into public.moderation_log (action, report_id, user_id, by_whom, note)
+  values (log_moderation.action, report, person, private.current_admin(), log_moderation.note);
+end
+$$;
+comment on function private.log_moderation(text, bigint, bigint, text) is
+  'Appends to the log. Raises 400 if a decision has no reason. Only for definer functions.';
+
+create function private.lock_person(person bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  -- In the order of an erasure, which goes on to the reports as well.
+  perform from public.profiles where user_id = person for no key update;
+  perform from public.users where id = person for no key update;
+end
+$$;
+comment on function private.lock_person(bigint) is
+  'Locks profile and account of a person, so that a change of theirs happens before or after what an admin does.';
+
+create function public.resolve_report(report bigint, action text, note text)
+returns public.reports
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  person constant bigint := (select user_id from public.reports where id = report);
+  resolved public.reports;
+begin
+  if person is null then
+    raise sqlstate 'PT404' using message = 'Report not found';
+  elsif action is null or action not in ('dismiss', 'warn', 'hide', 'suspend') then
+    raise sqlstate 'PT400' using message = 'action: must be dismiss, warn, hide or suspend';
+  end if;
+  perform private.lock_person(person);
+  select * into resolved from public.reports where id = report for update;
+  if resolved.resolved_at is not null then
+    raise sqlstate 'PT409' using message = format(
+      'This report was resolved before: %s, at %s', resolved.resolution, private.iso(resolved.resolved_at)
+    );
+  end if;
+  perform private.log_moderation(action => action, report => report, person => person, note => note);
+  update public.reports
+  set resolution = action, resolved_at = clock_timestamp()
+  where id = report
+  returning * into resolved;
+  if action = 'hide' then
+    insert into public.hidden_profiles (user_id, report_id) values (person, report) on conflict do nothing;
+    update public.profiles set is_searchable = false where user_id = person and is_searchable;
+  elsif action = 'suspend' then
+    update public.users set is_active = false where id = person and is_active;
+  end if;
+  return resolved;
+end
+$$;
+comment on function public.resolve_report(bigint, text, text) is
+  'Resolves an open report: dismiss, warn (it counts against the person in later reports), hide (the profile is not
+searchable until public.lift_restriction()) or suspend (the account is deactivated). The note says why. Raises 409 if it
+was resolved before. Definer, because the secret key has no grant to write reports, so that every decision is logged.';
+grant execute on function public.resolve_report(bigint, text, text) to service_role;
+
+create function public.read_evidence(report bigint)
+returns table (
+  message_id bigint, sent_at timestamptz, sender_id bigint, is_by_reported boolean, content text, attachment jsonb
+)
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  about public.reports;
+begin
+  select * into about from public.reports where id = report;
+  if not found then
+    raise sqlstate 'PT404' using message = 'Report not found';
+  end if;
+  perform private.log_moderation(action => 'read evidence', report => report, person => about.user_id, note => null);
+  return query
+    select
+      evidence.message_id, evidence.sent_at,
+      case when evidence.is_by_reported then about.user_id else about.reporter_id end,
+      evidence.is_by_reported, evidence.content, evidence.attachment
+    from private.report_evidence as evidence
+    where evidence.report_id = about.id
+    order by evidence.message_id;
+end
+$$;
+comment on function public.read_evidence(bigint) is
+  'The messages that were copied for a report, oldest first; none once they are purged. Definer, because nobody has a
+grant on the evidence, so that every look at it is logged.';
+grant execute on function public.read_evidence(bigint) to service_role;
+
+create function public.lift_restriction(person bigint, restriction text, note text)
+returns text
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  if restriction is null or restriction not in ('hide', 'suspend') then
+    raise sqlstate 'PT400' using message = 'restriction: must be hide or suspend';
+  elsif not exists (select from public.users where id = person) then
+    raise sqlstate 'PT404' using message = 'User not found';
+  end if;
+  perform private.lock_person(person);
+  if restriction = 'hide' then
+    delete from public.hidden_profiles where user_id = person;
+  else
+    update public.users
+    set is_active = true
+    where id = person and not is_active and confirmed_at is not null and erased_at is null;
+  end if;
+  if not found then
+    raise sqlstate 'PT409' using message = case restriction
+      when 'hide' then 'This profile is not hidden'
+      else 'This account is not suspended'
+    end;
+  end if;
+  perform private.log_moderation(action => 'lift ' || restriction, report => null, person => person, note => note);
+  return 'lifted';
+end
+$$;
+comment on function public.lift_restriction(bigint, text, text) is
+  'Ends what resolve_report did to a person: hide (they may make their profile searchable again, which it is not by
+itself) or suspend (they may log in again). The note says why. Definer, as resolve_report.';
+grant execute on function public.lift_restriction(bigint, text, text) to service_role;
+
+-- What somebody may do before the other participant has written: send a few messages, and on the operator's wish see no
+-- e-mail address. The limits are settings of the Edge Functions, which pass them on.
+create function private.has_written(person bigint, conversation bigint)
+returns boolean
+language plpgsql stable security invoker
+set search_path = ''
+-- As in api.list_messages.
+set enable_bitmapscan = off
+as $$
+begin
+  -- Oldest first: under the limit an answer is among the first few messages.
+  return exists (
+    select
+    from (
+      select id
+      from public.messages
+      where conversation_id = conversation and user_id = person
+      order by id
+      limit 1
+    ) as first_message
+  );
+end
+$$;
+comment on function private.has_written(bigint, bigint) is
+  'Whether a person has sent a message in this conversation. Only for definer functions.';
+
+create function private.may_write_first(conversation bigint, partner bigint, max_messages integer)
+returns boolean
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return max_messages is null
+    or private.has_written(partner, conversation)
+    or (
+      select count(*) < max_messages
+      from (select from public.messages where conversation_id = conversation limit max_messages) as own
+    );
+end
+$$;
+comment on function private.may_write_first(bigint, bigint, integer) is
+  'Whether a message more is allowed: the partner has written, or there are fewer than so many messages. Null: no
+limit. The conversation must be locked, so that concurrent messages are counted. Only for definer functions.';
+
+create function private.refusal_to_send(conversation bigint, partner bigint, max_messages integer)
+returns text
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return case
+    when private.may_write_first(conversation, partner, max_messages) then 'You cannot write to this person'
+    else format(
+      'You can send %s until this person has answered',
+      case max_messages when 1 then '1 message' else max_messages || ' messages' end
+    )
+  end;
+end
+$$;
+comment on function private.refusal_to_send(bigint, bigint, integer) is
+  'Why a message is refused. Whoever has reached the limit learns no more, so that it hides a block. Only for definer
+functions.';
+
+create function private.shown_email(person public.users, conversation bigint)
+returns text
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return case
+    when person.id = private.my_id() or private.has_written(person.id, conversation) then person.email
+    else ''
+  end;
+end
+$$;
+comment on function private.shown_email(public.users, bigint) is
+  'The e-mail address of a participant as the caller sees it with PARTNER_EMAIL=after_reply: the partner''s is empty
+until they have written. Only for definer functions.';
 
 -- The search index has one row for each profile that is searchable and whose owner is active. The files from 70 to 79
 -- build it:
@@ -6844,54 +7519,44 @@ comment on function private.consume_rate_limit(text, text, double precision, int
 the next token; a refusal consumes nothing. Definer, because the Edge Functions have no grant on rate_limits.';
 grant execute on function private.consume_rate_limit(text, text, double precision, integer) to edge_functions;
 
-create function private.consume_send_limit(
-  account uuid, client_id uuid, seconds_each double precision, burst integer
+create function private.consume_write_limit(
+  kind text, account uuid, client_id uuid, seconds_each double precision, burst integer
 )
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
+declare
+  me bigint;
+  is_repeat boolean;
 begin
-  if client_id is not null and exists (
-    select
-    from public.messages
-    join public.users on users.id = messages.user_id
-    where users.auth_id = account and messages.client_id = consume_send_limit.client_id
-  ) then
-    return to_json(0);
+  if client_id is not null then
+    select id into me from public.users where auth_id = account;
+    is_repeat := case kind
+      when 'RATE_LIMIT_SEND' then exists (
+        select from public.messages where user_id = me and messages.client_id = consume_write_limit.client_id
+      )
+      when 'RATE_LIMIT_RESERVE' then exists (
+        select
+        from private.reservation_replies
+        where user_id = me and reservation_replies.client_id = consume_write_limit.client_id
+      )
+      when 'RATE_LIMIT_REPORT' then exists (
+        select
+        from private.report_replies
+        where user_id = me and report_replies.client_id = consume_write_limit.client_id
+      )
+    end;
+    if is_repeat then
+      return to_json(0);
+    end if;
   end if;
-  return private.consume_rate_limit(
-    kind => 'send', who => account::text, seconds_each => seconds_each, burst => burst
-  );
+  return private.consume_rate_limit(kind => kind, who => account::text, seconds_each => seconds_each, burst => burst);
 end
 $$;
-comment on function private.consume_send_limit(uuid, uuid, double precision, integer) is
-  'As consume_rate_limit, for messages: sending again with the same client_id consumes nothing. Definer, as
-consume_rate_limit.';
-grant execute on function private.consume_send_limit(uuid, uuid, double precision, integer) to edge_functions;
-
-create function private.consume_reserve_limit(
-  account uuid, client_id uuid, seconds_each double precision, burst integer
-)
-returns json
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  if client_id is not null and exists (
-    select
-    from private.reservation_replies
-    join public.users on users.id = reservation_replies.user_id
-    where users.auth_id = account and reservation_replies.client_id = consume_reserve_limit.client_id
-  ) then
-    return to_json(0);
-  end if;
-  return private.consume_rate_limit(
-    kind => 'reserve', who => account::text, seconds_each => seconds_each, burst => burst
-  );
-end
-$$;
-comment on function private.consume_reserve_limit(uuid, uuid, double precision, integer) is
-  'As consume_send_limit, for offers and steps of reservations. Definer, as consume_rate_limit.';
-grant execute on function private.consume_reserve_limit(uuid, uuid, double precision, integer) to edge_functions;
+comment on function private.consume_write_limit(text, uuid, uuid, double precision, integer) is
+  'As consume_rate_limit, for messages, reservations and reports: repeating one with the same client_id consumes
+nothing. Definer, as consume_rate_limit.';
+grant execute on function private.consume_write_limit(text, uuid, uuid, double precision, integer) to edge_functions;
 
 create table private.rate_settings (
   name text primary key
@@ -7005,6 +7670,7 @@ declare
   -- two or three pieces in memory: with 500 messages in each, ten stalled exports of one user took 400 MB.
   remaining integer := 100;
   at_conversation constant bigint := coalesce((place ->> 'conversation')::bigint, 0);
+  at_report bigint := (place ->> 'report')::bigint;
   after_id bigint := (place ->> 'message')::bigint;
   separator text := case when place is null then '' else ',' end;
   pieces text[] := array[]::text[];
@@ -7059,7 +7725,13 @@ begin
     from public.conversations
     -- Each conversation counts as one message, so no more than these fit into a piece.
     join private.participants_of(
-      array(select id from public.conversations where id >= at_conversation order by id limit remaining + 1)
+      array(
+        select id
+        from public.conversations
+        where id >= at_conversation and at_report is null
+        order by id
+        limit remaining + 1
+      )
     ) as participants on participants.id = conversations.id
     order by conversations.id
   loop
@@ -7097,6 +7769,19 @@ begin
     pieces := pieces || ']}'::text;
     remaining := remaining - page.length;
   end loop;
+
+  if at_report is null then
+    pieces := pieces || '],"reports":['::text;
+    at_report := 0;
+  end if;
+  select string_agg(body, ',' order by id) as bodies, count(*) as length, max(id) as last_id
+  into page
+  from private.my_reports_after(at_report, remaining + 1);
+  pieces := pieces || (case when at_report > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
+  if page.length > remaining then
+    perform private.set_response_metadata(jsonb_build_object('place', jsonb_build_object('report', page.last_id)));
+    return array_to_string(pieces, '');
+  end if;
   return array_to_string(pieces || ']}'::text, '');
 end
 $$;
@@ -7147,6 +7832,9 @@ begin
   using public.messages
   where messages.id = message_id and messages.user_id = person;
   delete from private.reservation_replies where user_id = person;
+  delete from private.report_replies where user_id = person;
+  delete from public.hidden_profiles where user_id = person;
+  perform private.schedule_purge(person);
   -- Cascades to its sessions, refresh tokens and identities.
   delete from auth.users where id = account;
   begin
@@ -7163,7 +7851,8 @@ end
 $$;
 comment on function private.erase_person(bigint) is
   'Erases a user and their log-in in one transaction or not at all; false if that was done before. Messages to others
-stay, sent by "Deleted user", and so do reservations, of which the pending and accepted ones are cancelled.
+stay, sent by "Deleted user", and so do reservations, of which the pending and accepted ones are cancelled. Reports by
+and about the person keep their evidence for 180 days.
 Definer, because it deletes from auth.users. Admins call it in the SQL editor.';
 
 create function api.erase_me()

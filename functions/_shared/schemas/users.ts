@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { conversation, message } from './conversations.ts'
+import { exportedReport } from './reports.ts'
 import { reservationWithHistory } from './reservations.ts'
 import { exportedState } from './states.ts'
 import type { Columns } from '../columns.ts'
@@ -62,6 +63,7 @@ export const exported = z.strictObject({
       messages: z.array(message),
     }),
   ),
+  reports: z.array(exportedReport),
 }).meta({ id: 'Export' })
 
 export const profileInterests = z.strictObject({ id: z.int(), user_id: z.int(), Interests: z.array(interest) })
