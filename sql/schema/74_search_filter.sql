@@ -37,9 +37,9 @@ set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  -- To list a profile takes 4 µs. Without a list the vector index visits 200 * profiles / passing, at 16 µs each, to
-  -- find 200 that pass. Both take as long where passing is sqrt(800 * profiles).
-  max_passing constant integer := greatest(2000, sqrt(800 * profiles));
+  -- To list a profile takes 4 µs. Without a list the vector index visits 100 * profiles / passing, at 16 µs each, to
+  -- find 100 that pass. Both take as long where passing is sqrt(400 * profiles).
+  max_passing constant integer := greatest(2000, sqrt(400 * profiles));
   share constant double precision := (
     select avg((
       (filter.required is null or words @@ filter.required)

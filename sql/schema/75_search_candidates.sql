@@ -222,7 +222,7 @@ language plpgsql stable security invoker
 set search_path = 'extensions'
 -- Nearly in the order of the distances, which is enough: strict order takes half as long again.
 set hnsw.iterative_scan = 'relaxed_order'
-set hnsw.ef_search = 200
+set hnsw.ef_search = 100
 -- The walk gives up after so many, which matters where a filter lets nearly nobody pass.
 set hnsw.max_scan_tuples = 10000
 -- Allow only one plan, a scan of the vector index.
@@ -275,7 +275,7 @@ begin
       misses := misses + 1;
     end if;
     -- If half a batch of ef_search is too far away, so are all that follow.
-    exit when misses = 100 or hits >= max_results;
+    exit when misses = 50 or hits >= max_results;
   end loop;
 end
 $$;

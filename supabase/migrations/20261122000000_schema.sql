@@ -3485,9 +3485,9 @@ set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  -- To list a profile takes 4 µs. Without a list the vector index visits 200 * profiles / passing, at 16 µs each, to
-  -- find 200 that pass. Both take as long where passing is sqrt(800 * profiles).
-  max_passing constant integer := greatest(2000, sqrt(800 * profiles));
+  -- To list a profile takes 4 µs. Without a list the vector index visits 100 * profiles / passing, at 16 µs each, to
+  -- find 100 that pass. Both take as long where passing is sqrt(400 * profiles).
+  max_passing constant integer := greatest(2000, sqrt(400 * profiles));
   share constant double precision := (
     select avg((
       (filter.required is null or words @@ filter.required)
@@ -4194,7 +4194,7 @@ language plpgsql stable security invoker
 set search_path = 'extensions'
 -- Nearly in the order of the distances, which is enough: strict order takes half as long again.
 set hnsw.iterative_scan = 'relaxed_order'
-set hnsw.ef_search = 200
+set hnsw.ef_search = 100
 -- The walk gives up after so many, which matters where a filter lets nearly nobody pass.
 set hnsw.max_scan_tuples = 10000
 -- Allow only one plan, a scan of the vector index.
@@ -4247,7 +4247,7 @@ begin
       misses := misses + 1;
     end if;
     -- If half a batch of ef_search is too far away, so are all that follow.
-    exit when misses = 100 or hits >= max_results;
+    exit when misses = 50 or hits >= max_results;
   end loop;
 end
 $$;
@@ -4342,7 +4342,7 @@ as $$
 declare
   -- No query has more hits, and no total counts further.
   max_results constant integer := 1000;
-  max_neighbours constant integer := 200;
+  max_neighbours constant integer := 100;
   -- The most that nearness to the caller's own interests can add to a score.
   context_share constant double precision := 0.1;
   has_words constant boolean := cardinality(asked.units) > 0;
@@ -4571,7 +4571,7 @@ comment on function private.find_profiles(
   integer, bigint, boolean, text[]
 ) is
   'The search: profiles that contain words of a query or are similar to it in meaning, filtered, best first. At most
-1,000 count by words and 200 by meaning. Embeddings are read, and then exact keyword scores computed, only for those
+1,000 count by words and 100 by meaning. Embeddings are read, and then exact keyword scores computed, only for those
 that can be on the page. Facets are counted over all candidates.';
 
 create function api.search_profiles(request jsonb)
