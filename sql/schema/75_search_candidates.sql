@@ -81,9 +81,6 @@ declare
   words_asked constant integer := (select max(place) from unnest(asked.terms));
   rarity_asked constant double precision := (select sum(rarity) from unnest(units));
   names_share constant double precision := private.names_share(asked);
-  typo_budgets constant integer[] := array(
-    select private.typo_budget(word) from unnest(asked.words) where not excluded and place is not null order by place
-  );
   all_words constant tsquery := (select private.all_of(query) from unnest(units));
   -- Whoever has exactly this name comes first, also if more people than max_results have its words.
   exact_names constant bigint[] := case when max_results <= all (select holders from unnest(units)) then array(
@@ -147,11 +144,12 @@ begin
         select
           is_phrase, rarity, case when is_named then rarity else 0 end as named_rarity,
           queries[1] as query_1, queries[2] as query_2, queries[3] as query_3, cardinality(places) as size, budget, bits
-        from unnest(units)
+        from unnest(units) as each
         cross join lateral (
-          select sum(typo_budgets[place]) as budget, bit_or(private.closest_bit(place, 0)) as bits
-          from unnest(places) as place
-        ) as each
+          select sum(private.typo_budget(word)) as budget, bit_or(private.closest_bit(place, 0)) as bits
+          from unnest(asked.words) as part
+          where part.unit = each.unit and place = any (places)
+        ) as words_of_unit
         offset 0
       ) as unit
       -- Else Postgres computes the match again for each use of it.

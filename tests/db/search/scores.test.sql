@@ -106,7 +106,9 @@ select pg_temp.make(
   'far',
   jsonb_build_object('name', 'Far', 'biography', repeat('a ', 30) || 'xylo ' || repeat('a ', 269) || 'kazo')
 );
-select pg_temp.make('tides', jsonb_build_object('name', 'Tom', 'biography', repeat('tide on far away ', 11) || 'zan tide'));
+select pg_temp.make(
+  'tides', jsonb_build_object('name', 'Tom', 'biography', repeat('tide on far away ', 11) || 'zan tide')
+);
 select pg_temp.make('crowd', jsonb_build_object('name', 'Ann', 'biography', 'zan and her late tide'));
 
 create temp table worked as
