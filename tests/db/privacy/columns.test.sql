@@ -12,6 +12,13 @@ from (
   values
     ('private.blocks', 'blocker_id', 'erase'),
     ('private.blocks', 'blocked_id, created_at', 'both'),
+    ('private.conversation_activity', 'voyager_archived_id, local_archived_id', 'erase'),
+    ('private.conversation_activity', 'voyager_archived, local_archived', 'both'),
+    ('private.conversation_activity', 'conversation_id, voyager_id, local_id', 'none'),
+    ('private.conversation_activity', 'last_message_id, previous_message_id, active_at', 'none'),
+    ('private.conversation_activity', 'voyager_unread, local_unread', 'none'),
+    ('private.conversation_states', 'user_id, conversation_id', 'erase'),
+    ('private.conversation_states', 'is_pinned, muted_until', 'both'),
     ('private.embedding_queue', 'kind, id, attempts, failures, due_at, last_error, queued_at, model', 'erase'),
     ('private.idempotent_replies', 'message_id, sender_name', 'erase'),
     ('private.rate_limits', 'key, tat', 'none'),
@@ -87,6 +94,10 @@ select is_empty(
       select 'public.reservation_history', body #> '{conversations,0,Reservations,0,history,0}' from export
       union all
       select 'private.blocks', body #> '{blocks,0}' from export
+      union all
+      select name, body #> '{conversations,0,state}'
+      from export
+      cross join (values ('private.conversation_activity'), ('private.conversation_states')) as tables (name)
     )
     select rules.name, col
     from rules
@@ -97,6 +108,9 @@ select is_empty(
         when 'updated_at' then 'updatedAt'
         when 'by_id' then 'by'
         when 'blocked_id' then 'user_id'
+        when 'is_pinned' then 'pinned'
+        when 'voyager_archived' then 'archived'
+        when 'local_archived' then 'archived'
         else col
       end
   $$,
