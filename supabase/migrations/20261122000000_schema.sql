@@ -4779,9 +4779,9 @@ set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  -- To list a profile takes 4 µs. Without a list the vector index visits 200 * profiles / passing, at 16 µs each, to
-  -- find 200 that pass. Both take as long where passing is sqrt(800 * profiles).
-  max_passing constant integer := greatest(2000, sqrt(800 * profiles));
+  -- To list a profile takes 4 µs. Without a list the vector index visits 100 * profiles / passing, at 16 µs each, to
+  -- find 100 that pass. Both take as long where passing is sqrt(400 * profiles).
+  max_passing constant integer := greatest(2000, sqrt(400 * profiles));
   share constant double precision := (
     select avg((
       (filter.required is null or words @@ filter.required)
@@ -4841,41 +4841,58 @@ language plpgsql stable security invoker set search_path = ''
 as $$
 declare
   profiles constant double precision := private.count_profiles();
-  sample constant tsvector[] := private.sample_profiles(profiles);
+  has_conditions constant boolean := exists (select from unnest(asked.words) where quoted or excluded)
+    or exists (select from unnest(array['interests', 'cities', 'countries']) as key where request -> key <> '[]');
+  sample constant tsvector[] := case when has_conditions then private.sample_profiles(profiles) end;
   alternatives tsquery[];
   filter private.search_filter;
 begin
-  with conditions as (
-    select array_agg(distinct private.lexeme(private.facet(kind, value))::tsquery) as alternatives
-    from (values ('interest', 'interests'), ('city', 'cities'), ('country', 'countries')) as facets (kind, key)
-    cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
-    group by kind
-    union all
-    select queries[:1] from unnest(asked.units) where quoted
-  )
-  -- All conditions, as the limit comes after the window, and the alternatives of one.
-  select private.all_of(condition) over (), conditions.alternatives
-  into filter.required, alternatives
-  from conditions
-  cross join lateral (
-    select
-      private.any_of(alternative) as condition,
-      replace(private.any_of(alternative)::text, '<->', '&')::tsquery as looked_up
-    from unnest(conditions.alternatives) as alternative
-  ) as joined
-  -- The one for which the index looks at the fewest profiles: for a phrase, all that have its words.
-  order by (select count(*) from unnest(sample) as words where words @@ looked_up)
-  limit 1;
-  filter.excluded := (
-    select private.any_of(phrase)
-    from (
-      select string_agg(private.lexeme(word), ' <-> ' order by position)::tsquery as phrase
-      from unnest(asked.words)
-      where excluded
-      group by unit
-    ) as phrases
-  );
   filter.hidden_ids := private.hidden_profiles_of(caller);
+  if has_conditions then
+    with conditions as (
+      select array_agg(distinct private.lexeme(private.facet(kind, value))::tsquery) as alternatives
+      from (values ('interest', 'interests'), ('city', 'cities'), ('country', 'countries')) as facets (kind, key)
+      cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
+      group by kind
+      union all
+      select queries[:1] from unnest(asked.units) where quoted
+    )
+    -- All conditions, as the limit comes after the window, those with the fewest alternatives first: they take the
+    -- least time and let the fewest pass. And the alternatives of the one for which the index looks at the fewest
+    -- profiles, if they are less than all: it looks at those with several interests several times.
+    select
+      private.all_of(condition) over (
+        order by cardinality(conditions.alternatives) rows between unbounded preceding and unbounded following
+      ),
+      case when looked_at <= 1 or sample is null then conditions.alternatives end
+    into filter.required, alternatives
+    from conditions
+    cross join lateral (
+      select
+        private.any_of(alternative) as condition,
+        -- For a phrase, all that have its words.
+        sum((
+          select avg((words @@ looked_up)::integer)
+          -- At most some 2,000 comparisons.
+          from unnest(sample[:1 + 2000 / cardinality(conditions.alternatives)]) as words
+        )) as looked_at
+      from unnest(conditions.alternatives) as alternative
+      cross join lateral (select replace(alternative::text, '<->', '&')::tsquery as looked_up offset 0) as written
+    ) as estimated
+    order by looked_at
+    limit 1;
+    filter.excluded := (
+      select private.any_of(phrase)
+      from (
+        select string_agg(private.lexeme(word), ' <-> ' order by position)::tsquery as phrase
+        from unnest(asked.words)
+        where excluded
+        group by unit
+      ) as phrases
+    );
+  elsif profiles > 2000 then
+    return filter;
+  end if;
   filter.passing := private.find_passing(
     filter => filter, alternatives => alternatives, sample => sample, profiles => profiles
   );
@@ -4979,6 +4996,70 @@ comment on function private.keyword_score(private.keyword_ranks) is
   'Meilisearch''s keyword score, 0 to 1: 1 - sum over its rules i of (max_i - rank_i) / product of max_j for j <= i, the
 closed form of its nested ranks.';
 
+create function private.closest_bit(place integer, typos integer)
+returns bigint
+language sql immutable parallel safe
+as $$
+  select 1::bigint << (3 * place + typos)
+$$;
+comment on function private.closest_bit(integer, integer) is
+  'A bit for a word of the query and the typing errors of its closest matches in a profile.';
+
+create type private.word_pair as (
+  bits bigint,
+  none_between tsquery,
+  one_between tsquery,
+  two_between tsquery
+);
+comment on type private.word_pair is
+  'Two words that are neighbours in a query, as closest_bits, and the queries that find them with so many words between
+them.';
+
+create function private.word_pairs(asked private.search_query)
+returns setof private.word_pair
+language plpgsql stable security invoker
+set search_path = ''
+set plan_cache_mode = 'force_generic_plan'
+as $$
+begin
+  return query
+    with forms as (
+      select
+        place,
+        private.closest_bit(place, typos) as bit,
+        private.any_of((private.lexeme(word) || case when is_prefix then ':*' else '' end)::tsquery) as query
+      from unnest(asked.terms)
+      group by place, typos
+    )
+    -- In reverse order the distance counts one more.
+    select
+      one.bit | other.bit,
+      tsquery_phrase(one.query, other.query, 0) || (one.query <-> other.query),
+      tsquery_phrase(one.query, other.query, 2) || (other.query <-> one.query),
+      tsquery_phrase(one.query, other.query, 3) || tsquery_phrase(other.query, one.query, 2)
+    from forms as one
+    join forms as other on other.place = one.place + 1;
+end
+$$;
+comment on function private.word_pairs(private.search_query) is
+  'The neighbours in a query, for all typing errors that they may have.';
+
+-- Looks for three phrases at most, .3 µs each. To read the positions of the words and compare them took 5 µs for each
+-- of them.
+create function private.nearness(words tsvector, pair private.word_pair)
+returns integer
+language sql immutable parallel safe
+as $$
+  select case
+    when ts_match_vq(words, pair.none_between) then 3
+    when ts_match_vq(words, pair.one_between) then 2
+    when ts_match_vq(words, pair.two_between) then 1
+    else 0
+  end
+$$;
+comment on function private.nearness(tsvector, private.word_pair) is
+  'How near to each other a profile has two words: 3 if nothing stands between them anywhere, 0 if three words do.';
+
 create function private.keyword_scores(
   ids bigint[],
   asked private.search_query,
@@ -5009,29 +5090,35 @@ declare
     where lexicon.word >= (prefix).word and lexicon.word < (prefix).word || u&'\+10FFFF'
     limit 101
   );
-  -- The words whose positions count, and the full stops between texts. Null if they are too many.
-  lexemes constant text[] := case when cardinality(completions) <= 100 then
-    array(select word from unnest(asked.terms) union select unnest(completions) union select '.')
-  end;
+  -- The words that count, those of phrases, and the full stops between texts. Null if they are too many.
+  lexemes constant text[] := case when cardinality(completions) <= 100 then array(
+    select word from unnest(asked.terms) union select word from unnest(asked.words)
+    union select unnest(completions) union select '.'
+  ) end;
+  full_stop constant tsquery := private.lexeme('.')::tsquery;
+  -- Find the texts that begin with a word of the query.
+  openings constant tsquery[] := array(
+    select full_stop <-> private.lexeme(word)::tsquery
+    from unnest(asked.terms)
+    where not is_prefix and typos = 0
+    order by place
+  );
 begin
   perform private.check_deadline();
   return query
     with entries as materialized (
       select
         stored.profile_id,
-        stored.words,
         -- Marks the words that count with a weight, and drops all others. To read them all takes five times as long.
-        coalesce(ts_filter(setweight(setweight(stored.words, 'D'), 'A', lexemes), '{a}'), stored.words) as relevant
+        coalesce(ts_filter(setweight(setweight(stored.words, 'D'), 'A', lexemes), '{a}'), stored.words) as words
       from private.search_words as stored
       where stored.profile_id = any (ids)
     ),
-    -- The tenth occurrence of a word says nothing that the first nine did not.
     occurrences as materialized (
-      select entries.profile_id, lexeme, positions[:case lexeme when '.' then 256 else 9 end] as word_positions
+      select entries.profile_id, lexeme, positions
       from entries
-      cross join lateral unnest(entries.relevant)
-      where lexeme in (select word from unnest(asked.terms) union all select '.')
-        or starts_with(lexeme, (prefix).word)
+      cross join lateral unnest(entries.words)
+      where lexeme in (select word from unnest(asked.terms)) or starts_with(lexeme, (prefix).word)
     ),
     terms as materialized (
       select term.place, term.unit, term.word, term.typos, not term.is_prefix and term.typos = 0 as exact
@@ -5045,40 +5132,27 @@ begin
       select entries.profile_id, phrase.unit
       from entries
       cross join unnest(phrases) as phrase
-      where not entries.words @@ phrase.queries[1]
+      where not ts_match_vq(entries.words, phrase.queries[1])
     ),
-    matching_words as (
-      select
-        occurrences.profile_id, terms.place, terms.typos, terms.exact, occurrences.word_positions,
-        terms.typos = min(terms.typos) over (partition by occurrences.profile_id, terms.place) as is_closest
+    best_matches as materialized (
+      select occurrences.profile_id, terms.place, min(best.cost) as cost, bool_or(terms.exact) as exact
       from occurrences
       join terms on terms.word = occurrences.lexeme
       left join without_phrase
         on without_phrase.profile_id = occurrences.profile_id and without_phrase.unit = terms.unit
-      where without_phrase.unit is null
-    ),
-    matches as materialized (
-      select
-        matching_words.profile_id,
-        matching_words.place,
-        matching_words.exact,
-        matching_words.is_closest,
-        word_position,
-        word_position - private.text_start_at(word_position) as position_in_text,
-        private.match_cost(
-          typos => matching_words.typos,
+      cross join lateral (
+        select min(private.match_cost(
+          typos => terms.typos,
           attribute_weight => attribute_weights[private.attribute_at(word_position) + 1],
           position_cost => private.position_cost(
-            abs(word_position - private.text_start_at(word_position) - matching_words.place)
+            abs(word_position - private.text_start_at(word_position) - terms.place)
           )
-        ) as cost
-      from matching_words
-      cross join lateral unnest(matching_words.word_positions) as in_place (word_position)
-    ),
-    best_matches as materialized (
-      select matches.profile_id, matches.place, min(matches.cost) as cost, bool_or(matches.exact) as exact
-      from matches
-      group by matches.profile_id, matches.place
+        )) as cost
+        -- The tenth occurrence of a word says nothing that the first nine did not.
+        from unnest(occurrences.positions[:9]) as in_place (word_position)
+      ) as best
+      where without_phrase.unit is null
+      group by occurrences.profile_id, terms.place
     ),
     tallies as materialized (
       select
@@ -5090,95 +5164,45 @@ begin
         sum(private.match_attribute(best_matches.cost))::integer as attribute_cost,
         sum(private.match_position(best_matches.cost))::integer as position_cost,
         count(*) filter (where best_matches.exact)::integer as exact_words,
-        bit_or(1::bigint << best_matches.place) as places
+        min(best_matches.place) as first_place,
+        bit_or(1::bigint << best_matches.place) as places,
+        bit_or(private.closest_bit(best_matches.place, private.match_typos(best_matches.cost))) as closest
       from best_matches
       group by best_matches.profile_id
     ),
-    -- Finds adjacent words in one pass over the positions of each profile. `places` is a bit mask of the query words
-    -- that stand at a position. Joining pairs of positions instead grows with the square of the occurrences: for a word
-    -- that occurs ten times, 1,000 candidates had 180,000 pairs, and took 45 ms.
-    nearby as (
-      select
-        occupied.*,
-        lead(word_position, 1) over following - word_position as distance_1,
-        lead(word_position, 2) over following - word_position as distance_2,
-        lead(word_position, 3) over following - word_position as distance_3,
-        lead(occupied.places, 1) over following as places_1,
-        lead(occupied.places, 2) over following as places_2,
-        lead(occupied.places, 3) over following as places_3
-      from (
-        select matches.profile_id, matches.word_position, bit_or(1::bigint << matches.place) as places
-        from matches
-        where words_asked > 1 and matches.is_closest
-        group by matches.profile_id, matches.word_position
-      ) as occupied
-      window following as (partition by occupied.profile_id order by occupied.word_position)
-    ),
-    neighbours as (
-      -- Bit n is set if no word, one word or two words stand between query words n and n + 1 anywhere. In reverse order
-      -- the distance counts one more.
-      select
-        nearby.profile_id,
-        bit_or(
-          (places & (places >> 1)) | case when distance_1 = 1 then places & (places_1 >> 1) else 0 end
-        ) as none_between,
-        bit_or(
-          case distance_1 when 1 then places_1 & (places >> 1) when 2 then places & (places_1 >> 1) else 0 end
-            | case when distance_2 = 2 then places & (places_2 >> 1) else 0 end
-        ) as one_between,
-        bit_or(
-          case distance_1 when 2 then places_1 & (places >> 1) when 3 then places & (places_1 >> 1) else 0 end
-            | case distance_2 when 2 then places_2 & (places >> 1) when 3 then places & (places_2 >> 1) else 0 end
-            | case when distance_3 = 3 then places & (places_3 >> 1) else 0 end
-        ) as two_between
-      from nearby
-      where distance_1 <= 3 or places & (places >> 1) <> 0
-      group by nearby.profile_id
-    ),
-    -- Materialized, because Postgres inlines keyword_score only if its arguments are simple.
-    proximities as materialized (
-      select
-        neighbours.profile_id,
-        (
-          3 * bit_count(none_between::bit(64))
-          + 2 * bit_count((one_between & ~none_between)::bit(64))
-          + bit_count((two_between & ~one_between & ~none_between)::bit(64))
-        )::integer as proximity
-      from neighbours
-    ),
-    openings as (
-      -- Texts that begin with the matched words in the order of the query: each at the place that equals the number of
-      -- matched words before it.
-      select matches.profile_id, word_position - position_in_text as text_start, tallies.words_matched
-      from matches
-      join tallies on tallies.profile_id = matches.profile_id
-      where matches.exact
-        -- No text begins with more words than a query has. Said first, because it needs no join.
-        and position_in_text <= words_asked
-        and position_in_text - 1 = bit_count((tallies.places & ((1::bigint << matches.place) - 1))::bit(64))
-      group by matches.profile_id, text_start, tallies.words_matched
-      having count(distinct matches.place) = tallies.words_matched
-    ),
-    exactness as (
-      select
-        openings.profile_id,
-        max(case
-          when occurrences.word_positions @> array[(openings.text_start + openings.words_matched + 1)::smallint] then 3
-          else 2
-        end) as exactness
-      from openings
-      join occurrences on occurrences.profile_id = openings.profile_id and occurrences.lexeme = '.'
-      group by openings.profile_id
+    pairs as materialized (
+      select * from private.word_pairs(asked) where words_asked > 1
     )
     select tallies.profile_id, private.keyword_score(ranked.ranks), ranked.ranks
     from tallies
-    left join exactness on exactness.profile_id = tallies.profile_id
-    left join proximities on proximities.profile_id = tallies.profile_id
+    join entries on entries.profile_id = tallies.profile_id
+    cross join lateral (
+      select coalesce(sum(private.nearness(entries.words, pair)), 0)::integer as proximity
+      from pairs as pair
+      where tallies.closest & bits = bits
+    ) as near
+    cross join lateral (
+      -- Whether a text begins with all the words that the profile has, or is equal to them.
+      select case when exact_words = words_matched and ts_match_vq(entries.words, openings[first_place]) then (
+        select case
+          when ts_match_vq(entries.words, opening <-> full_stop) then 3
+          when ts_match_vq(entries.words, opening) then 2
+        end
+        from (
+          select (private.lexeme('.') || string_agg(' <-> ' || private.lexeme(word), '' order by place))::tsquery
+            as opening
+          from terms
+          where terms.exact and tallies.places >> terms.place & 1 = 1
+        ) as matched
+      ) end as exactness
+    ) as whole
     cross join lateral (
       select row(
-        words_asked, words_matched, typos, typo_max, 3 * (words_matched - 1) - coalesce(proximity, 0),
-        attribute_cost, max_weight * words_matched + 1, position_cost, coalesce(exactness.exactness, 1), exact_words
+        words_asked, words_matched, typos, typo_max, 3 * (words_matched - 1) - proximity, attribute_cost,
+        max_weight * words_matched + 1, position_cost, coalesce(exactness, 1), exact_words
       )::private.keyword_ranks as ranks
+      -- Postgres inlines keyword_score only if its argument is simple.
+      offset 0
     ) as ranked;
 end
 $$;
@@ -5329,9 +5353,6 @@ declare
   words_asked constant integer := (select max(place) from unnest(asked.terms));
   rarity_asked constant double precision := (select sum(rarity) from unnest(units));
   names_share constant double precision := private.names_share(asked);
-  typo_budgets constant integer[] := array(
-    select private.typo_budget(word) from unnest(asked.words) where not excluded and place is not null order by place
-  );
   all_words constant tsquery := (select private.all_of(query) from unnest(units));
   -- Whoever has exactly this name comes first, also if more people than max_results have its words.
   exact_names constant bigint[] := case when max_results <= all (select holders from unnest(units)) then array(
@@ -5381,7 +5402,7 @@ begin
     -- is 0, elsewhere 4.
     matches as (
       select
-        found.profile_id, unit.rarity, unit.named_rarity, unit.size, unit.budget,
+        found.profile_id, unit.*,
         case
           when is_phrase then case when words @@ query_2 then 0 when words @@ query_1 then 4 end
           else coalesce(
@@ -5394,13 +5415,19 @@ begin
       cross join (
         select
           is_phrase, rarity, case when is_named then rarity else 0 end as named_rarity,
-          queries[1] as query_1, queries[2] as query_2, queries[3] as query_3,
-          cardinality(places) as size, (select sum(typo_budgets[place]) from unnest(places) as place) as budget
-        from unnest(units)
+          queries[1] as query_1, queries[2] as query_2, queries[3] as query_3, cardinality(places) as size, budget, bits
+        from unnest(units) as each
+        cross join lateral (
+          select sum(private.typo_budget(word)) as budget, bit_or(private.closest_bit(place, 0)) as bits
+          from unnest(asked.words) as part
+          where part.unit = each.unit and place = any (places)
+        ) as words_of_unit
         offset 0
       ) as unit
+      -- Else Postgres computes the match again for each use of it.
+      offset 0
     ),
-    tallies as materialized (
+    tallies as (
       select
         matches.profile_id,
         sum(matches.rarity) / rarity_asked as coverage,
@@ -5411,32 +5438,41 @@ begin
         -- A weight stands for one attribute or two, and a phrase elsewhere for any.
         sum(size * (array[0, 1, 2, 4, 0])[match % 10 + 1])::integer as min_attribute_cost,
         sum(size * (array[0, 1, 3, 5, 5])[match % 10 + 1])::integer as max_attribute_cost,
-        bool_and(match = 0) and count(*) = cardinality(units) as in_name
+        bool_and(match = 0) and count(*) = cardinality(units) as in_name,
+        bit_or(bits << match / 10) as closest
       from matches
       where match is not null
       group by matches.profile_id
-      order by 2 desc, matches.profile_id = any (exact_names) desc, 1
-      limit max_results
+    ),
+    pairs as materialized (
+      select * from private.word_pairs(asked) where words_asked > 1
     )
     select
-      tallies.profile_id,
+      found.profile_id,
       least(1, tallies.coverage),
       greatest(0, names_share - names_found),
-      -- At worst the words are far apart and at the end of a text, at best they are all of it. Rejected: to read their
-      -- places from ts_rank_cd, which leaves fewer for keyword_scores, but took 26 to 35 ms, where this takes 24 to 29.
+      -- At worst the words are at the end of a text, at best they are all of it.
       private.keyword_score(row(
-        words_asked, words_matched, typos, typo_max, 3 * (words_matched - 1),
-        max_attribute_cost, 5 * words_matched + 1, 10 * words_matched, 1, 0
+        words_asked, words_matched, typos, typo_max, proximity_cost, max_attribute_cost, 5 * words_matched + 1,
+        10 * words_matched, 1, 0
       )::private.keyword_ranks),
       private.keyword_score(row(
-        words_asked, words_matched, typos, typo_max, 0,
-        min_attribute_cost, 5 * words_matched + 1, 0, 3, words_matched
+        words_asked, words_matched, typos, typo_max, proximity_cost, min_attribute_cost, 5 * words_matched + 1,
+        0, 3, words_matched
       )::private.keyword_ranks),
       tallies.in_name
     from tallies
+    join found on found.profile_id = tallies.profile_id
     cross join lateral (
       select greatest(budget, case when words_matched > 1 then words_matched else 0 end) + 1 as typo_max
-    ) as maxima;
+    ) as maxima
+    cross join lateral (
+      select 3 * (words_matched - 1) - coalesce(sum(private.nearness(words, pair)), 0)::integer as proximity_cost
+      from pairs as pair
+      where words_matched > 1 and closest & pair.bits = pair.bits
+    ) as near
+    order by 2 desc, found.profile_id = any (exact_names) desc, 1
+    limit max_results;
 end
 $$;
 comment on function private.keyword_candidates(private.search_query, private.search_filter, integer) is
@@ -5456,7 +5492,7 @@ language plpgsql stable security invoker
 set search_path = 'extensions'
 -- Nearly in the order of the distances, which is enough: strict order takes half as long again.
 set hnsw.iterative_scan = 'relaxed_order'
-set hnsw.ef_search = 200
+set hnsw.ef_search = 100
 -- The walk gives up after so many, which matters where a filter lets nearly nobody pass.
 set hnsw.max_scan_tuples = 10000
 -- Allow only one plan, a scan of the vector index.
@@ -5509,7 +5545,7 @@ begin
       misses := misses + 1;
     end if;
     -- If half a batch of ef_search is too far away, so are all that follow.
-    exit when misses = 100 or hits >= max_results;
+    exit when misses = 50 or hits >= max_results;
   end loop;
 end
 $$;
@@ -5604,7 +5640,7 @@ as $$
 declare
   -- No query has more hits, and no total counts further.
   max_results constant integer := 1000;
-  max_neighbours constant integer := 200;
+  max_neighbours constant integer := 100;
   -- The most that nearness to the caller's own interests can add to a score.
   context_share constant double precision := 0.1;
   has_words constant boolean := cardinality(asked.units) > 0;
@@ -5833,7 +5869,7 @@ comment on function private.find_profiles(
   integer, bigint, boolean, text[]
 ) is
   'The search: profiles that contain words of a query or are similar to it in meaning, filtered, best first. At most
-1,000 count by words and 200 by meaning. Embeddings are read, and then exact keyword scores computed, only for those
+1,000 count by words and 100 by meaning. Embeddings are read, and then exact keyword scores computed, only for those
 that can be on the page. Facets are counted over all candidates.';
 
 create function api.search_profiles(request jsonb)

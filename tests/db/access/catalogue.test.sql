@@ -214,9 +214,10 @@ select set_eq(
     'private.position_cost', 'private.typo_budget', 'private.to_message_view', 'private.text_start',
     'private.text_start_at', 'private.attribute_at', 'private.weight_class', 'private.lexeme',
     'private.matches_filter', 'private.semantic_score', 'private.match_cost', 'private.match_typos',
-    'private.match_attribute', 'private.match_position', 'private.latest_entries_of'
+    'private.match_attribute', 'private.match_position', 'private.closest_bit', 'private.nearness',
+    'private.latest_entries_of'
   ],
-  'every function except the 20 that must be inlined sets search_path'
+  'every function except the 22 that must be inlined sets search_path'
 );
 select set_eq(
   $$ select name from functions where proconfig is not null and not proconfig @> array['search_path=""'] $$,
