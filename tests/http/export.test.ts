@@ -86,6 +86,7 @@ test('contains all own data, received messages and reservations, and no data of 
     Voyager: contact(voyager),
     Local: contact(local),
     createdAt: isoTimestamp,
+    state: { archived: false, muted_until: null, pinned: false },
   })
   expect(body).toEqual({
     exported_at: isoTimestamp,
