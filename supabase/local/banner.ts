@@ -1,5 +1,5 @@
 import { demoAccounts, password } from './demo_accounts.ts'
-import { type Keys, originOf, type Settings } from './settings.ts'
+import { type Keys, networkOrigins, originOf, type Settings } from './settings.ts'
 
 /** Prints how to use the stack. The last line, `ready URL`, means that it accepts requests. */
 export const printBanner = (settings: Settings, keys: Keys, dashboard: string | null): void => {
@@ -12,6 +12,9 @@ export const printBanner = (settings: Settings, keys: Keys, dashboard: string | 
     `  Dashboard        ${dashboard ?? 'not on this HOST: it needs 127.0.0.1, or 0.0.0.0'}`,
     `  Demo             ${origin}/demo`,
     `  Project URL      ${origin}`,
+    ...networkOrigins(settings).map((origin) =>
+      `  On the network   ${origin}   (API and demo; the dashboard opens on this machine only)`
+    ),
     `  Publishable key  ${keys.publishableKey}`,
     `  Secret key       ${keys.secretKey}`,
     ...(accounts.length ? [''] : []),

@@ -1,5 +1,5 @@
 -- The privileges of authenticated on every column. A new column must be added here, or the test fails.
-select plan(174);
+select plan(199);
 
 select is(
   actual.privileges, expected.privileges,
@@ -10,6 +10,18 @@ from (
   from (
     values
       ('private.blocks', 'blocker_id, blocked_id, created_at', ''),
+      (
+        'private.conversation_activity',
+        'conversation_id, voyager_id, local_id, last_message_id, previous_message_id, active_at, voyager_unread, '
+          || 'local_unread, voyager_archived_id, local_archived_id, voyager_archived, local_archived',
+        ''
+      ),
+      ('private.conversation_states', 'user_id, conversation_id, is_pinned, muted_until', ''),
+      (
+        'private.inbox_entries',
+        'user_id, conversation_id, voyager_id, local_id, last_message_id, active_at, unread, is_archived, archived_id',
+        ''
+      ),
       ('private.embedding_queue', 'kind, id, attempts, failures, due_at, last_error, queued_at, model', ''),
       ('private.rate_settings', 'name, rate', ''),
       ('private.idempotent_replies', 'message_id, sender_name', ''),

@@ -14,6 +14,13 @@ from (
   values
     ('private.blocks', 'blocker_id', 'erase'),
     ('private.blocks', 'blocked_id, created_at', 'both'),
+    ('private.conversation_activity', 'voyager_archived_id, local_archived_id', 'erase'),
+    ('private.conversation_activity', 'voyager_archived, local_archived', 'both'),
+    ('private.conversation_activity', 'conversation_id, voyager_id, local_id', 'none'),
+    ('private.conversation_activity', 'last_message_id, previous_message_id, active_at', 'none'),
+    ('private.conversation_activity', 'voyager_unread, local_unread', 'none'),
+    ('private.conversation_states', 'user_id, conversation_id', 'erase'),
+    ('private.conversation_states', 'is_pinned, muted_until', 'both'),
     ('private.embedding_queue', 'kind, id, attempts, failures, due_at, last_error, queued_at, model', 'erase'),
     ('private.idempotent_replies', 'message_id, sender_name', 'erase'),
     ('private.rate_limits', 'key, tat', 'none'),
@@ -97,6 +104,10 @@ select is_empty(
       select 'private.blocks', body #> '{blocks,0}' from export
       union all
       select 'public.reports', body #> '{reports,0}' from export
+      union all
+      select name, body #> '{conversations,0,state}'
+      from export
+      cross join (values ('private.conversation_activity'), ('private.conversation_states')) as tables (name)
     )
     select rules.name, col
     from rules
@@ -109,6 +120,9 @@ select is_empty(
         when 'blocked_id' then 'user_id'
         when 'shares_messages' then 'share_messages'
         when 'resolved_at' then 'resolvedAt'
+        when 'is_pinned' then 'pinned'
+        when 'voyager_archived' then 'archived'
+        when 'local_archived' then 'archived'
         else col
       end
   $$,
