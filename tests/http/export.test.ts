@@ -85,6 +85,7 @@ test('contains all own data, received messages and reservations, and no data of 
     local_id: local.id,
     Voyager: contact(voyager),
     Local: contact(local),
+    state: { archived: false, muted_until: null, pinned: false },
     createdAt: isoTimestamp,
     state: { archived: false, muted_until: null, pinned: false },
   })
