@@ -8,7 +8,7 @@ export const safety = {
   },
   listBlocks: {
     tag: 'Safety',
-    description: 'Whom others have blocked is nobody else’s to see.',
+    description: 'People do not see who has blocked them.',
     example: { as: 'ines' },
   },
   unblockUser: {
@@ -47,8 +47,8 @@ export const administration = {
   },
   createUser: {
     tag: 'Administration',
-    description: 'For seeding: the address counts as confirmed, and there is no session. Without a password the ' +
-      'person logs in after recovering one.',
+    description: 'Like signing up, but without a session, and with a role of choice. Without a password the person ' +
+      'logs in after recovering one.',
     example: { as: 'secret key', json: { email: 'jonas.berg@example.com', name: 'Jonas Berg' } },
   },
 } as const satisfies Record<string, Reference>

@@ -119,7 +119,9 @@ export const clientId = z.uuid('must be a UUID').transform((uuid) => uuid.toLowe
 
 export const newConversation = z.object({ other_user_id: jsonId.describe('With whom') })
 export const idempotencyHeader = z.object({
-  'idempotency-key': clientId.optional().describe('A UUID of the sender’s choice: a repeat returns the first answer'),
+  'idempotency-key': clientId.optional().describe(
+    'A UUID that the client makes: a repeat with it returns the first answer',
+  ),
 })
 export const newMessage = z.object({
   content: text(0, 5000).default('').describe('Plain text; may be blank only beside an attachment'),
