@@ -18,6 +18,7 @@ import { isSecretKey } from '../_shared/secret_key.ts'
 import { settings } from '../_shared/settings.ts'
 import { drainSoon } from '../_shared/embeddings/drain.ts'
 import { removeAvatars } from './avatars.ts'
+import { notifications } from './notifications.ts'
 import { myReservation, reservationPage } from '../_shared/schemas/reservations.ts'
 import * as shape from '../_shared/schemas/users.ts'
 
@@ -151,6 +152,8 @@ users.delete(
     return c.body(null, 204)
   },
 )
+
+users.route('/', notifications)
 
 users.patch(
   '/profile',

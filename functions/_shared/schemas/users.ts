@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { conversation, message } from './conversations.ts'
+import { device, notificationSettings } from './notifications.ts'
 import { reservationWithHistory } from './reservations.ts'
 import type { Columns } from '../columns.ts'
 import { id, interestIds, isBlank, limit, offset, text, timestamp, webAddress } from '../validate.ts'
@@ -53,6 +54,8 @@ export const exported = z.strictObject({
   profile: z.strictObject({ ...profile, user_id: z.int(), is_searchable: z.boolean() }),
   interests: z.array(interest),
   blocks: z.array(block),
+  devices: z.array(device),
+  notifications: notificationSettings,
   conversations: z.array(
     z.strictObject({
       ...conversation.omit({ Messages: true }).shape,
