@@ -13,7 +13,7 @@ export interface ReceivedMail extends Email {
 }
 
 /** A mail server. `refuse` may name the status of an answer to a mail. */
-export const openMailServer = async (port = 0) => {
+export const openMailServer = async (port = 0, record: (mail: ReceivedMail) => void = () => {}) => {
   const mails: ReceivedMail[] = []
   const control: { refuse: ((to: string) => number | null) | null; hang: boolean } = { refuse: null, hang: false }
   const server = new SMTPServer({
@@ -32,7 +32,9 @@ export const openMailServer = async (port = 0) => {
       const raw = Buffer.concat(await stream.toArray())
       const mail = await PostalMime.parse(raw)
       const header = (name: string) => mail.headers.find(({ key }) => key === name)?.value
-      mails.push({ ...mail, recipients: envelope.rcptTo.map(({ address }) => address), header })
+      const received = { ...mail, recipients: envelope.rcptTo.map(({ address }) => address), header }
+      record(received)
+      mails.push(received)
       done()
     },
   })
@@ -72,7 +74,7 @@ export interface ReceivedPush {
 }
 
 /** A push service. `answer` may give another status than 201. */
-export const openPushService = async (port = 0) => {
+export const openPushService = async (port = 0, record: (push: ReceivedPush) => void = () => {}) => {
   const pushes: ReceivedPush[] = []
   const control: { answer: ((name: string) => [status: number, headers?: Record<string, string>] | null) | null } = {
     answer: null,
@@ -81,7 +83,11 @@ export const openPushService = async (port = 0) => {
     const name = request.url!.split('/').at(-1)!
     const body = await bodyOf(request)
     const [status, headers] = control.answer?.(name) ?? [201]
-    if (status === 201) pushes.push({ name, headers: request.headers, body, at: Date.now() })
+    const push = { name, headers: request.headers, body, at: Date.now() }
+    if (status === 201) {
+      record(push)
+      pushes.push(push)
+    }
     response.writeHead(status, headers).end()
   })
   const bound = await listen(server, port)
