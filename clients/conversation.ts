@@ -7,6 +7,8 @@ import type { ReadMarkers } from './read_markers.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import { createStore, type Listener } from './store.ts'
 import type { Client, Draft, EventName, EventPayload, Message, Person, Reservation, Status } from './types.ts'
+import type { Unsent, UnsentStore } from './unsent.ts'
+import { uuid } from './uuid.ts'
 
 export interface ConversationView {
   id: number
@@ -14,6 +16,8 @@ export interface ConversationView {
   messages: readonly Message[]
   /** The caller's messages that are not in `messages` yet. */
   outgoing: readonly Outgoing[]
+  /** What the user was writing, as `setDraft` has left it, also in another page or before a reload. */
+  draft: string
   hasOlder: boolean
   /** Whether the messages have been read once. Until then an empty list does not mean an empty conversation. */
   loaded: boolean
@@ -33,8 +37,8 @@ export interface Conversation {
   readonly view: ConversationView
   subscribe(listener: Listener): () => void
   /**
-   * Shows the message at once and retries until answered. Rejects if it is refused or discarded, or if the inbox
-   * closes.
+   * Shows the message at once, clears the draft, and retries until answered. Rejects if it is refused or discarded, or
+   * if the inbox closes.
    */
   send(draft: string | Draft): Promise<Message>
   /** Sends a refused message again. */
@@ -46,6 +50,8 @@ export interface Conversation {
   discard(clientId: string): void
   /** Loads a page of older messages, if there are any; rejects if that fails. */
   older(): Promise<void>
+  /** Keeps what the user is writing. Resolves when it is stored, if the inbox is durable. */
+  setDraft(text: string): Promise<void>
   /** Tells the other participant that the caller is typing; call it on every keystroke. */
   typing(): void
   /** Marks received messages as read, up to this one or all that are shown; retried until answered. */
@@ -57,6 +63,7 @@ export interface Conversation {
 export interface Dependencies {
   supabase: Client
   api: Api
+  unsent: UnsentStore
   outbox: Outbox
   readMarkers: ReadMarkers
   me: Promise<Person>
@@ -79,8 +86,17 @@ export interface OpenConversation extends Conversation {
 const typingInterval = 3000
 const typingDuration = 5000
 
+const withDraft = (conversation: number, text: string) => {
+  const client_id = uuid()
+  return (unsent: Unsent): Unsent => {
+    const { [conversation]: draft, ...others } = unsent.drafts
+    if (draft?.text === text) return unsent
+    return { ...unsent, drafts: text ? { ...others, [conversation]: { text, client_id } } : others }
+  }
+}
+
 export const openConversation = (id: number, dependencies: Dependencies) => {
-  const { supabase, api, outbox, readMarkers, me, currentJoin, isNotBlocked } = dependencies
+  const { supabase, api, unsent, outbox, readMarkers, me, currentJoin, isNotBlocked } = dependencies
   const closed = new AbortController()
   let myId = 0
   let latestEventId = 0
@@ -96,6 +112,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     id,
     messages: [],
     outgoing: outbox.entries(id),
+    draft: unsent.current.drafts[id]?.text ?? '',
     hasOlder: false,
     loaded: false,
     typing: false,
@@ -202,6 +219,8 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     if (latestEventId > lastKnown()) messageLoop.run()
   })
 
+  const unsubscribeUnsent = unsent.subscribe(() => store.set({ draft: unsent.current.drafts[id]?.text ?? '' }))
+
   const loadOlder = async () => {
     const { messages: known, hasOlder } = store.view
     if (!hasOlder) return
@@ -227,6 +246,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
       typingSentAt = 0
       return outbox.send(id, typeof draft === 'string' ? { content: draft } : draft, last())
     },
+    setDraft: (text) => unsent.change(withDraft(id, text)),
     retry: (clientId) => outbox.retry(id, clientId),
     discard: (clientId) => outbox.discard(id, clientId),
     older() {
@@ -280,6 +300,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
       clearTimeout(typingTimer)
       unsubscribeOutbox()
       unsubscribeMarkers()
+      unsubscribeUnsent()
       typingChannel?.close()
       messageLoop.close()
       detailLoop.close()

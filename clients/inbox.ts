@@ -7,12 +7,15 @@ import { createReadMarkers } from './read_markers.ts'
 import { scheduleResync } from './resync.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import { openSession } from './session.ts'
+import { browserStorage, type KeyValueStorage } from './storage.ts'
 import { createStore, type Listener } from './store.ts'
 import { type Client, type EventName, eventNames, type EventPayload } from './types.ts'
 import type { ListedConversation, Person, Status } from './types.ts'
+import { openUnsentStore } from './unsent.ts'
 
 export type { Conversation, ConversationView } from './conversation.ts'
 export type { Outgoing } from './outbox.ts'
+export type { KeyValueStorage } from './storage.ts'
 export type { Attachment, Draft, ListedConversation, Message, Person, Reservation, Status } from './types.ts'
 export { ServiceError }
 
@@ -27,6 +30,11 @@ export interface InboxView {
   status: Status
   /** The error of the last request; null after one that succeeded. */
   error: ServiceError | null
+  /**
+   * Whether unsent messages, read markers and drafts survive closing the page. False without a storage, and while the
+   * storage is full, forbidden or does not answer.
+   */
+  isDurable: boolean
 }
 
 export interface Inbox {
@@ -37,8 +45,9 @@ export interface Inbox {
   /** Opens the conversation with this user, creating it if there is none. */
   openWith(userId: number): Promise<Conversation>
   /**
-   * Ends all channels, timers and requests, and drops unanswered messages and read markers. The inbox also closes when
-   * the user signs out or another user signs in.
+   * Ends all channels, timers and requests. Unanswered messages and read markers are sent when the user's inbox is
+   * opened again, if they are stored. The inbox also closes when the user signs out or another user signs in; then they
+   * are deleted.
    */
   close(): void
 }
@@ -59,6 +68,11 @@ export interface Options {
    * channel that the server closed while the connection stayed, as it does when a token expires.
    */
   resyncJitter?: number
+  /**
+   * Where unsent messages, read markers and drafts are kept, under a key for each user; null for memory alone. By
+   * default IndexedDB, or memory where there is none.
+   */
+  storage?: KeyValueStorage | null
 }
 
 const isEventPayload = (payload: unknown): payload is EventPayload => {
@@ -79,13 +93,17 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   // supabase-js keeps one channel per topic, so two inboxes would keep removing each other's channels.
   if (clientsInUse.has(supabase)) throw new Error('This client has an open inbox already; close that one first')
   clientsInUse.add(supabase)
-  const { poll = [30_000, 60_000], timeout = 15_000, resyncJitter = 10_000 } = options
+  const { poll = [30_000, 60_000], timeout = 15_000, resyncJitter = 10_000, storage = browserStorage() } = options
 
   const closed = new AbortController()
-  const session = openSession(supabase, () => close())
+  const session = openSession(supabase, () => {
+    unsent.clear()
+    close()
+  })
+  const unsent = openUnsentStore(storage, session.owner)
   const api = createApi(supabase, session, timeout)
-  const outbox = createOutbox(api)
-  const readMarkers = createReadMarkers(api, () => listLoop.run())
+  const outbox = createOutbox(api, unsent)
+  const readMarkers = createReadMarkers(api, unsent, () => listLoop.run())
   const conversations = new Map<number, { conversation: OpenConversation; references: number }>()
   let joinCount = 0
   let currentJoin = 0
@@ -107,7 +125,9 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     loaded: false,
     status: 'offline',
     error: null,
+    isDurable: false,
   })
+  unsent.subscribe(() => store.set({ isDurable: unsent.isDurable }))
   const setResult = (requestError: ServiceError | null) => {
     // While requests succeed, show why the channel does not join.
     const error = requestError ?? (channelError === null ? null : new ServiceError(channelError))
@@ -184,6 +204,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   const dependencies = {
     supabase,
     api,
+    unsent,
     outbox,
     readMarkers,
     me,
@@ -225,6 +246,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     for (const loop of [identityLoop, listLoop, blockLoop]) loop.close()
     outbox.close()
     readMarkers.close()
+    unsent.close()
     currentJoin = 0
     store.set({ status: 'offline' })
     store.close()

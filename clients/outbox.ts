@@ -2,6 +2,8 @@ import type { Api } from './api.ts'
 import { ServiceError, toServiceError } from './errors.ts'
 import { createRetryLoop, type RetryLoop } from './retry_loop.ts'
 import type { Attachment, Draft, Message } from './types.ts'
+import { uuid } from './uuid.ts'
+import type { Outcome, Refusal, Unsent, UnsentMessage, UnsentStore } from './unsent.ts'
 
 /** A message of the caller's that is not confirmed yet. */
 export interface Outgoing {
@@ -19,7 +21,10 @@ export interface Outgoing {
   after: number
 }
 
-/** Sends each conversation's messages in order and retries until answered. Continues after a conversation is closed. */
+/**
+ * Sends each conversation's messages in order and retries until answered. Continues after a conversation is closed, and
+ * after the page was, when the user's inbox is opened again.
+ */
 export interface Outbox {
   /** The ids of all messages that were returned for a send. */
   readonly answered: ReadonlySet<number>
@@ -36,115 +41,170 @@ export interface Outbox {
   discard(conversation: number, clientId: string): void
   /** Calls the listener on changes in this conversation. Without a listener, answered entries are removed at once. */
   subscribe(conversation: number, listener: () => void): () => void
-  /** Retries pending messages now. */
+  /** Retries pending messages now, also those that another page has left. */
   retryNow(): void
   close(): void
-}
-
-/** Replaces crypto.randomUUID, which exists on https and localhost only. */
-const uuid = (): string => {
-  const bytes = crypto.getRandomValues(new Uint8Array(16))
-  bytes[6] = bytes[6]! & 0x0f | 0x40
-  bytes[8] = bytes[8]! & 0x3f | 0x80
-  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 
 interface Queue {
   entries: readonly Outgoing[]
   loop: RetryLoop
   listeners: Set<() => void>
-  /** The entry whose request is in flight, and whether it was discarded since. */
-  inFlight: { client_id: string; discarded: boolean } | null
+  /** The client_id of the entry whose request is in flight. */
+  inFlight: string | null
 }
 
 type Deferred = { resolve: (message: Message) => void; reject: (error: ServiceError) => void }
 
-export const createOutbox = (api: Api): Outbox => {
+const errorOf = ({ message, status, body }: Refusal): ServiceError => new ServiceError(message, status, 0, body)
+
+const isPending = ({ state }: Outgoing): boolean => state === 'sending' || state === 'waiting'
+
+const without = (clientId: string) => (unsent: Unsent): Unsent => ({
+  ...unsent,
+  messages: unsent.messages.filter(({ client_id }) => client_id !== clientId),
+})
+const withRefusal = (clientId: string, refused: Refusal) => (unsent: Unsent): Unsent => ({
+  ...unsent,
+  messages: unsent.messages.map((message) => message.client_id === clientId ? { ...message, refused } : message),
+})
+/** Puts it at the end. What was written is no longer a draft. */
+const withMessage = (message: UnsentMessage) => (unsent: Unsent): Unsent => {
+  const { [message.conversation]: _, ...drafts } = unsent.drafts
+  return { ...unsent, drafts, messages: [...without(message.client_id)(unsent).messages, message] }
+}
+
+/** `unsent` decides which messages there are and in which order; their states during an attempt are this page's. */
+export const createOutbox = (api: Api, unsent: UnsentStore): Outbox => {
   const queues = new Map<number, Queue>()
   const deferreds = new Map<string, Deferred>()
   const answered = new Set<number>()
   let closed = false
 
+  const unsentOf = (conversation: number) =>
+    unsent.current.messages.filter((message) => message.conversation === conversation)
+
   const setEntries = (queue: Queue, entries: readonly Outgoing[]) => {
-    queue.entries = queue.listeners.size ? entries : entries.filter(({ state }) => state !== 'sent')
+    const shown = queue.listeners.size ? entries : entries.filter(({ state }) => state !== 'sent')
+    if (shown.length === queue.entries.length && shown.every((entry, index) => entry === queue.entries[index])) return
+    queue.entries = shown
     for (const listener of queue.listeners) listener()
   }
   const update = (queue: Queue, clientId: string, change: Partial<Outgoing>) =>
     setEntries(queue, queue.entries.map((entry) => entry.client_id === clientId ? { ...entry, ...change } : entry))
 
-  const remove = (queue: Queue, clientId: string) => {
-    const wasWaiting = queue.entries.some(({ client_id, state }) => client_id === clientId && state === 'waiting')
-    deferreds.get(clientId)?.reject(new ServiceError('Discarded'))
-    deferreds.delete(clientId)
-    setEntries(queue, queue.entries.filter(({ client_id }) => client_id !== clientId))
-    // The next message need not fail for the same reason.
-    if (wasWaiting) queue.loop.runNow()
+  const settle = ({ client_id, message, refused }: Outcome) => {
+    if (message) deferreds.get(client_id)?.resolve(message)
+    else if (refused) deferreds.get(client_id)?.reject(errorOf(refused))
+    deferreds.delete(client_id)
+  }
+
+  const toOutgoing = ({ conversation: _, refused, ...message }: UnsentMessage, known?: Outgoing): Outgoing => {
+    if (known && (known.state === 'refused') === Boolean(refused)) return known
+    if (refused) return { ...message, state: 'refused', error: errorOf(refused), message: null }
+    // One that was written in another page, or before this one was opened, waits for its turn.
+    const state = known || deferreds.has(message.client_id) ? 'sending' : 'waiting'
+    return { ...message, state, error: null, message: null }
+  }
+
+  /** Makes the entries follow `unsent`, which this page or another has changed. */
+  const sync = (conversation: number, queue: Queue) => {
+    const before = new Map(queue.entries.map((entry) => [entry.client_id, entry]))
+    const messages = unsentOf(conversation)
+    const isUnsent = new Set(messages.map(({ client_id }) => client_id))
+    const left = queue.entries.filter(({ client_id }) => !isUnsent.has(client_id))
+    const kept = left.filter(({ client_id, state }) => state === 'sent' || client_id === queue.inFlight)
+    const entries = messages.map((message) => toOutgoing(message, before.get(message.client_id)))
+    setEntries(queue, [...kept, ...entries])
+    for (const { client_id, state } of left.filter((entry) => !kept.includes(entry))) {
+      deferreds.get(client_id)?.reject(new ServiceError('Discarded'))
+      deferreds.delete(client_id)
+      // The next message need not fail for the same reason.
+      if (state === 'waiting') queue.loop.runNow()
+    }
+    if (entries.some((entry) => isPending(entry) && before.get(entry.client_id) !== entry)) queue.loop.run()
   }
 
   const sendEntry = async (conversation: number, queue: Queue, entry: Outgoing, signal: AbortSignal): Promise<void> => {
     const { client_id } = entry
-    const request = queue.inFlight = { client_id, discarded: false }
+    const finish = (outcome: Outcome) => {
+      settle(outcome)
+      unsent.announce(outcome)
+    }
+    queue.inFlight = client_id
     if (entry.state === 'waiting') update(queue, client_id, { state: 'sending' })
     try {
       const message = await api.send(conversation, entry, client_id, signal)
       queue.inFlight = null
       answered.add(message.id)
       update(queue, client_id, { state: 'sent', error: null, message })
-      deferreds.get(client_id)?.resolve(message)
+      finish({ client_id, message, refused: null })
+      unsent.change(without(client_id))
     } catch (thrown) {
       const error = toServiceError(thrown)
       queue.inFlight = null
-      update(queue, client_id, { state: error.temporary ? 'waiting' : 'refused', error })
-      if (request.discarded) remove(queue, client_id)
-      // The next message must not overtake this one, so the whole queue waits.
-      if (error.temporary) throw error
-      deferreds.get(client_id)?.reject(error)
+      if (error.temporary) {
+        update(queue, client_id, { state: 'waiting', error })
+        // Removes it if it was discarded during the request.
+        sync(conversation, queue)
+        // The next message must not overtake this one, so the whole queue waits.
+        throw error
+      }
+      const refused = { message: error.message, status: error.status, body: error.body }
+      unsent.change(withRefusal(client_id, refused))
+      finish({ client_id, message: null, refused })
     }
-    deferreds.delete(client_id)
   }
 
   const queueOf = (conversation: number): Queue => {
     const existing = queues.get(conversation)
     if (existing) return existing
-    const next = () => queue.entries.find(({ state }) => state === 'sending' || state === 'waiting')
-    const loop = createRetryLoop(async (signal) => {
-      for (let entry = next(); entry; entry = next()) await sendEntry(conversation, queue, entry, signal)
-    })
+    const next = () => queue.entries.find(isPending)
+    const loop = createRetryLoop((signal) =>
+      unsent.exclusively(conversation, async () => {
+        // Saves what is to be sent, and learns what another page has sent in the meantime.
+        await unsent.reload()
+        for (let entry = next(); entry && !signal.aborted; entry = next()) {
+          await sendEntry(conversation, queue, entry, signal)
+        }
+      })
+    )
     const queue: Queue = { entries: [], loop, listeners: new Set(), inFlight: null }
     queues.set(conversation, queue)
+    sync(conversation, queue)
     return queue
   }
+
+  unsent.subscribe((outcome) => {
+    if (outcome) return settle(outcome)
+    for (const { conversation } of unsent.current.messages) queueOf(conversation)
+    for (const [conversation, queue] of queues) sync(conversation, queue)
+  })
 
   return {
     answered,
     entries: (conversation) => queueOf(conversation).entries,
     send(conversation, { content, attachment = null }, after) {
-      const client_id = uuid()
+      const draft = unsent.current.drafts[conversation]
+      const client_id = draft && draft.text === content && !attachment ? draft.client_id : uuid()
       const answer = new Promise<Message>((resolve, reject) => deferreds.set(client_id, { resolve, reject }))
       // A caller that ignores the promise sees the error in the view. Node would exit on the unhandled rejection.
       answer.catch(() => {})
       if (closed) deferreds.get(client_id)!.reject(new ServiceError('Closed'))
       else {
-        const queue = queueOf(conversation)
-        const initial = { state: 'sending', error: null, message: null, createdAt: new Date().toISOString() } as const
-        setEntries(queue, [...queue.entries, { client_id, content, attachment, ...initial, after }])
-        queue.loop.run()
+        const createdAt = new Date().toISOString()
+        unsent.change(withMessage({ conversation, client_id, content, attachment, createdAt, after, refused: null }))
       }
       return answer
     },
     retry(conversation, clientId) {
-      const queue = queueOf(conversation)
-      const refused = queue.entries.find(({ client_id, state }) => client_id === clientId && state === 'refused')
-      if (!refused || closed) return
-      const others = queue.entries.filter((entry) => entry !== refused)
-      setEntries(queue, [...others, { ...refused, state: 'sending', error: null }])
-      queue.loop.run()
+      const message = unsentOf(conversation).find(({ client_id, refused }) => client_id === clientId && refused)
+      if (message) unsent.change(withMessage({ ...message, refused: null }))
     },
     discard(conversation, clientId) {
       const queue = queueOf(conversation)
-      if (queue.inFlight?.client_id === clientId) queue.inFlight.discarded = true
-      else if (queue.entries.some(({ client_id }) => client_id === clientId)) remove(queue, clientId)
+      setEntries(queue, queue.entries.filter(({ client_id, state }) => client_id !== clientId || state !== 'sent'))
+      if (unsentOf(conversation).some(({ client_id }) => client_id === clientId)) unsent.change(without(clientId))
     },
     subscribe(conversation, listener) {
       const queue = queueOf(conversation)
@@ -155,6 +215,7 @@ export const createOutbox = (api: Api): Outbox => {
       }
     },
     retryNow() {
+      unsent.reload()
       for (const { loop, entries } of queues.values()) if (entries.length) loop.runNow()
     },
     close() {

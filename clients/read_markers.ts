@@ -1,8 +1,12 @@
 import type { Api } from './api.ts'
 import { ServiceError } from './errors.ts'
 import { createRetryLoop, type RetryLoop } from './retry_loop.ts'
+import type { Unsent, UnsentStore } from './unsent.ts'
 
-/** Sends read markers, one position per conversation. Like the outbox, they continue after a conversation is closed. */
+/**
+ * Sends read markers, one position per conversation. Like the outbox, they continue after a conversation is closed, and
+ * when the user's inbox is opened again after the page was closed.
+ */
 export interface ReadMarkers {
   /** Up to which message the service has confirmed this conversation as read, counting markers sent from here. */
   confirmed(conversation: number): number
@@ -24,13 +28,26 @@ interface Marker {
   listeners: Set<(error: ServiceError | null) => void>
 }
 
+const withMarker = (conversation: number, upTo: number) => (unsent: Unsent): Unsent => ({
+  ...unsent,
+  readMarkers: { ...unsent.readMarkers, [conversation]: Math.max(upTo, unsent.readMarkers[conversation] ?? 0) },
+})
+const withoutMarker = (conversation: number, upTo: number) => (unsent: Unsent): Unsent => {
+  const { [conversation]: stored = 0, ...others } = unsent.readMarkers
+  return stored > upTo ? unsent : { ...unsent, readMarkers: others }
+}
+
 /** Calls `onConfirmed` after each marker that the service has accepted. */
-export const createReadMarkers = (api: Api, onConfirmed: () => void): ReadMarkers => {
+export const createReadMarkers = (api: Api, unsent: UnsentStore, onConfirmed: () => void): ReadMarkers => {
   const markers = new Map<number, Marker>()
 
   const markerOf = (conversation: number): Marker => {
     const existing = markers.get(conversation)
     if (existing) return existing
+    const finish = (upTo: number) => {
+      marker.answered = upTo
+      unsent.change(withoutMarker(conversation, upTo))
+    }
     const loop = createRetryLoop(async (signal) => {
       // One request for the newest position covers all before it. A later position takes one more run.
       const upTo = marker.requested
@@ -39,10 +56,10 @@ export const createReadMarkers = (api: Api, onConfirmed: () => void): ReadMarker
         await api.markRead(conversation, upTo, signal)
         marker.confirmed = upTo
       } catch (error) {
-        if (error instanceof ServiceError && !error.temporary) marker.answered = upTo
+        if (error instanceof ServiceError && !error.temporary) finish(upTo)
         throw error
       }
-      marker.answered = upTo
+      finish(upTo)
       onConfirmed()
     }, (error) => {
       for (const listener of marker.listeners) listener(error)
@@ -52,13 +69,20 @@ export const createReadMarkers = (api: Api, onConfirmed: () => void): ReadMarker
     return marker
   }
 
+  // Markers of an earlier page, or of another one that may be closed before they are answered.
+  unsent.subscribe(() => {
+    for (const [conversation, upTo] of Object.entries(unsent.current.readMarkers)) {
+      const marker = markerOf(Number(conversation))
+      if (upTo <= marker.requested) continue
+      marker.requested = upTo
+      marker.loop.run()
+    }
+  })
+
   return {
     confirmed: (conversation) => markers.get(conversation)?.confirmed ?? 0,
     markRead(conversation, upTo) {
-      const marker = markerOf(conversation)
-      if (upTo <= marker.requested) return
-      marker.requested = upTo
-      marker.loop.run()
+      if (upTo > markerOf(conversation).requested) unsent.change(withMarker(conversation, upTo))
     },
     subscribe(conversation, listener) {
       const { listeners } = markerOf(conversation)

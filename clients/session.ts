@@ -3,6 +3,8 @@ import type { Client } from './types.ts'
 
 /** The session of the user for whom the inbox was opened, and never that of a user who signs in later. */
 export interface InboxSession {
+  /** The id in Auth of the user for whom the inbox was opened. Pending until a session could be read. */
+  readonly owner: Promise<string>
   /** The access token for one request. */
   token(): Promise<string>
   /** Refreshes the token after the service rejected this one. Concurrent calls share one refresh. */
@@ -19,11 +21,14 @@ const isTemporary = ({ name }: Error): boolean => name === 'AuthRetryableFetchEr
  */
 export const openSession = ({ auth }: Client, onEnd: () => void): InboxSession => {
   let owner: string | null = null
+  let resolveOwner: (id: string) => void
+  const ownerKnown = new Promise<string>((resolve) => resolveOwner = resolve)
   let refreshing: Promise<void> | null = null
 
   const isOwn = (session: { user: { id: string } } | null): boolean => {
     if (!session) return true
     owner ??= session.user.id
+    resolveOwner(owner)
     return owner === session.user.id
   }
 
@@ -50,6 +55,7 @@ export const openSession = ({ auth }: Client, onEnd: () => void): InboxSession =
   })
 
   return {
+    owner: ownerKnown,
     token,
     // A refresh token can be used once.
     refresh: (rejected) => refreshing ??= refreshOnce(rejected).finally(() => refreshing = null),

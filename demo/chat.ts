@@ -13,13 +13,12 @@ interface Callbacks {
 export const openChat = (
   conversation: Conversation,
   inbox: Inbox,
-  drafts: Map<number, string>,
   { onChange, onBack }: Callbacks,
 ) => {
   const { id } = conversation
   const messages = openMessages(conversation, inbox)
   const reservations = openReservations()
-  const composer = openComposer(conversation, drafts, messages.scrollToEnd)
+  const composer = openComposer(conversation, messages.scrollToEnd)
   const face = el('span', { class: 'face' })
   const name = el('h3', {})
   const typing = el('p', { class: 'typing' })
@@ -46,6 +45,7 @@ export const openChat = (
       face.replaceChildren(avatar(other))
       composer.setRecipient(other)
     }
+    composer.showDraft()
     setText(typing, conversation.view.typing ? `${other} is typing` : '')
     reservations.show(conversation.view.reservations)
     messages.show(other)

@@ -2,9 +2,9 @@ import type { Conversation } from '../clients/inbox.ts'
 import { el, icon, visuallyHidden } from './dom.ts'
 
 /** The message input: Enter sends, Shift+Enter adds a line. */
-export const openComposer = (conversation: Conversation, drafts: Map<number, string>, onSent: () => void) => {
-  const saveDraft = () => {
-    drafts.set(conversation.id, input.value)
+export const openComposer = (conversation: Conversation, onSent: () => void) => {
+  let isTouched = false
+  const fitHeight = () => {
     input.style.height = 'auto'
     input.style.height = `${input.scrollHeight + 2}px`
   }
@@ -13,8 +13,9 @@ export const openComposer = (conversation: Conversation, drafts: Map<number, str
     const content = input.value
     input.focus()
     if (!content.trim()) return
+    isTouched = true
     input.value = ''
-    saveDraft()
+    fitHeight()
     // The error is shown beside the message.
     conversation.send(content).catch(() => {})
     onSent()
@@ -25,7 +26,9 @@ export const openComposer = (conversation: Conversation, drafts: Map<number, str
     'aria-label': 'Message',
     placeholder: 'Message',
     input: () => {
-      saveDraft()
+      isTouched = true
+      conversation.setDraft(input.value)
+      fitHeight()
       if (input.value) conversation.typing()
     },
     keydown: (event: KeyboardEvent) => {
@@ -33,11 +36,16 @@ export const openComposer = (conversation: Conversation, drafts: Map<number, str
       if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) send(event)
     },
   })
-  input.value = drafts.get(conversation.id) ?? ''
   const button = el('button', { class: 'strong' }, icon('send'), visuallyHidden('Send'))
 
   return {
     node: el('form', { class: 'composer', submit: send }, input, button),
+    /** Shows what was left unsent, which is read after the page has opened. */
+    showDraft: () => {
+      if (isTouched || input.value === conversation.view.draft) return
+      input.value = conversation.view.draft
+      fitHeight()
+    },
     setRecipient: (name: string) => input.ariaLabel = input.placeholder = `Message to ${name}`,
     focus: () => input.focus(),
   }

@@ -21,7 +21,6 @@ let homes = 0
 export const openHome = (supabase: SupabaseClient, onChange: (view: HomeView) => void) => {
   const id = `home-${homes++}`
   const inbox = openInbox(supabase)
-  const drafts = new Map<number, string>()
   let chat: ReturnType<typeof openChat> | null = null
   let focusedBefore: Element | null = null
 
@@ -41,7 +40,7 @@ export const openHome = (supabase: SupabaseClient, onChange: (view: HomeView) =>
   const show = (conversation: Conversation) => {
     focusedBefore = document.activeElement
     chat?.close()
-    chat = openChat(conversation, inbox, drafts, { onChange: update, onBack: back })
+    chat = openChat(conversation, inbox, { onChange: update, onBack: back })
     room.replaceChildren(chat.node)
     node.classList.add('chatting')
     conversations.setOpen(conversation.id)

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 import { describe, expect, test, vi } from 'vitest'
 import { call } from '../tools/people.ts'
-import { hasBrowser, messagesFrom, openDemo, openWith, sendMessage } from './browser.ts'
+import { hasBrowser, logIn, messagesFrom, openDemo, openWith, sendMessage } from './browser.ts'
 
 const eventually = { timeout: 50_000, interval: 50 }
 
@@ -10,6 +10,16 @@ const subscription = {
   endpoint: `https://push.example/${crypto.randomUUID()}`,
   keys: { p256dh: `B${'A'.repeat(86)}`, auth: 'A'.repeat(22) },
 }
+
+/** What the page's origin has stored as unsent. A person cannot reload as fast as a test. */
+const storedText = () =>
+  new Promise<string>((resolve) => {
+    const opening = indexedDB.open('voyagers-and-locals')
+    opening.onsuccess = () => {
+      const reading = opening.result.transaction('unsent').objectStore('unsent').getAll()
+      reading.onsuccess = () => resolve(JSON.stringify(reading.result))
+    }
+  })
 
 describe.skipIf(!hasBrowser)('a conversation in a browser', { timeout: 120_000 }, () => {
   const { openBoth, base } = openDemo()
@@ -75,6 +85,28 @@ describe.skipIf(!hasBrowser)('a conversation in a browser', { timeout: 120_000 }
       expect(await messagesFrom(tomas, 'before disconnecting')).toEqual(all)
       expect(await ines.locator('.outgoing').count()).toBe(0)
     }, eventually)
+  })
+
+  test('what is unsent survives a reload, and leaves with the user', async () => {
+    const { page, ines } = await openBoth([])
+    await openWith(ines, 'Tomáš Novák')
+    await ines.getByRole('button', { name: 'Cut the connection' }).click()
+    await sendMessage(ines, 'written in a tunnel')
+    await ines.locator('.message', { hasText: 'written in a tunnel' }).waitFor()
+    await ines.getByRole('textbox', { name: 'Message to' }).fill('And then')
+    await vi.waitFor(async () => expect(await page.evaluate(storedText)).toContain('And then'), eventually)
+    await page.reload()
+    await openWith(ines, 'Tomáš Novák')
+    await ines.locator('.message', { hasText: 'written in a tunnel' }).getByTitle('Sent').waitFor()
+    expect(await ines.locator('.message', { hasText: 'written in a tunnel' }).count()).toBe(1)
+    await vi.waitFor(
+      async () => expect(await ines.getByRole('textbox', { name: 'Message to' }).inputValue()).toBe('And then'),
+      eventually,
+    )
+    await ines.getByRole('button', { name: 'Log out' }).click()
+    await logIn(ines)
+    await openWith(ines, 'Tomáš Novák')
+    expect(await ines.getByRole('textbox', { name: 'Message to' }).inputValue()).toBe('')
   })
 
   test('a refused message shows the reason and can be retried or discarded', async () => {

@@ -90,17 +90,21 @@ describe('response times, measured side by side, do not reveal who has an accoun
     }
   }
 
-  // Without the floor the guess is always right, and the medians differ by half to twenty times. Timers and a busy
-  // machine leave a few percent.
-  const expectNothingRevealed = ({ right, apart }: { right: number; apart: number }) => {
-    expect(apart).toBeLessThan(0.08)
-    expect(right < 0.95 || apart < 0.01).toBe(true)
+  // Without the floor the guess is always right, and the medians differ by half to twenty times. Timers leave a few
+  // percent. A busy machine sometimes leaves more, but not in three series one after the other.
+  const expectNothingRevealed = async (...[rounds, known, unknown]: Parameters<typeof guess>) => {
+    const reveals = ({ right, apart }: { right: number; apart: number }) => apart > 0.08 || right > 0.95 && apart > 0.01
+    const series = [await guess(rounds, known, unknown)]
+    while (series.length < 3 && series.every(reveals)) series.push(await guess(rounds, known, unknown))
+    expect(series.every(reveals), JSON.stringify(series)).toBe(false)
   }
 
   test('of failed log-ins', async () => {
     const { email } = await person()
-    expectNothingRevealed(
-      await guess(7, () => logIn(email, 'a guess of mine'), () => logIn(uniqueEmail(), 'a guess of mine')),
+    await expectNothingRevealed(
+      7,
+      () => logIn(email, 'a guess of mine'),
+      () => logIn(uniqueEmail(), 'a guess of mine'),
     )
   })
 
@@ -121,12 +125,12 @@ describe('response times, measured side by side, do not reveal who has an accoun
   test('of recovery', async () => {
     const { email } = await person()
     const recover = (address: string) => request('POST', '/auth/recover', { email: address })
-    expectNothingRevealed(await guess(7, () => recover(email), () => recover(uniqueEmail())))
+    await expectNothingRevealed(7, () => recover(email), () => recover(uniqueEmail()))
   })
 
   test('of sign-up', async () => {
     const { email } = await person()
-    expectNothingRevealed(await guess(6, () => signUp(uniqueEmail()), () => signUp(email)))
+    await expectNothingRevealed(6, () => signUp(uniqueEmail()), () => signUp(email))
   })
 
   test('300 failed log-ins that wait for the minimum response time do not delay other requests', async () => {

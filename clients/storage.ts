@@ -1,0 +1,57 @@
+import { createStore, del, get, set, update } from 'idb-keyval'
+
+/** A key-value storage for `Options.storage`. Its functions may return promises; values survive structuredClone. */
+export interface KeyValueStorage {
+  get(key: string): unknown
+  set(key: string, value: unknown): unknown
+  delete(key: string): unknown
+  /**
+   * Replaces a value in one transaction. Without it, pages that share the storage take turns by Web Locks, and where
+   * there are none, only one page should use the storage at a time.
+   */
+  update?(key: string, change: (value: unknown) => unknown): unknown
+}
+
+/** IndexedDB, where there is one; all pages of an origin share it. A browser that forbids it fails on each call. */
+export const browserStorage = (): KeyValueStorage | null => {
+  if (!('indexedDB' in globalThis)) return null
+  const store = createStore('voyagers-and-locals', 'unsent')
+  return {
+    get: (key) => get(key, store),
+    set: (key, value) => set(key, value, store),
+    delete: (key) => del(key, store),
+    update: (key, change) => update(key, change, store),
+  }
+}
+
+interface LockManager {
+  request<Result>(name: string, options: { signal: AbortSignal }, task: () => Promise<Result>): Promise<Result>
+}
+
+/**
+ * Runs a task while no other page runs one of this name. Where there are no Web Locks, or after waiting for
+ * `longestWait` milliseconds (a page in the background may be suspended while it holds the lock), it runs anyway.
+ */
+export const withLock = async <Result>(
+  name: string,
+  longestWait: number,
+  task: () => Promise<Result>,
+): Promise<Result> => {
+  const { locks } = globalThis.navigator as { locks?: LockManager } | undefined ?? {}
+  if (!locks) return task()
+  const waiting = new AbortController()
+  const timer = setTimeout(() => waiting.abort(), longestWait)
+  let started = false
+  try {
+    return await locks.request(name, { signal: waiting.signal }, () => {
+      clearTimeout(timer)
+      started = true
+      return task()
+    })
+  } catch (error) {
+    if (started) throw error
+    return task()
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,207 @@
+import type { ServiceError } from './errors.ts'
+import { type KeyValueStorage, withLock } from './storage.ts'
+import type { Attachment, Message } from './types.ts'
+
+/** The part of a ServiceError that can be stored. */
+export type Refusal = Pick<ServiceError, 'message' | 'status' | 'body'>
+
+/** A message that the service has not accepted yet. */
+export interface UnsentMessage {
+  conversation: number
+  /** The service answers a repeated client_id with the first answer, so sending it again is safe. */
+  client_id: string
+  content: string
+  attachment: Attachment | null
+  createdAt: string
+  /** The id of the newest message shown when this one was written, or 0. */
+  after: number
+  /** Why the service refused it, if it did. */
+  refused: Refusal | null
+}
+
+/** What a user has written and marked, and the service has not confirmed. */
+export interface Unsent {
+  /** In the order in which they are sent. */
+  messages: readonly UnsentMessage[]
+  /** Up to which message each conversation is to be marked as read. */
+  readMarkers: Readonly<Record<number, number>>
+  /**
+   * What is being written, and the client_id with which exactly this text will be sent. A draft that outlives its
+   * message, because the storage failed when it was sent, then makes no second message.
+   */
+  drafts: Readonly<Record<number, { text: string; client_id: string }>>
+}
+
+/** Applying a change twice must equal applying it once: one that timed out may have been saved. */
+type Change = (unsent: Unsent) => Unsent
+
+/** How a send ended, told to the other pages of this user. */
+export interface Outcome {
+  client_id: string
+  message: Message | null
+  refused: Refusal | null
+}
+
+export interface UnsentStore {
+  /** With all changes of this page, saved or not. */
+  readonly current: Unsent
+  /** Whether `current` survives closing the page. */
+  readonly isDurable: boolean
+  /** Applies the change at once. Resolves when it is saved, or could not be; it is then saved with the next one. */
+  change(change: Change): Promise<void>
+  /** Reads what other pages have saved, after saving the changes of this one. Never rejects. */
+  reload(): Promise<void>
+  /** Runs a task while no other page of this user runs one for this conversation. */
+  exclusively<Result>(conversation: number, task: () => Promise<Result>): Promise<Result>
+  announce(outcome: Outcome): void
+  /** Calls the listener after each change, with the outcome if another page has sent a message. */
+  subscribe(listener: (outcome: Outcome | null) => void): () => void
+  /** Deletes everything of this user, and ignores all later changes. */
+  clear(): Promise<void>
+  close(): void
+}
+
+const empty: Unsent = { messages: [], readMarkers: {}, drafts: {} }
+
+// Raised when the shape of what is stored changes. What an older version has stored is then ignored.
+const version = 1
+
+const parse = (stored: unknown): Unsent => {
+  const { version: storedVersion, unsent } = (stored ?? {}) as { version?: number; unsent?: Unsent }
+  return storedVersion === version && unsent ? unsent : empty
+}
+const isEmpty = ({ messages, readMarkers, drafts }: Unsent): boolean =>
+  messages.length + Object.keys(readMarkers).length + Object.keys(drafts).length === 0
+const serialize = (unsent: Unsent) => isEmpty(unsent) ? undefined : { version, unsent }
+
+// A browser's storage may hang instead of failing.
+const storageTimeout = 5000
+const withTimeout = async <Result>(work: Promise<Result>): Promise<Result> => {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('The storage did not answer')), storageTimeout)
+  })
+  try {
+    return await Promise.race([work, timeout])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+// A little longer than the timeout of a request.
+const longestLockWait = 20_000
+
+/**
+ * Keeps what is unsent in the storage, under a key of the user's own. `owner` resolves with the id in Auth of the user
+ * whose inbox this is; until then, and while the storage fails, everything is in memory.
+ */
+export const openUnsentStore = (storage: KeyValueStorage | null, owner: Promise<string>): UnsentStore => {
+  const key = owner.then((id) => `voyagers-and-locals:unsent:${id}`)
+  const listeners = new Set<(outcome: Outcome | null) => void>()
+  let current = empty
+  let unsaved: Change[] = []
+  let isDurable = false
+  let closed = false
+  let channel: BroadcastChannel | null = null
+  let lastRun: Promise<void> = Promise.resolve()
+
+  const notify = (outcome: Outcome | null = null) => {
+    for (const listener of listeners) listener(outcome)
+  }
+  const setCurrent = (unsent: Unsent) => {
+    current = unsent
+    notify()
+  }
+  const applyAll = (changes: Change[], unsent: Unsent): Unsent =>
+    changes.reduce((before, change) => change(before), unsent)
+
+  /** Replaces the stored value; two pages never lose each other's change. */
+  const update = async (storage: KeyValueStorage, name: string, change: Change): Promise<Unsent> => {
+    let saved = empty
+    const replace = (stored: unknown) => serialize(saved = change(parse(stored)))
+    if (storage.update) await storage.update(name, replace)
+    else {
+      await withLock(name, storageTimeout, async () => {
+        const value = replace(await storage.get(name))
+        await (value ? storage.set(name, value) : storage.delete(name))
+      })
+    }
+    return saved
+  }
+
+  const save = async (): Promise<void> => {
+    if (!storage) return
+    const name = await key
+    const changes = unsaved
+    try {
+      const saved = changes.length
+        ? await withTimeout(update(storage, name, (stored) => applyAll(changes, stored)))
+        : parse(await withTimeout(Promise.resolve(storage.get(name))))
+      if (closed) return
+      unsaved = unsaved.filter((change) => !changes.includes(change))
+      isDurable = true
+      setCurrent(applyAll(unsaved, saved))
+      if (changes.length) channel?.postMessage(null)
+    } catch {
+      // Full, forbidden or hanging. What it holds already stays, and what changes is in memory.
+      isDurable = false
+      notify()
+    }
+  }
+  let nextRun: Promise<void> | null = null
+  /** One at a time. Without a storage nothing waits. */
+  const run = (): Promise<void> => {
+    if (!storage) return lastRun
+    return nextRun ??= lastRun = lastRun.then(() => {
+      nextRun = null
+      return save()
+    })
+  }
+
+  if (storage && typeof BroadcastChannel !== 'undefined') {
+    key.then((name) => {
+      if (closed) return
+      channel = new BroadcastChannel(name) // In Node it would keep the process alive.
+      ;(channel as { unref?: () => void }).unref?.()
+      channel.onmessage = ({ data }: MessageEvent<Outcome | null>) => data ? notify(data) : void run()
+    })
+  }
+  run()
+
+  return {
+    get current() {
+      return current
+    },
+    get isDurable() {
+      return isDurable
+    },
+    change(change) {
+      if (closed) return Promise.resolve()
+      if (storage) unsaved = [...unsaved, change]
+      setCurrent(change(current))
+      return run()
+    },
+    reload: run,
+    async exclusively(conversation, task) {
+      await lastRun
+      return isDurable ? withLock(`${await key}:${conversation}`, longestLockWait, task) : task()
+    },
+    announce: (outcome) => channel?.postMessage(outcome),
+    subscribe(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    async clear() {
+      unsaved = []
+      current = empty
+      closed = true
+      await lastRun
+      if (storage) await Promise.resolve(storage.delete(await key)).catch(() => {})
+    },
+    close() {
+      closed = true
+      listeners.clear()
+      channel?.close()
+    },
+  }
+}
