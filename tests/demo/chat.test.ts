@@ -158,7 +158,7 @@ describe.skipIf(!hasBrowser)('a conversation in a browser', { timeout: 120_000 }
       const asked: (string | undefined)[] = []
       PushManager.prototype.subscribe = (options) => {
         asked.push(options?.applicationServerKey as string)
-        return Promise.resolve({ toJSON: () => given } as PushSubscription)
+        return Promise.resolve({ toJSON: () => given } as unknown as PushSubscription)
       }
       return asked
     }, subscription)

@@ -115,8 +115,8 @@ const startWorkers = async (env: Record<string, string>) => {
   }
 }
 
-/** Starts all of it. The delay is in seconds; `hurry` divides the time until another attempt. */
-export const startAll = async ({ delay, hurry }: { delay: number; hurry: number }) => {
+/** Starts all of it. The delay is in seconds; `speedup` divides the time until another attempt. */
+export const startAll = async ({ delay, speedup }: { delay: number; speedup: number }) => {
   ignoreLostConnections()
   const folder = mkdtempSync(join(tmpdir(), 'kills-'))
   chmodSync(folder, 0o755)
@@ -128,7 +128,7 @@ export const startAll = async ({ delay, hurry }: { delay: number; hurry: number 
   ])
   await database.sql.unsafe(`
     create or replace function private.back_off(failures integer) returns interval language sql volatile as
-      $$ select interval '15 seconds' / ${hurry} * 3 ^ least(failures, 6) * (1 + random() / 2) $$
+      $$ select interval '15 seconds' / ${speedup} * 3 ^ least(failures, 6) * (1 + random() / 2) $$
   `)
   const keys = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign'])
   const publicKey = Buffer.from(await crypto.subtle.exportKey('raw', keys.publicKey)).toString('base64url')

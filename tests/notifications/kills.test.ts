@@ -10,9 +10,9 @@ const messages = Number(process.env.NOTIFY_SENDS || 300)
 const rounds = Number(process.env.NOTIFY_KILLS || 4)
 const isLong = Boolean(process.env.NOTIFY_SENDS)
 const delay = 1
-const hurry = isLong ? 1 : 10
-/** Between the worker's look and the arrival: what was claimed may be under way. In milliseconds. */
-const underWay = 2000
+const speedup = isLong ? 1 : 10
+/** What was claimed may be under way for as long as a worker waits for an answer. In milliseconds. */
+const underWay = 10_000
 
 interface Sent {
   id: number
@@ -28,7 +28,7 @@ interface Quiet {
 }
 
 test('what kills leave of the outbox is told once, in time, and to whom it still concerns', async () => {
-  const { sql, mail, push, kills } = await startAll({ delay, hurry })
+  const { sql, mail, push, kills } = await startAll({ delay, speedup })
   /** Runs a statement as a user until it is acknowledged. */
   const act = async (user: number, statement: string, values: (string | number)[]) => {
     while (true) {

@@ -12,10 +12,10 @@ export interface ReceivedMail extends Email {
   header: (name: string) => string | undefined
 }
 
-/** A mail server. `refuse` may name the status of an answer to a mail. */
+/** A mail server. `reject` may name the status of an answer to a mail. */
 export const openMailServer = async (port = 0, record: (mail: ReceivedMail) => void = () => {}) => {
   const mails: ReceivedMail[] = []
-  const control: { refuse: ((to: string) => number | null) | null; hang: boolean } = { refuse: null, hang: false }
+  const control: { reject: ((to: string) => number | null) | null; hang: boolean } = { reject: null, hang: false }
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS'],
@@ -25,7 +25,7 @@ export const openMailServer = async (port = 0, record: (mail: ReceivedMail) => v
       if (!control.hang) done()
     },
     onRcptTo: ({ address }, _, done) => {
-      const status = control.refuse?.(address)
+      const status = control.reject?.(address)
       done(status ? Object.assign(new Error(`No mail for ${address}`), { responseCode: status }) : null)
     },
     onData: async (stream, { envelope }, done) => {

@@ -140,12 +140,12 @@ test('a device that the push service has forgotten is removed, and failures wait
 
 test('a refused mail keeps no other one, and no message waits for a mail server that hangs', async () => {
   const [fay, gil] = await Promise.all([join('Fay'), join('Gil')])
-  mailServer.control.refuse = (address) => address === fay.email ? 550 : null
+  mailServer.control.reject = (address) => address === fay.email ? 550 : null
   await sendMessage(ana, await openConversation(ana, fay), 'Hello')
   await sendMessage(ana, await openConversation(ana, gil), 'Hello')
   await eventually(async () => (await run(), mailsTo(gil).length > 0))
   expect(mailsTo(fay)).toEqual([])
-  mailServer.control.refuse = null
+  mailServer.control.reject = null
   mailServer.control.hang = true
   const hugo = await join('Hugo')
   const with_hugo = await openConversation(ana, hugo)

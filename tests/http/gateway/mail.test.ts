@@ -23,7 +23,12 @@ test('mails are shown to whoever has opened the dashboard, without scripts', asy
   expect(mail.text).toMatch(/token/)
   expect(mail.text).not.toContain('<script')
   expect(mail.headers.get('Content-Security-Policy')).not.toMatch(/script-src|unsafe-eval/)
-  for (const headers of [{}, { Cookie: `${cookie.Cookie}x` }, { ...cookie, Origin: 'https://evil.example' }]) {
+  const others: Record<string, string>[] = [
+    {},
+    { Cookie: `${cookie.Cookie}x` },
+    { ...cookie, Origin: 'https://evil.example' },
+  ]
+  for (const headers of others) {
     for (const address of ['/mail', path!]) {
       const refused = await get(address, headers)
       expect([refused.status, refused.text.includes(email)]).toEqual([404, false])
