@@ -24,8 +24,8 @@ const send = async (server: MailServer, { key, to, name, token, conversations }:
 }
 
 /**
- * Sends the mails that are due, one after the other on one connection, each claimed right before it is sent. Returns how
- * many were sent. While the server cannot be reached nothing is claimed, so an outage makes no dead letters.
+ * Sends the mails that are due, one after the other on one connection, each claimed right before it is sent. Returns
+ * how many were sent. While the server cannot be reached nothing is claimed, so an outage makes no dead letters.
  */
 export const drainMails = async (isTime: () => boolean): Promise<number> => {
   let server: MailServer

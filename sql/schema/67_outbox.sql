@@ -28,7 +28,7 @@ comment on column private.outbox.first_id is 'Of a push: of the first message th
 comment on column private.outbox.user_id is 'Who is told. Of a webhook: null.';
 comment on column private.outbox.key is 'The Message-ID of a mail, and the webhook-id of a webhook, at every attempt.';
 comment on column private.outbox.attempts is
-  'How often a worker began to send it. It counts before, so that a row that kills its worker becomes a dead letter too.';
+  'How often a worker began to send it. Counted before, so a row that kills its worker becomes a dead letter too.';
 comment on column private.outbox.due_at is
   'When the next attempt may begin. Until then the worker of the last one has it, or it waits after a failure.';
 
@@ -37,7 +37,9 @@ create index outbox_user_id_idx on private.outbox (user_id) where user_id is not
 create index outbox_webhooks_idx on private.outbox (conversation_id, id) where channel = 'webhook';
 comment on index private.outbox_webhooks_idx is 'What has to be delivered before a webhook: those before it.';
 create unique index outbox_one_mail on private.outbox (user_id) where channel = 'mail';
-create unique index outbox_one_push on private.outbox (user_id, device_id, conversation_id, event) where channel = 'push';
+create unique index outbox_one_push
+  on private.outbox (user_id, device_id, conversation_id, event)
+  where channel = 'push';
 comment on index private.outbox_one_push is
   'While a push waits, what comes after it is told by the same one, so an outage does not end in a hundred of them.';
 alter table private.outbox enable row level security;
@@ -127,8 +129,8 @@ begin
 end
 $$;
 comment on function private.enqueue_webhook(text, bigint, bigint) is
-  'Queues an event for the operator''s webhook, if there is one. The ids of one conversation''s events are in the order in
-which they happened: whoever draws the later one has waited for the lock on the conversation or the reservation. Only
+  'Queues an event for the operator''s webhook, if there is one. The ids of one conversation''s events are in the order
+in which they happened: whoever draws the later one has waited for the lock on the conversation or the reservation. Only
 for definer functions.';
 
 create trigger enqueue_reservation

@@ -333,5 +333,6 @@ begin
 end
 $$;
 comment on function private.claim_pushes(integer) is
-  'Claims up to max_rows due pushes as [{id, endpoint, keys, subject, data}], and drops those that nobody wants any more. Definer, because edge_functions has no rights on the outbox.';
+  'Claims up to max_rows due pushes as [{id, endpoint, keys, subject, data}], and drops those that nobody wants any
+more. Definer, because edge_functions has no rights on the outbox.';
 grant execute on function private.claim_pushes(integer) to edge_functions;

@@ -99,8 +99,8 @@ begin
 end
 $$;
 comment on function private.claim_mail() is
-  'Claims a due mail as {id, key, to, name, token, conversations}, or returns null. Mails to whom there is nothing to tell
-any more are dropped. Definer, because edge_functions has no rights on the outbox.';
+  'Claims a due mail as {id, key, to, name, token, conversations}, or returns null. Mails that have
+nothing to tell any more are dropped. Definer, because edge_functions has no rights on the outbox.';
 grant execute on function private.claim_mail() to edge_functions;
 
 create function private.webhook_data(entry private.outbox)
@@ -135,8 +135,8 @@ begin
 end
 $$;
 comment on function private.webhook_data(private.outbox) is
-  'The data of an event: ids, and no names or texts, which the operator reads with the secret key. Null if the subject is
-gone. Only for definer functions.';
+  'The data of an event: ids, and no names or texts, which the operator reads with the secret key. Null if the subject
+is gone. Only for definer functions.';
 
 create function private.claim_webhooks(max_rows integer)
 returns json
@@ -220,7 +220,9 @@ begin
       update private.outbox
       set
         last_error = left(finished.reason, 200),
-        due_at = greatest(due_at, private.present() + make_interval(secs => least(coalesce(finished.retry_after, 0), 86400)))
+        due_at = greatest(
+          due_at, private.present() + make_interval(secs => least(coalesce(finished.retry_after, 0), 86400))
+        )
       where id = entry.id;
     end if;
   end loop;

@@ -16,7 +16,7 @@ const makeKeys = async (): Promise<VapidKeys> => {
   }
 }
 
-/** The keys of Web Push: as configured, else as stored in the folder, else new. Browsers are bound to the public one. */
+/** The keys of Web Push: as configured, else as stored, else new. Subscriptions are bound to the public one. */
 export const openVapidKeys = async (dataDir: string | null, configured: VapidKeys | null): Promise<VapidKeys> => {
   if (configured) return configured
   if (dataDir === null) return await makeKeys()

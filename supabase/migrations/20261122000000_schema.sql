@@ -2769,7 +2769,7 @@ comment on column private.outbox.first_id is 'Of a push: of the first message th
 comment on column private.outbox.user_id is 'Who is told. Of a webhook: null.';
 comment on column private.outbox.key is 'The Message-ID of a mail, and the webhook-id of a webhook, at every attempt.';
 comment on column private.outbox.attempts is
-  'How often a worker began to send it. It counts before, so that a row that kills its worker becomes a dead letter too.';
+  'How often a worker began to send it. Counted before, so a row that kills its worker becomes a dead letter too.';
 comment on column private.outbox.due_at is
   'When the next attempt may begin. Until then the worker of the last one has it, or it waits after a failure.';
 
@@ -2778,7 +2778,9 @@ create index outbox_user_id_idx on private.outbox (user_id) where user_id is not
 create index outbox_webhooks_idx on private.outbox (conversation_id, id) where channel = 'webhook';
 comment on index private.outbox_webhooks_idx is 'What has to be delivered before a webhook: those before it.';
 create unique index outbox_one_mail on private.outbox (user_id) where channel = 'mail';
-create unique index outbox_one_push on private.outbox (user_id, device_id, conversation_id, event) where channel = 'push';
+create unique index outbox_one_push
+  on private.outbox (user_id, device_id, conversation_id, event)
+  where channel = 'push';
 comment on index private.outbox_one_push is
   'While a push waits, what comes after it is told by the same one, so an outage does not end in a hundred of them.';
 alter table private.outbox enable row level security;
@@ -2868,8 +2870,8 @@ begin
 end
 $$;
 comment on function private.enqueue_webhook(text, bigint, bigint) is
-  'Queues an event for the operator''s webhook, if there is one. The ids of one conversation''s events are in the order in
-which they happened: whoever draws the later one has waited for the lock on the conversation or the reservation. Only
+  'Queues an event for the operator''s webhook, if there is one. The ids of one conversation''s events are in the order
+in which they happened: whoever draws the later one has waited for the lock on the conversation or the reservation. Only
 for definer functions.';
 
 create trigger enqueue_reservation
@@ -3293,7 +3295,8 @@ begin
 end
 $$;
 comment on function private.claim_pushes(integer) is
-  'Claims up to max_rows due pushes as [{id, endpoint, keys, subject, data}], and drops those that nobody wants any more. Definer, because edge_functions has no rights on the outbox.';
+  'Claims up to max_rows due pushes as [{id, endpoint, keys, subject, data}], and drops those that nobody wants any
+more. Definer, because edge_functions has no rights on the outbox.';
 grant execute on function private.claim_pushes(integer) to edge_functions;
 
 -- From the outbox to mail servers and to the operator's webhook, and what became of each row.
@@ -3397,8 +3400,8 @@ begin
 end
 $$;
 comment on function private.claim_mail() is
-  'Claims a due mail as {id, key, to, name, token, conversations}, or returns null. Mails to whom there is nothing to tell
-any more are dropped. Definer, because edge_functions has no rights on the outbox.';
+  'Claims a due mail as {id, key, to, name, token, conversations}, or returns null. Mails that have
+nothing to tell any more are dropped. Definer, because edge_functions has no rights on the outbox.';
 grant execute on function private.claim_mail() to edge_functions;
 
 create function private.webhook_data(entry private.outbox)
@@ -3433,8 +3436,8 @@ begin
 end
 $$;
 comment on function private.webhook_data(private.outbox) is
-  'The data of an event: ids, and no names or texts, which the operator reads with the secret key. Null if the subject is
-gone. Only for definer functions.';
+  'The data of an event: ids, and no names or texts, which the operator reads with the secret key. Null if the subject
+is gone. Only for definer functions.';
 
 create function private.claim_webhooks(max_rows integer)
 returns json
@@ -3518,7 +3521,9 @@ begin
       update private.outbox
       set
         last_error = left(finished.reason, 200),
-        due_at = greatest(due_at, private.present() + make_interval(secs => least(coalesce(finished.retry_after, 0), 86400)))
+        due_at = greatest(
+          due_at, private.present() + make_interval(secs => least(coalesce(finished.retry_after, 0), 86400))
+        )
       where id = entry.id;
     end if;
   end loop;

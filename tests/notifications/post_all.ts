@@ -1,4 +1,4 @@
-/** Posts to each URL and prints what became of it: a status, or why not. Arguments: allowed or refused (loopback), URLs. */
+/** Posts to each URL and prints what became of it: a status, or why not. Arguments: allowed or refused, URLs. */
 import { post } from '../../functions/notify/post.ts'
 
 const [loopback, ...targets] = Deno.args

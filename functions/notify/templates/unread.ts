@@ -25,7 +25,7 @@ const escape = (text: string): string => text.replace(/[&<>"']/g, (char) => esca
 
 const count = (number: number): string => number === 1 ? '1 unread message' : `${number} unread messages`
 
-const says = ({ unread, status }: Unseen): string =>
+const describe = ({ unread, status }: Unseen): string =>
   [
     ...(unread > 0 ? [count(unread)] : []),
     ...(status ? [`a reservation is ${status} now`] : []),
@@ -44,7 +44,7 @@ export const unreadMail = (name: string, conversations: Unseen[], links: Links):
   text: [
     `Hello ${name},`,
     '',
-    ...conversations.map((one) => `* ${one.name}: ${says(one)}${one.text ? `\n  “${one.text}”` : ''}`),
+    ...conversations.map((one) => `* ${one.name}: ${describe(one)}${one.text ? `\n  “${one.text}”` : ''}`),
     ...(links.app ? ['', `Read and answer: ${links.app}`] : []),
     '',
     'You get this mail because you have not been here since.',
@@ -58,7 +58,7 @@ export const unreadMail = (name: string, conversations: Unseen[], links: Links):
 <ul>
 ${
     conversations.map((one) =>
-      `<li><strong>${escape(one.name)}</strong>: ${escape(says(one))}${
+      `<li><strong>${escape(one.name)}</strong>: ${escape(describe(one))}${
         one.text ? `<br><q>${escape(one.text)}</q>` : ''
       }</li>`
     ).join('\n')

@@ -73,7 +73,7 @@ select throws_ok(
       )$$
     )
   $test$,
-  'PT400', 'quiet_hours.time_zone: must be the name of a time zone', 'a time zone that Postgres does not know is refused'
+  'PT400', 'quiet_hours.time_zone: must be the name of a time zone', 'a time zone that Postgres does not know'
 );
 select tests.become_owner();
 select private.adopt_outbox_settings(delay_seconds => 90, webhooks => false);

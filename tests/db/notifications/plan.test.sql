@@ -169,7 +169,7 @@ select pg_temp.run();
 select is(pg_temp.waiting(), 'mail 1, push 2', 'then it is told');
 update private.outbox set due_at = '2027-01-11 22:30Z';
 select tests.pass_time('2027-01-11 22:30:01Z'::timestamptz - now());
-select is(private.claim_pushes(9)::text || private.claim_mail()::text, '[]null', 'a late attempt in the next quiet hours');
+select is(private.claim_pushes(9)::text || private.claim_mail()::text, '[]null', 'a late attempt in quiet hours');
 select is(
   (select string_agg(distinct format('%s %s', attempts, due_at at time zone 'UTC'), ', ') from private.outbox),
   '0 2027-01-12 07:00:00', 'waits again, and was no attempt'
@@ -190,7 +190,8 @@ select tests.pass_time('11 minutes');
 select pg_temp.run();
 select is(pg_temp.waiting(), 'mail 1, person 1, push 2', 'ben is told, and ana''s row waits');
 select is(
-  (select format('%s %s', attempts, last_error) from private.outbox where channel = 'person'), '1 P0001', 'with its error'
+  (select format('%s %s', attempts, last_error) from private.outbox where channel = 'person'), '1 P0001',
+  'with its error'
 );
 do $$ begin for i in 1..8 loop
   perform tests.pass_time(make_interval(hours => i * 5));

@@ -13,7 +13,10 @@ returns text
 language sql
 as $$
   select coalesce(
-    string_agg(format('%s of %s', one ->> 'type', one #>> '{data,conversation_id}'), ', ' order by (one ->> 'id')::bigint), ''
+    string_agg(
+      format('%s of %s', one ->> 'type', one #>> '{data,conversation_id}'), ', ' order by (one ->> 'id')::bigint
+    ),
+    ''
   )
   from json_array_elements(private.claim_webhooks(100)) as one
 $$;
@@ -96,7 +99,10 @@ select private.set_step(tests.id_of('ana'), null);
 insert into public.reservations (conversation_id, title, price, date, offered_by)
 values (tests.conversation_of('ana'), 'A walk', 20, now() + interval '7 days', tests.id_of('ana'));
 select is(
-  (select string_agg(format('%s %s', channel, user_id = tests.id_of('ben')), ', ' order by channel) from private.outbox),
+  (
+    select string_agg(format('%s %s', channel, user_id = tests.id_of('ben')), ', ' order by channel)
+    from private.outbox
+  ),
   'person t, webhook ', 'an offer is told to the other one, and to the webhook'
 );
 select is(
@@ -137,12 +143,16 @@ select private.plan_notifications(max_rows => 9, push => true, mail => false);
 select private.finish_outbox(jsonb_agg(jsonb_build_object('id', id, 'outcome', 'sent', 'subject', subject_id)))
 from claimed;
 select is(
-  (select format('%s %s', attempts, first_id = (select subject_id + 1 from claimed)) from private.outbox where channel = 'push'),
+  (
+    select format('%s %s', attempts, first_id = (select subject_id + 1 from claimed))
+    from private.outbox
+    where channel = 'push'
+  ),
   '0 t', 'the rest waits'
 );
 select private.claim_pushes(9);
 select pg_temp.finish('gone', 'push');
-select is_empty('select from private.outbox where channel = ''push''', 'a push service that knows the device no longer');
+select is_empty('select from private.outbox where channel = ''push''', 'a push service that has no such device');
 select is_empty('select from private.devices', 'removes it');
 
 -- Unsubscribing.
@@ -154,7 +164,8 @@ select is(
 ) from links;
 select is(tests.ask('ben', 'get_notification_settings()') ->> 'email', 'true', 'of nobody else');
 select throws_ok(
-  format('select tests.ask(null, $x$unsubscribe(%L)$x$)', bad), 'PT400', 'token: is not one of our links', 'no other link does'
+  format('select tests.ask(null, $x$unsubscribe(%L)$x$)', bad), 'PT400', 'token: is not one of our links',
+  'no other link does'
 )
 from links
 cross join lateral (values (replace(token, '.', '0.'))) as tokens (bad);
