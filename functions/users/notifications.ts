@@ -21,24 +21,24 @@ notifications.get(
 )
 
 notifications.put(
-  '/me/devices/:id',
+  '/me/devices/:device',
   route('Register a Web Push subscription, at most ten', { 204: 'Registered' }),
   requireUser,
   validate({ params: shape.deviceParam, json: shape.newDevice }),
   async (c) => {
     await consumeRateLimit('RATE_LIMIT_DEVICE', c.var.claims.sub)
-    await c.var.db`put_device(${c.var.params.id}, ${c.var.json})`
+    await c.var.db`put_device(${c.var.params.device}, ${c.var.json})`
     return c.body(null, 204)
   },
 )
 
 notifications.delete(
-  '/me/devices/:id',
+  '/me/devices/:device',
   route('Remove a device', { 204: 'Not registered' }),
   requireUser,
   validate({ params: shape.deviceParam }),
   async (c) => {
-    await c.var.db`delete_device(${c.var.params.id})`
+    await c.var.db`delete_device(${c.var.params.device})`
     return c.body(null, 204)
   },
 )
@@ -80,7 +80,10 @@ const pageOrJson = (c: Context, reply: RpcResult): Response => {
 
 notifications.get(
   '/unsubscribe',
-  route('Whether the token of a mail still gets mails; a page that asks, for browsers', { 200: shape.mailSetting }),
+  route('Whether the token of a mail still gets mails; a page that asks, for browsers', {
+    200: shape.mailSetting,
+    404: 'The token is of no mail of ours',
+  }),
   anonymousUser,
   validate({ query: shape.unsubscribeQuery }),
   async (c) => pageOrJson(c, await c.var.db`check_unsubscribe(${c.var.query.token})`),
@@ -88,7 +91,10 @@ notifications.get(
 
 notifications.post(
   '/unsubscribe',
-  route('Turn off the mails by the token of one, without log-in (RFC 8058)', { 200: shape.mailSetting }),
+  route('Turn off the mails by the token of one, without log-in (RFC 8058)', {
+    200: shape.mailSetting,
+    404: 'The token is of no mail of ours',
+  }),
   anonymousUser,
   validate({ query: shape.unsubscribeQuery }),
   async (c) => pageOrJson(c, await c.var.db`unsubscribe(${c.var.query.token})`),

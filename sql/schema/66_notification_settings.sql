@@ -202,12 +202,12 @@ returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  person constant bigint := substring(token from '^([1-9][0-9]{0,17})\.[0-9a-f]{64}$');
+  person constant bigint := substring(token from '^([1-9][0-9]{0,17})\.[0-9a-f]{64}$')::bigint;
 begin
   -- Whoever compares the tokens' times learns nothing: an attacker cannot choose the bytes that are compared.
   if person is null or sha256(convert_to(token, 'utf8'))
     <> sha256(convert_to(private.sign_unsubscribing(person), 'utf8')) then
-    raise sqlstate 'PT400' using message = 'token: is not one of our links';
+    raise sqlstate 'PT404' using message = 'This link is not one of ours';
   end if;
   insert into private.notification_settings (user_id, email)
   select id, false
@@ -227,11 +227,11 @@ returns json
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
-  person constant bigint := substring(token from '^([1-9][0-9]{0,17})\.[0-9a-f]{64}$');
+  person constant bigint := substring(token from '^([1-9][0-9]{0,17})\.[0-9a-f]{64}$')::bigint;
 begin
   if person is null or sha256(convert_to(token, 'utf8'))
     <> sha256(convert_to(private.sign_unsubscribing(person), 'utf8')) then
-    raise sqlstate 'PT400' using message = 'token: is not one of our links';
+    raise sqlstate 'PT404' using message = 'This link is not one of ours';
   end if;
   return json_build_object('email', (private.notification_settings_of(person)).email);
 end

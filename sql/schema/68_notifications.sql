@@ -12,7 +12,7 @@ comment on function private.back_off(integer) is
   'How long the next attempt waits after so many earlier ones: 15 s to 22 s, three times longer each time, up to 3 to 4
 hours; eight attempts take 5 hours. More than the 12 s that a worker has for a row.';
 
-create function private.can_be_told(person bigint, conversation bigint, since timestamptz)
+create function private.can_be_told(person bigint, conversation bigint)
 returns boolean
 language plpgsql stable security invoker set search_path = ''
 as $$
@@ -25,8 +25,8 @@ begin
     and not private.is_blocked_between(pair.voyager_id, pair.local_id);
 end
 $$;
-comment on function private.can_be_told(bigint, bigint, timestamptz) is
-  'Whether a person may be told of something that happened then in this conversation: they take part, their account is
+comment on function private.can_be_told(bigint, bigint) is
+  'Whether a person may be told of something in this conversation: they take part, their account is
 active, and neither of the two has blocked the other. Only for definer functions.';
 
 create function private.partner_in(person bigint, conversation bigint)
@@ -64,13 +64,13 @@ begin
     order by id desc
     limit 1;
     return found
-      and private.can_be_told(person, conversation, told.created_at)
+      and private.can_be_told(person, conversation)
       and exists (select from public.users where id = told.user_id and is_active);
   end if;
   select * into step from public.reservation_history where id = last_id and conversation_id = conversation;
   return found
     and step.by_id is distinct from person
-    and private.can_be_told(person, conversation, step.created_at)
+    and private.can_be_told(person, conversation)
     and not exists (
       select from public.reservation_history
       where reservation_id = step.reservation_id and id > step.id and by_id = person

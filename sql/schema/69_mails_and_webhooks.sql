@@ -83,7 +83,7 @@ begin
         private.unseen_by(
           recipient.id, (select coalesce(max(steps), '{}') from private.silences where user_id = recipient.id)
         )
-      else '[]'
+      else '[]'::json
     end;
     if json_array_length(conversations) > 0 then
       return json_build_object(
@@ -95,7 +95,7 @@ begin
     -- Nothing was told, so the next message may be.
     delete from private.silences where user_id = mail.user_id;
   end loop;
-  return 'null';
+  return 'null'::json;
 end
 $$;
 comment on function private.claim_mail() is

@@ -2467,7 +2467,7 @@ begin
   perform pg_advisory_xact_lock(hashtextextended('device ' || (subscription ->> 'endpoint'), 0));
   delete from private.devices where endpoint = subscription ->> 'endpoint' and (user_id, id) <> (me, device);
   if (select count(*) from private.devices where user_id = me and id <> device) >= 10 then
-    raise sqlstate 'PT400' using message = 'id: you cannot have more than 10 devices';
+    raise sqlstate 'PT400' using message = 'device: you cannot have more than 10 devices';
   end if;
   insert into private.devices as known (user_id, id, endpoint, p256dh, auth)
   values (
@@ -2700,12 +2700,12 @@ returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  person constant bigint := substring(token from '^([1-9][0-9]{0,17})\.[0-9a-f]{64}$');
+  person constant bigint := substring(token from '^([1-9][0-9]{0,17})\.[0-9a-f]{64}$')::bigint;
 begin
   -- Whoever compares the tokens' times learns nothing: an attacker cannot choose the bytes that are compared.
   if person is null or sha256(convert_to(token, 'utf8'))
     <> sha256(convert_to(private.sign_unsubscribing(person), 'utf8')) then
-    raise sqlstate 'PT400' using message = 'token: is not one of our links';
+    raise sqlstate 'PT404' using message = 'This link is not one of ours';
   end if;
   insert into private.notification_settings (user_id, email)
   select id, false
@@ -2725,11 +2725,11 @@ returns json
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
-  person constant bigint := substring(token from '^([1-9][0-9]{0,17})\.[0-9a-f]{64}$');
+  person constant bigint := substring(token from '^([1-9][0-9]{0,17})\.[0-9a-f]{64}$')::bigint;
 begin
   if person is null or sha256(convert_to(token, 'utf8'))
     <> sha256(convert_to(private.sign_unsubscribing(person), 'utf8')) then
-    raise sqlstate 'PT400' using message = 'token: is not one of our links';
+    raise sqlstate 'PT404' using message = 'This link is not one of ours';
   end if;
   return json_build_object('email', (private.notification_settings_of(person)).email);
 end
@@ -2974,7 +2974,7 @@ comment on function private.back_off(integer) is
   'How long the next attempt waits after so many earlier ones: 15 s to 22 s, three times longer each time, up to 3 to 4
 hours; eight attempts take 5 hours. More than the 12 s that a worker has for a row.';
 
-create function private.can_be_told(person bigint, conversation bigint, since timestamptz)
+create function private.can_be_told(person bigint, conversation bigint)
 returns boolean
 language plpgsql stable security invoker set search_path = ''
 as $$
@@ -2987,8 +2987,8 @@ begin
     and not private.is_blocked_between(pair.voyager_id, pair.local_id);
 end
 $$;
-comment on function private.can_be_told(bigint, bigint, timestamptz) is
-  'Whether a person may be told of something that happened then in this conversation: they take part, their account is
+comment on function private.can_be_told(bigint, bigint) is
+  'Whether a person may be told of something in this conversation: they take part, their account is
 active, and neither of the two has blocked the other. Only for definer functions.';
 
 create function private.partner_in(person bigint, conversation bigint)
@@ -3026,13 +3026,13 @@ begin
     order by id desc
     limit 1;
     return found
-      and private.can_be_told(person, conversation, told.created_at)
+      and private.can_be_told(person, conversation)
       and exists (select from public.users where id = told.user_id and is_active);
   end if;
   select * into step from public.reservation_history where id = last_id and conversation_id = conversation;
   return found
     and step.by_id is distinct from person
-    and private.can_be_told(person, conversation, step.created_at)
+    and private.can_be_told(person, conversation)
     and not exists (
       select from public.reservation_history
       where reservation_id = step.reservation_id and id > step.id and by_id = person
@@ -3384,7 +3384,7 @@ begin
         private.unseen_by(
           recipient.id, (select coalesce(max(steps), '{}') from private.silences where user_id = recipient.id)
         )
-      else '[]'
+      else '[]'::json
     end;
     if json_array_length(conversations) > 0 then
       return json_build_object(
@@ -3396,7 +3396,7 @@ begin
     -- Nothing was told, so the next message may be.
     delete from private.silences where user_id = mail.user_id;
   end loop;
-  return 'null';
+  return 'null'::json;
 end
 $$;
 comment on function private.claim_mail() is

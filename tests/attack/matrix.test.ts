@@ -114,16 +114,16 @@ const matrix: Record<string, Row> = {
     unknown: 404,
   },
   'GET /users/me/devices': personal(200),
-  'PUT /users/me/devices/{id}': {
+  'PUT /users/me/devices/{device}': {
     ...personal(204, () => ({
       endpoint: `https://push.example/${crypto.randomUUID()}`,
       keys: { p256dh: `B${'A'.repeat(86)}`, auth: 'A'.repeat(22) },
     })),
-    path: () => ({ id: '6f4aee1e-3a2c-4b5e-9e5a-0d6a1c5d8f10' }),
+    path: () => ({ device: '6f4aee1e-3a2c-4b5e-9e5a-0d6a1c5d8f10' }),
   },
-  'DELETE /users/me/devices/{id}': {
+  'DELETE /users/me/devices/{device}': {
     ...personal(204),
-    path: () => ({ id: '6f4aee1e-3a2c-4b5e-9e5a-0d6a1c5d8f10' }),
+    path: () => ({ device: '6f4aee1e-3a2c-4b5e-9e5a-0d6a1c5d8f10' }),
   },
   'GET /users/me/notifications': personal(200),
   'PATCH /users/me/notifications': personal(200, () => ({ previews: true })),

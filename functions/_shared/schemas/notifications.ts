@@ -31,7 +31,7 @@ const subscription = {
 }
 
 export const newDevice = z.object(subscription)
-export const deviceParam = z.object({ id: z.uuid('must be a UUID') })
+export const deviceParam = z.object({ device: z.uuid('must be a UUID') })
 
 export const device = z.strictObject({
   id: z.uuid(),

@@ -27,7 +27,8 @@ grant execute on all functions in schema pg_temp to public;
 select is(count(pg_temp.put('ana', place, 'https://push.example/' || place)), 10::bigint, 'ana registers ten devices')
 from generate_series(1, 10) as place;
 select throws_ok(
-  $$ select pg_temp.put('ana', 11, 'https://push.example/11') $$, 'PT400', 'id: you cannot have more than 10 devices',
+  $$ select pg_temp.put('ana', 11, 'https://push.example/11') $$, 'PT400',
+  'device: you cannot have more than 10 devices',
   'the eleventh is refused'
 );
 select lives_ok($$ select pg_temp.put('ana', 10, 'https://push.example/new') $$, 'the tenth can be changed');

@@ -164,7 +164,7 @@ select is(
 ) from links;
 select is(tests.ask('ben', 'get_notification_settings()') ->> 'email', 'true', 'of nobody else');
 select throws_ok(
-  format('select tests.ask(null, $x$unsubscribe(%L)$x$)', bad), 'PT400', 'token: is not one of our links',
+  format('select tests.ask(null, $x$unsubscribe(%L)$x$)', bad), 'PT404', 'This link is not one of ours',
   'no other link does'
 )
 from links
