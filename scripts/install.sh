@@ -1,5 +1,20 @@
 #!/bin/sh
-# Installs the packages if they are missing or older than the lock file; prints nothing if they are up to date.
+# Installs the packages that are missing or older than the lock file; prints nothing if they are up to date.
+# Usage: install.sh [start]   With `start` only what npm start needs, without the tests' and the bench's packages.
 set -eu
 cd "$(dirname "$0")/.."
-[ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --no-audit --no-fund --loglevel=error
+node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)' || {
+  echo "Node 20 or later is needed, and this is $(node --version)" >&2
+  exit 1
+}
+is_current() { [ node_modules/.package-lock.json -nt package-lock.json ]; }
+install() {
+  echo "Installing packages ($1), once"
+  shift
+  npm ci --no-audit --no-fund --loglevel=error "$@"
+}
+if [ "${1:-}" = start ]; then
+  is_current || install '320 MB, usually in less than half a minute' --omit=dev
+elif ! is_current || [ ! -e node_modules/vitest ]; then
+  install '500 MB, usually in less than a minute'
+fi

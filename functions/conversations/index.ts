@@ -8,6 +8,7 @@ import { httpError } from '../_shared/errors.ts'
 import { matchesMimeType } from './attachments.ts'
 import * as shape from '../_shared/schemas/conversations.ts'
 import * as reservations from '../_shared/schemas/reservations.ts'
+import * as states from '../_shared/schemas/states.ts'
 
 const conversations = createApp('conversations')
 const notFound = 'No such conversation, or the caller is not a participant'
@@ -23,8 +24,11 @@ conversations.get(
   requireUser,
   validate({ query: shape.listPage }),
   async (c) => {
-    const { limit = null, offset = 0 } = c.var.query
-    return sendJson(c, await c.var.db`list_conversations(${limit}, ${offset})`)
+    const { limit = null, offset = 0, archived = 'all', pinned } = c.var.query
+    const only = archived === 'all' ? null : archived === 'true'
+    const call = c.var.db`list_conversations(
+      page_limit => ${limit}, page_offset => ${offset}, archived => ${only}, pinned_first => ${pinned === 'first'})`
+    return sendJson(c, await call)
   },
 )
 
@@ -49,6 +53,31 @@ conversations.get(
   route('Unread messages, in total and by conversation', { 200: shape.unread }),
   requireUser,
   async (c) => sendJson(c, await c.var.db`count_unread()`),
+)
+
+conversations.get(
+  '/states',
+  route('The conversations that the caller has archived, muted or pinned, by descending conversation_id', {
+    200: states.state.array(),
+  }, { operationId: 'listConversationStates' }),
+  requireUser,
+  validate({ query: states.statePage }),
+  async (c) => {
+    const page = await c.var.db`list_conversation_states(${c.var.query})`
+    if (page.metadata.next) c.header('Link', nextPageLink(c, { ...c.var.query, before_id: page.metadata.next }))
+    return sendJson(c, page)
+  },
+)
+
+conversations.put(
+  '/:id/state',
+  route('Archive, mute or pin a conversation for oneself; what is absent stays unchanged', {
+    200: states.state,
+    404: notFound,
+  }, { operationId: 'setConversationState' }),
+  requireUser,
+  validate({ params: shape.conversationParam, json: states.newState }),
+  async (c) => sendJson(c, await c.var.db`set_conversation_state(${c.var.params.id}, ${c.var.json})`),
 )
 
 conversations.get(

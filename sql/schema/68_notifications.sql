@@ -12,7 +12,7 @@ comment on function private.back_off(integer) is
   'How long the next attempt waits after so many earlier ones: 15 s to 22 s, three times longer each time, up to 3 to 4
 hours; eight attempts take 5 hours. More than the 12 s that a worker has for a row.';
 
-create function private.can_be_told(person bigint, conversation bigint)
+create function private.can_be_told(person bigint, conversation bigint, message bigint)
 returns boolean
 language plpgsql stable security invoker set search_path = ''
 as $$
@@ -22,12 +22,14 @@ begin
   select * into pair from public.conversations where id = conversation and person in (voyager_id, local_id);
   return found
     and exists (select from public.users where id = person and is_active)
-    and not private.is_blocked_between(pair.voyager_id, pair.local_id);
+    and not private.is_blocked_between(pair.voyager_id, pair.local_id)
+    and private.wants_notification(person, conversation, message);
 end
 $$;
-comment on function private.can_be_told(bigint, bigint) is
-  'Whether a person may be told of something in this conversation: they take part, their account is
-active, and neither of the two has blocked the other. Only for definer functions.';
+comment on function private.can_be_told(bigint, bigint, bigint) is
+  'Whether a person may be told of a message, or of something else in its conversation if that is null: their account is
+active, neither of the two has blocked the other, and they have neither muted the conversation nor archived it since.
+Only for definer functions.';
 
 create function private.partner_in(person bigint, conversation bigint)
 returns public.users
@@ -64,13 +66,13 @@ begin
     order by id desc
     limit 1;
     return found
-      and private.can_be_told(person, conversation)
+      and private.can_be_told(person, conversation, told.id)
       and exists (select from public.users where id = told.user_id and is_active);
   end if;
   select * into step from public.reservation_history where id = last_id and conversation_id = conversation;
   return found
     and step.by_id is distinct from person
-    and private.can_be_told(person, conversation)
+    and private.can_be_told(person, conversation, null)
     and not exists (
       select from public.reservation_history
       where reservation_id = step.reservation_id and id > step.id and by_id = person

@@ -79,7 +79,8 @@ begin
         'Reservations', (
           select coalesce(json_agg(body), '[]') from private.reservations_with_history(conversations.id, null)
         ),
-        'createdAt', private.iso(conversations.created_at)
+        'createdAt', private.iso(conversations.created_at),
+        'state', private.my_state(conversations.id)
       )::text as body
     from public.conversations
     -- Each conversation counts as one message, so no more than these fit into a piece.
@@ -161,6 +162,7 @@ begin
     return false;
   end if;
   perform private.cancel_reservations_of(person, me);
+  perform private.erase_states_of(person);
   -- Cascades to its interests and its search entry; the search context was removed when the account became inactive.
   delete from public.profiles where id = profile;
   perform private.sweep_lexicon();

@@ -1,5 +1,5 @@
 import { demoAccounts, password } from './demo_accounts.ts'
-import { type Keys, originOf, type Settings } from './settings.ts'
+import { type Keys, networkOrigins, originOf, type Settings } from './settings.ts'
 
 /** Prints how to use the stack. The last line, `ready URL`, means that it accepts requests. */
 export const printBanner = (settings: Settings, keys: Keys, dashboard: string | null): void => {
@@ -13,6 +13,9 @@ export const printBanner = (settings: Settings, keys: Keys, dashboard: string | 
     `  Demo             ${origin}/demo`,
     `  Mails            ${origin}/mail   (after the dashboard's link)`,
     `  Project URL      ${origin}`,
+    ...networkOrigins(settings).map((origin) =>
+      `  On the network   ${origin}   (API and demo; the dashboard opens on this machine only)`
+    ),
     `  Publishable key  ${keys.publishableKey}`,
     `  Secret key       ${keys.secretKey}`,
     ...(accounts.length ? [''] : []),

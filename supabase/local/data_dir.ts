@@ -41,15 +41,16 @@ const loadKeys = (dataDir: string, configured: Partial<Keys>): Keys => {
  * The folder of PGlite's files. While initdb runs a marker file exists beside it, and `initialized` removes that. A
  * folder with a marker is deleted at the next start: its initdb was interrupted, so it holds no data.
  */
-export const databaseFolder = (dataDir: string): { folder: string; initialized: () => void } => {
+export const databaseFolder = (dataDir: string): { folder: string; isNew: boolean; initialized: () => void } => {
   const folder = `${dataDir}/postgres`
   const marker = `${dataDir}/postgres.making`
   if (existsSync(marker)) rmSync(folder, { recursive: true, force: true })
-  if (!existsSync(folder)) Deno.writeTextFileSync(marker, '')
+  const isNew = !existsSync(folder)
+  if (isNew) Deno.writeTextFileSync(marker, '')
   // PGlite makes most of its files world-writable, and an existing DATA_DIR may be open to everybody.
   Deno.mkdirSync(folder, { recursive: true })
   Deno.chmodSync(folder, 0o700)
-  return { folder, initialized: () => rmSync(marker, { force: true }) }
+  return { folder, isNew, initialized: () => rmSync(marker, { force: true }) }
 }
 
 /** Locks the folder and returns the project's keys: each as configured, else as stored there, else new. */

@@ -93,6 +93,7 @@ export const openPglite = async (
   settings: Record<string, string> = {},
 ): Promise<Database> => {
   const stored = dataDir === null ? null : databaseFolder(dataDir)
+  if (stored?.isNew) console.log(`Making a database in ${dataDir}, once; this takes about ten seconds …`)
   const connection = patchConnection(
     await createPgliteConnection({
       url: stored ? `file://${stored.folder}` : 'memory://',
@@ -106,7 +107,10 @@ export const openPglite = async (
   try {
     await driver.waitReady
   } catch (error) {
-    throw new CannotStart(`DATA_DIR ${dataDir} holds no database that can be opened: ${(error as Error).message}`)
+    throw new CannotStart(
+      `DATA_DIR ${dataDir} holds no database that can be opened: ${(error as Error).message.split('\n')[0]}; ` +
+        'restore it from a backup, or move the folder away to start anew',
+    )
   }
   stored?.initialized()
   limitParameters(driver)

@@ -57,6 +57,7 @@ export const migrate = async (database: Database): Promise<void> => {
   }
   for (const { version, name, sql } of migrations) {
     if (applied.has(version)) continue
+    console.log(`Applying migration ${version}_${name} …`)
     const script = `${sql}
       ;insert into supabase_migrations.schema_migrations (version, name) values (${literal(version)}, ${literal(name)});
       insert into supabase_migrations.local_checksums values (${literal(version)}, ${literal(checksums.get(version)!)})`
@@ -73,6 +74,7 @@ const seeds = {
 export const seed = async (database: Database, name: keyof typeof seeds): Promise<void> => {
   const before = await database.query('select from supabase_migrations.seed_files', [])
   if (before.length > 0) return
+  if (name === 'demo') console.log('Adding 220 demo users and their conversations …')
   const scripts = seeds[name].map((file) => {
     const record = `insert into supabase_migrations.seed_files (path, hash) values (${
       literal(`../sql/seed/${file}`)

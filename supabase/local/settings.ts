@@ -38,9 +38,18 @@ export interface Keys {
 export const isLoopback = ({ host }: Settings): boolean =>
   host === 'localhost' || host === '::1' || host.startsWith('127.')
 
+const isAnyAddress = (host: string): boolean => host === '0.0.0.0' || host === '::'
+
+/** The URLs of the stack for other machines of the network; none if it listens on one address alone. */
+export const networkOrigins = ({ host, port }: Settings, interfaces = Deno.networkInterfaces()): string[] =>
+  isAnyAddress(host)
+    ? interfaces.filter(({ family, address }) => family === 'IPv4' && !address.startsWith('127.'))
+      .map(({ address }) => `http://${address}:${port}`)
+    : []
+
 /** The URL of the stack on this machine. */
 export const originOf = ({ host, port }: Settings): string => {
-  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
+  const reachable = isAnyAddress(host) ? '127.0.0.1' : host
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
 }
 

@@ -1102,7 +1102,8 @@ create function private.participants_of(conversations bigint[])
 returns table (
   id bigint,
   voyager_id bigint, voyager_name text, voyager_email text,
-  local_id bigint, local_name text, local_email text
+  local_id bigint, local_name text, local_email text,
+  created_at timestamptz
 )
 language plpgsql stable security definer rows 10
 set search_path = ''
@@ -1114,7 +1115,8 @@ declare
   me bigint := private.my_id();
 begin
   return query
-    select mine.id, voyager.id, voyager.name, voyager.email, local.id, local.name, local.email
+    select mine.id, voyager.id, voyager.name, voyager.email, local.id, local.name, local.email,
+      mine.created_at
     from public.conversations as mine
     join public.users as voyager on voyager.id = mine.voyager_id
     join public.users as local on local.id = mine.local_id
@@ -1122,8 +1124,9 @@ begin
 end
 $$;
 comment on function private.participants_of(bigint[]) is
-  'The names and e-mail addresses of both participants of each of these conversations, if the caller is one of them.
-Definer, because users can read only their own row of users; they see no other columns of a partner''s.';
+  'The names and e-mail addresses of both participants of each of these conversations, and when it was opened, if the
+caller is one of them. Definer, because users can read only their own row of users; they see no other columns of a
+partner''s.';
 grant execute on function private.participants_of(bigint[]) to authenticated;
 
 create function private.require_participant(conversation bigint)
@@ -1188,33 +1191,19 @@ two has blocked the other, without saying who. Definer, because no caller has a 
 function does.';
 grant execute on function api.open_conversation(bigint) to edge_functions;
 
-create function api.list_conversations(page_limit integer, page_offset bigint)
+create function api.list_conversations(
+  page_limit integer, page_offset bigint, archived boolean default null, pinned_first boolean default false
+)
 returns json
 language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   return (
-    -- Select the page before joining: an inbox of 600 would otherwise read 1,200 users to show 50.
     with page as materialized (
-      select
-        conversations.*,
-        latest.id as latest_id,
-        latest.content,
-        latest.user_id,
-        latest.read,
-        latest.created_at as latest_at,
-        coalesce(latest.created_at, conversations.created_at) as active_at
-      from public.conversations
-      left join lateral (
-        select id, content, user_id, read, created_at
-        from public.messages
-        where conversation_id = conversations.id
-        order by id desc
-        limit 1
-      ) as latest on true
-      order by active_at desc, conversations.id desc
-      limit page_limit
-      offset page_offset
+      select *
+      from private.my_inbox(
+        page_limit => page_limit, page_offset => page_offset, archived => archived, pinned_first => pinned_first
+      )
     )
     select coalesce(
       json_agg(
@@ -1233,9 +1222,9 @@ begin
               'createdAt', private.iso(page.latest_at)
             ))
           end,
-          'createdAt', private.iso(page.created_at)
+          'createdAt', private.iso(participants.created_at)
         )
-        order by page.active_at desc, page.id desc
+        order by page.is_pinned desc, page.active_at desc, page.id desc
       ),
       '[]'
     )
@@ -1244,9 +1233,10 @@ begin
   );
 end
 $$;
-comment on function api.list_conversations(integer, bigint) is
-  'The caller''s conversations with their latest message, latest activity first; all of them if the limit is null.';
-grant execute on function api.list_conversations(integer, bigint) to edge_functions;
+comment on function api.list_conversations(integer, bigint, boolean, boolean) is
+  'The caller''s conversations with their latest message, latest activity first; all of them if the limit is null. With
+archived only those that the caller has archived, or only the others; with pinned_first the pinned ones come first.';
+grant execute on function api.list_conversations(integer, bigint, boolean, boolean) to edge_functions;
 
 create function api.get_conversation(conversation bigint)
 returns json
@@ -1319,9 +1309,10 @@ create index messages_conversation_id_id_idx on public.messages (conversation_id
 comment on index public.messages_conversation_id_id_idx is 'Pages of a conversation, from either end.';
 create index messages_unread_idx on public.messages (conversation_id, user_id) where not read;
 comment on index public.messages_unread_idx is 'Unread messages; small, because most messages are read.';
-create index messages_user_id_idx on public.messages (user_id);
-create unique index messages_one_per_client_id on public.messages (user_id, client_id) where client_id is not null;
-comment on index public.messages_one_per_client_id is 'A client_id of a sender identifies one message, for ever.';
+create unique index messages_one_per_client_id on public.messages (user_id, client_id);
+comment on index public.messages_one_per_client_id is
+  'A client_id of a sender identifies one message, for ever. Messages without one are in it too, for the foreign key of
+user_id: an index less to write saves 3 of the 79 pages of a send.';
 
 alter table public.messages enable row level security;
 
@@ -1333,7 +1324,9 @@ grant select on public.messages to authenticated;
 grant all on public.messages to service_role;
 
 create table private.idempotent_replies (
-  message_id bigint primary key references public.messages (id) on delete cascade,
+  -- No foreign key, which would take 6 of the 79 pages of a send and 4 % of its time. A trigger on messages removes the
+  -- reply with its message (55_inbox.sql).
+  message_id bigint primary key,
   sender_name text not null
 );
 comment on table private.idempotent_replies is
@@ -1478,7 +1471,7 @@ begin
   select conversation, me, draft ->> 'content', draft_attachment, draft_client_id
   where not private.is_blocked_between(me, partner)
     and exists (select from public.users where id = partner and erased_at is null)
-  on conflict (user_id, client_id) where client_id is not null do nothing
+  on conflict (user_id, client_id) do nothing
   returning * into sent;
 
   if sent.id is null then
@@ -1554,20 +1547,646 @@ begin
         '[]'
       )
     )
-    from (
-      select conversation_id, count(*) as unread
-      from public.messages
-      where conversation_id in (select private.my_conversations())
-        and user_id <> (select private.my_id())
-        and not read
-      group by conversation_id
-    ) as counts
+    from private.my_unread()
   );
 end
 $$;
 comment on function api.count_unread() is
   'The number of unread messages, in total and for each conversation that has some.';
 grant execute on function api.count_unread() to edge_functions;
+
+-- The inbox: for each conversation one row with its latest message, and for each of the two participants the number of
+-- unread messages and whether it is archived. A page of an inbox reads this table through an index in its order, so it
+-- costs the same in an inbox of 40 as in one of 10,000. docs/scale.md has the designs that were rejected.
+create table private.conversation_activity (
+  conversation_id bigint primary key references public.conversations (id) on delete cascade,
+  voyager_id bigint not null references public.users (id) on delete restrict,
+  local_id bigint not null references public.users (id) on delete restrict,
+  last_message_id bigint not null default 0,
+  previous_message_id bigint not null default 0,
+  active_at timestamptz not null,
+  voyager_unread integer not null default 0,
+  local_unread integer not null default 0,
+  voyager_archived_id bigint,
+  local_archived_id bigint,
+  voyager_archived boolean not null
+    generated always as (coalesce(voyager_archived_id >= last_message_id, false)) stored,
+  local_archived boolean not null
+    generated always as (coalesce(local_archived_id >= last_message_id, false)) stored,
+  constraint "nobody has fewer than no unread messages" check (least(voyager_unread, local_unread) >= 0)
+);
+comment on table private.conversation_activity is
+  'What the list of conversations is ordered by and the unread counts are read from. Triggers on conversations and
+messages keep it, whoever writes those. Only set_conversation_state and the erasing write it as well: what one
+participant has archived.';
+comment on column private.conversation_activity.last_message_id is 'The message with the highest id; 0 without one.';
+comment on column private.conversation_activity.previous_message_id is
+  'What last_message_id was before the latest message was sent, for its event: before Postgres 18 an update cannot
+return old values, and looking it up took 5 of the 79 pages of a send.';
+comment on column private.conversation_activity.active_at is
+  'When the latest message was sent; when the conversation was opened, without one.';
+comment on column private.conversation_activity.voyager_archived_id is
+  'The latest message when the voyager archived the conversation; null if they did not. A newer message shows it again,
+and nothing has to be written for that but last_message_id.';
+comment on column private.conversation_activity.local_archived_id is 'As voyager_archived_id, of the local.';
+
+create index conversation_activity_voyager_idx
+  on private.conversation_activity (voyager_id, voyager_archived, active_at desc, conversation_id desc);
+comment on index private.conversation_activity_voyager_idx is
+  'The inbox in its order. What is archived is apart from the rest, so that neither is read for a page of the other.';
+create index conversation_activity_local_idx
+  on private.conversation_activity (local_id, local_archived, active_at desc, conversation_id desc);
+comment on index private.conversation_activity_local_idx is 'As conversation_activity_voyager_idx.';
+create index conversation_activity_voyager_unread_idx on private.conversation_activity (voyager_id)
+  where voyager_unread > 0;
+comment on index private.conversation_activity_voyager_unread_idx is
+  'Conversations with unread messages; small, because most have none.';
+create index conversation_activity_local_unread_idx on private.conversation_activity (local_id) where local_unread > 0;
+comment on index private.conversation_activity_local_unread_idx is 'As conversation_activity_voyager_unread_idx.';
+alter table private.conversation_activity enable row level security;
+
+create view private.inbox_entries with (security_invoker = true) as
+select
+  voyager_id as user_id, conversation_id, voyager_id, local_id, last_message_id, active_at, voyager_unread as unread,
+  voyager_archived as is_archived, voyager_archived_id as archived_id
+from private.conversation_activity
+union all
+select
+  local_id, conversation_id, voyager_id, local_id, last_message_id, active_at, local_unread, local_archived,
+  local_archived_id
+from private.conversation_activity;
+comment on view private.inbox_entries is
+  'conversation_activity as each of the two participants sees it: two rows for each conversation.';
+
+create function private.handle_new_conversation()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  insert into private.conversation_activity (conversation_id, voyager_id, local_id, active_at)
+  values (new.id, new.voyager_id, new.local_id, new.created_at);
+  return null;
+end
+$$;
+comment on function private.handle_new_conversation() is
+  'Puts a new conversation into both inboxes. Definer, because nobody has a grant on conversation_activity.';
+
+create trigger handle_new_conversation
+  after insert on public.conversations
+  for each row
+  execute function private.handle_new_conversation();
+
+create function private.refresh_activity(conversation bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  -- A statement of its own: the next one then sees all messages of those whom it has waited for.
+  perform from private.conversation_activity where conversation_id = conversation for no key update;
+  update private.conversation_activity as activity
+  set
+    voyager_id = conversations.voyager_id,
+    local_id = conversations.local_id,
+    last_message_id = coalesce(latest.id, 0),
+    active_at = coalesce(latest.created_at, conversations.created_at)
+  from public.conversations
+  left join lateral (
+    select id, created_at
+    from public.messages
+    where messages.conversation_id = conversations.id
+    order by id desc
+    limit 1
+  ) as latest on true
+  where conversations.id = conversation and activity.conversation_id = conversation;
+end
+$$;
+comment on function private.refresh_activity(bigint) is
+  'Reads participants, latest message and time of activity anew, after an admin changed or removed what they were.';
+
+create function private.handle_changed_conversation()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.refresh_activity(new.id);
+  if (new.voyager_id, new.local_id) <> (old.voyager_id, old.local_id) then
+    update private.conversation_activity
+    set
+      voyager_unread = unread.by_voyager,
+      local_unread = unread.by_local,
+      voyager_archived_id = null,
+      local_archived_id = null
+    from (
+      select
+        count(*) filter (where user_id <> new.voyager_id) as by_voyager,
+        count(*) filter (where user_id <> new.local_id) as by_local
+      from public.messages
+      where conversation_id = new.id and not read
+    ) as unread
+    where conversation_activity.conversation_id = new.id;
+  end if;
+  return null;
+end
+$$;
+comment on function private.handle_changed_conversation() is
+  'An admin changed the participants or the time of a conversation. Definer, as handle_new_conversation.';
+
+create trigger handle_changed_conversation
+  after update of voyager_id, local_id, created_at on public.conversations
+  for each row
+  execute function private.handle_changed_conversation();
+
+create function private.handle_new_message()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  voyager bigint;
+  local bigint;
+  previous_id bigint;
+begin
+  update private.conversation_activity
+  set
+    previous_message_id = last_message_id,
+    last_message_id = greatest(last_message_id, new.id),
+    -- An admin may insert a message with a lower id.
+    active_at = case when new.id > last_message_id then new.created_at else active_at end,
+    voyager_unread = voyager_unread + (voyager_id <> new.user_id and not new.read)::integer,
+    local_unread = local_unread + (local_id <> new.user_id and not new.read)::integer
+  where conversation_id = new.conversation_id
+  returning voyager_id, local_id, nullif(previous_message_id, 0)
+  into voyager, local, previous_id;
+  perform private.broadcast_to_users(
+    event => 'message.created', conversation => new.conversation_id, id => new.id,
+    previous_id => case when previous_id < new.id then previous_id end, user_id => new.user_id, one => voyager,
+    other => local
+  );
+  return null;
+end
+$$;
+comment on function private.handle_new_message() is
+  'Moves the conversation up in both inboxes, counts the message as unread and broadcasts message.created, of which
+user_id is the sender. One trigger, because the event needs what the update returns. Definer, as
+handle_new_conversation, and because callers may not send events.';
+
+create trigger handle_new_message
+  after insert on public.messages
+  for each row
+  execute function private.handle_new_message();
+
+create function private.add_unread(conversation bigint, sender bigint, amount bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  update private.conversation_activity
+  set
+    voyager_unread = voyager_unread + case when voyager_id <> sender then amount else 0 end,
+    local_unread = local_unread + case when local_id <> sender then amount else 0 end
+  where conversation_id = conversation;
+end
+$$;
+comment on function private.add_unread(bigint, bigint, bigint) is
+  'Counts messages of a sender as unread, or with a negative amount as not unread any more, for whoever did not send
+them. Only differences are ever written, each in the transaction that changes the messages: a count of what one
+transaction sees would miss what another has not committed.';
+
+create function private.handle_changed_messages()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  -- Always in the order of ids, so that two such statements do not wait for each other.
+  perform private.add_unread(conversation => conversation_id, sender => user_id, amount => sum(amount)::bigint)
+  from (
+    select conversation_id, user_id, -1 as amount from old_rows where not read
+    union all
+    select conversation_id, user_id, 1 from new_rows where not read
+  ) as changes
+  group by conversation_id, user_id
+  having sum(amount) <> 0
+  order by conversation_id, user_id;
+  perform private.refresh_activity(conversation_id)
+  from (
+    select old_rows.conversation_id
+    from old_rows
+    left join new_rows using (id, conversation_id, created_at)
+    where new_rows.id is null
+    union
+    select new_rows.conversation_id
+    from new_rows
+    left join old_rows using (id, conversation_id, created_at)
+    where old_rows.id is null
+  ) as moved
+  order by conversation_id;
+  return null;
+end
+$$;
+comment on function private.handle_changed_messages() is
+  'Messages were marked as read, or an admin changed them. Definer, as handle_new_conversation.';
+
+create trigger handle_changed_messages
+  after update on public.messages
+  referencing old table as old_rows new table as new_rows
+  for each statement
+  execute function private.handle_changed_messages();
+
+create function private.handle_deleted_messages()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.add_unread(conversation => conversation_id, sender => user_id, amount => -count(*))
+  from old_rows
+  where not read
+  group by conversation_id, user_id
+  order by conversation_id, user_id;
+  perform private.refresh_activity(conversation_id)
+  from (select distinct conversation_id from old_rows) as shortened
+  order by conversation_id;
+  delete from private.idempotent_replies
+  using old_rows
+  where message_id = old_rows.id;
+  return null;
+end
+$$;
+comment on function private.handle_deleted_messages() is
+  'An admin deleted messages, or a conversation with its messages. Definer, as handle_new_conversation.';
+
+create trigger handle_deleted_messages
+  after delete on public.messages
+  referencing old table as old_rows
+  for each statement
+  execute function private.handle_deleted_messages();
+
+create function private.latest_entries_of(
+  person bigint, archived boolean, without bigint[], after_time timestamptz, after_id bigint, max_rows bigint
+)
+returns setof private.inbox_entries
+language sql stable security invoker
+as $$
+  (
+    select
+      voyager_id, conversation_id, voyager_id, local_id, last_message_id, active_at, voyager_unread, voyager_archived,
+      voyager_archived_id
+    from private.conversation_activity
+    where voyager_id = person
+      and not voyager_archived
+      and archived is distinct from true
+      and conversation_id <> all (without)
+      and (active_at, conversation_id) < (after_time, after_id)
+    order by active_at desc, conversation_id desc
+    limit max_rows
+  )
+  union all
+  (
+    select
+      local_id, conversation_id, voyager_id, local_id, last_message_id, active_at, local_unread, local_archived,
+      local_archived_id
+    from private.conversation_activity
+    where local_id = person
+      and not local_archived
+      and archived is distinct from true
+      and conversation_id <> all (without)
+      and (active_at, conversation_id) < (after_time, after_id)
+    order by active_at desc, conversation_id desc
+    limit max_rows
+  )
+  union all
+  (
+    select
+      voyager_id, conversation_id, voyager_id, local_id, last_message_id, active_at, voyager_unread, voyager_archived,
+      voyager_archived_id
+    from private.conversation_activity
+    where voyager_id = person
+      and voyager_archived
+      and archived is distinct from false
+      and conversation_id <> all (without)
+      and (active_at, conversation_id) < (after_time, after_id)
+    order by active_at desc, conversation_id desc
+    limit max_rows
+  )
+  union all
+  (
+    select
+      local_id, conversation_id, voyager_id, local_id, last_message_id, active_at, local_unread, local_archived,
+      local_archived_id
+    from private.conversation_activity
+    where local_id = person
+      and local_archived
+      and archived is distinct from false
+      and conversation_id <> all (without)
+      and (active_at, conversation_id) < (after_time, after_id)
+    order by active_at desc, conversation_id desc
+    limit max_rows
+  )
+$$;
+comment on function private.latest_entries_of(bigint, boolean, bigint[], timestamptz, bigint, bigint) is
+  'At least the max_rows entries of an inbox that come after this time and id, if there are as many: that many from each
+of four indexes, because Postgres does not merge parts of a union that have a condition each. Without
+`set search_path`, so that it is inlined.';
+
+create function private.my_inbox(page_limit bigint, page_offset bigint, archived boolean, pinned_first boolean)
+returns table (
+  id bigint, voyager_id bigint, local_id bigint, active_at timestamptz, is_pinned boolean, latest_id bigint,
+  content text, user_id bigint, read boolean, latest_at timestamptz
+)
+language plpgsql stable security definer rows 50
+set search_path = ''
+-- Otherwise the plan for an inbox of five, which reads and sorts all of it, is kept for one of 10,000.
+set enable_bitmapscan = off
+set enable_seqscan = off
+as $$
+declare
+  me constant bigint := private.my_id();
+  pinned bigint[] := array[]::bigint[];
+  shown bigint[];
+  skipped bigint;
+  -- The page begins after this entry.
+  after_time timestamptz := 'infinity'::timestamptz;
+  after_id bigint := 9223372036854775807;
+begin
+  if pinned_first then
+    pinned := array(
+      select entries.conversation_id
+      from private.conversation_states as states
+      join private.inbox_entries as entries using (user_id, conversation_id)
+      where states.user_id = me and states.is_pinned and (archived is null or entries.is_archived = archived)
+      order by entries.active_at desc, entries.conversation_id desc
+    );
+  end if;
+  shown := pinned[least(page_offset, 20)::integer + 1:];
+  if page_limit < cardinality(shown) then
+    shown := shown[:page_limit::integer];
+  end if;
+  skipped := page_offset - cardinality(pinned);
+  if skipped > 0 then
+    -- From the index alone, so that a late page costs little more than the first.
+    select entries.active_at, entries.conversation_id
+    into after_time, after_id
+    from private.latest_entries_of(me, archived, pinned, after_time, after_id, skipped) as entries
+    order by entries.active_at desc, entries.conversation_id desc
+    limit 1
+    offset skipped - 1;
+  end if;
+  return query
+    with page as materialized (
+      select *, true as is_pinned
+      from private.inbox_entries as entries
+      where entries.user_id = me and entries.conversation_id = any (shown)
+      union all
+      (
+        select *, false
+        from private.latest_entries_of(me, archived, pinned, after_time, after_id, page_limit) as entries
+        order by entries.active_at desc, entries.conversation_id desc
+        limit page_limit - cardinality(shown)
+      )
+    )
+    select
+      page.conversation_id, page.voyager_id, page.local_id, page.active_at, page.is_pinned, messages.id,
+      messages.content, messages.user_id, messages.read, messages.created_at
+    from page
+    left join public.messages on messages.id = page.last_message_id;
+end
+$$;
+comment on function private.my_inbox(bigint, bigint, boolean, boolean) is
+  'A page of the caller''s conversations with their latest messages, in no order; all of them if the limit is null.
+archived null takes archived ones and others. Definer, because callers cannot read conversation_activity, and the policy
+on messages would gather all conversations of the caller.';
+grant execute on function private.my_inbox(bigint, bigint, boolean, boolean) to authenticated;
+
+create function private.my_unread()
+returns table (conversation_id bigint, unread integer)
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return query
+    select entries.conversation_id, entries.unread
+    from private.inbox_entries as entries
+    where entries.user_id = private.my_id() and entries.unread > 0;
+end
+$$;
+comment on function private.my_unread() is
+  'The caller''s conversations with unread messages, and how many. Definer, because callers cannot read
+conversation_activity.';
+grant execute on function private.my_unread() to authenticated;
+
+-- A conversation as one participant has arranged it: archived, muted, pinned. The partner never learns. What is
+-- archived is in conversation_activity, because its indexes keep that apart.
+create table private.conversation_states (
+  user_id bigint not null references public.users (id) on delete cascade,
+  conversation_id bigint not null references public.conversations (id) on delete cascade,
+  is_pinned boolean not null default false,
+  muted_until timestamptz,
+  primary key (user_id, conversation_id)
+);
+comment on table private.conversation_states is
+  'The conversations that somebody has ever pinned or muted.';
+create index conversation_states_conversation_id_idx on private.conversation_states (conversation_id);
+create index conversation_states_pinned_idx on private.conversation_states (user_id) where is_pinned;
+comment on index private.conversation_states_pinned_idx is 'At most 20 for each user, also of 10,000 muted ones.';
+alter table private.conversation_states enable row level security;
+
+create type private.conversation_state as (
+  conversation_id bigint,
+  archived boolean,
+  muted_until text,
+  pinned boolean
+);
+comment on type private.conversation_state is 'A state as every answer shows it.';
+
+create function private.state_of(person bigint, conversation bigint)
+returns private.conversation_state
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return (
+    select row(
+      entries.conversation_id,
+      entries.is_archived,
+      private.iso(case when states.muted_until > now() then states.muted_until end),
+      coalesce(states.is_pinned, false)
+    )::private.conversation_state
+    from private.inbox_entries as entries
+    left join private.conversation_states as states
+      on states.user_id = person and states.conversation_id = conversation
+    where entries.user_id = person and entries.conversation_id = conversation
+  );
+end
+$$;
+comment on function private.state_of(bigint, bigint) is
+  'How a user has arranged a conversation; null if they do not take part in it. Only for definer functions.';
+
+create function private.wants_notification(person bigint, conversation bigint, message bigint)
+returns boolean
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return exists (
+    select
+    from private.inbox_entries as entries
+    where entries.user_id = person
+      and entries.conversation_id = conversation
+      and coalesce(entries.archived_id < message, not entries.is_archived)
+      and not exists (
+        select
+        from private.conversation_states as states
+        where states.user_id = person and states.conversation_id = conversation and states.muted_until > now()
+      )
+  );
+end
+$$;
+comment on function private.wants_notification(bigint, bigint, bigint) is
+  'Whether a user may be notified of a message of a conversation, as far as they have arranged it: they take part in it,
+have not muted it, and have not archived it after that message. message is null for anything but a message: then what
+is archived now counts. Only for definer functions.';
+
+create function api.set_conversation_state(conversation bigint, changes jsonb)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+  archive constant boolean := (changes ->> 'archived')::boolean;
+  pin constant boolean := (changes ->> 'pinned')::boolean;
+  mute_until constant timestamptz := (changes ->> 'muted_until')::timestamptz;
+  before private.conversation_state;
+  after private.conversation_state;
+begin
+  if mute_until <= now() then
+    raise sqlstate 'PT400' using message = 'muted_until: must be in the future';
+  end if;
+  -- One request of a user after the other, so that the limit of pinned conversations holds, and an erasure leaves
+  -- nothing. The user's row comes before the conversation's, as in send_message.
+  perform from public.users where id = me and is_active for no key update;
+  if not found then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
+  perform private.require_participant(conversation);
+  before := private.state_of(me, conversation);
+
+  if archive <> before.archived then
+    update private.conversation_activity
+    set
+      voyager_archived_id = case when voyager_id <> me then voyager_archived_id when archive then last_message_id end,
+      local_archived_id = case when local_id <> me then local_archived_id when archive then last_message_id end
+    where conversation_id = conversation;
+  end if;
+  if pin <> before.pinned
+    or changes ? 'muted_until' and private.iso(mute_until) is distinct from before.muted_until then
+    insert into private.conversation_states as known (user_id, conversation_id, is_pinned, muted_until)
+    values (me, conversation, coalesce(pin, false), mute_until)
+    on conflict (user_id, conversation_id) do update set
+      is_pinned = coalesce(pin, known.is_pinned),
+      muted_until = case when changes ? 'muted_until' then mute_until else known.muted_until end;
+  end if;
+  if pin and (select count(*) from private.conversation_states where user_id = me and is_pinned) > 20 then
+    raise sqlstate 'PT400' using message = 'pinned: you cannot pin more than 20 conversations';
+  end if;
+
+  after := private.state_of(me, conversation);
+  if after is distinct from before then
+    perform private.broadcast_to_users(
+      event => 'conversation.state', conversation => conversation, id => conversation, previous_id => null,
+      user_id => me, one => me, other => null
+    );
+  end if;
+  return row_to_json(after);
+end
+$$;
+comment on function api.set_conversation_state(bigint, jsonb) is
+  'Archives, mutes or pins a conversation for the caller: {archived, muted_until, pinned}, of which what is absent stays
+unchanged. Returns the state, and tells the caller''s other devices if it is another one. Definer, because no caller has
+a grant on these tables.';
+grant execute on function api.set_conversation_state(bigint, jsonb) to edge_functions;
+
+create function private.my_states(before_id bigint, max_rows bigint)
+returns setof private.conversation_state
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+begin
+  return query
+    select found.*
+    from (
+      select conversation_id from private.inbox_entries where user_id = me and is_archived
+      union
+      select conversation_id from private.conversation_states where user_id = me and (is_pinned or muted_until > now())
+    ) as arranged
+    cross join lateral private.state_of(me, arranged.conversation_id) as found
+    where arranged.conversation_id < before_id
+    order by arranged.conversation_id desc
+    limit max_rows;
+end
+$$;
+comment on function private.my_states(bigint, bigint) is
+  'The caller''s states that differ from the default, by descending conversation_id. Definer, because no caller has a
+grant on these tables.';
+grant execute on function private.my_states(bigint, bigint) to authenticated;
+
+create function private.my_state(conversation bigint)
+returns json
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return (
+    select json_build_object('archived', archived, 'muted_until', muted_until, 'pinned', pinned)
+    from private.state_of(private.my_id(), conversation)
+  );
+end
+$$;
+comment on function private.my_state(bigint) is
+  'How the caller has arranged a conversation, for the export. Definer, as my_states.';
+grant execute on function private.my_state(bigint) to authenticated;
+
+create function api.list_conversation_states(page jsonb)
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  page_limit constant bigint := (page ->> 'limit')::bigint;
+  before_id constant bigint := coalesce((page ->> 'before_id')::bigint, 9223372036854775807);
+  listed private.conversation_state[];
+begin
+  -- One more than the page, to know whether another page follows.
+  listed := array(
+    select states::private.conversation_state
+    from private.my_states(before_id => before_id, max_rows => page_limit + 1) as states
+  );
+  if cardinality(listed) > page_limit then
+    perform private.set_response_metadata(jsonb_build_object('next', listed[page_limit].conversation_id));
+    listed := listed[:page_limit];
+  end if;
+  return coalesce(array_to_json(listed), '[]');
+end
+$$;
+comment on function api.list_conversation_states(jsonb) is
+  'A page {limit, before_id} of the caller''s states that differ from the default, by descending conversation_id; all of
+them without a limit. The response metadata holds the last id of the page if another page follows.';
+grant execute on function api.list_conversation_states(jsonb) to edge_functions;
+
+create function private.erase_states_of(person bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  delete from private.conversation_states where user_id = person;
+  -- Lock in the order of ids, so that two erasures do not wait for each other.
+  perform
+  from private.conversation_activity
+  where voyager_id = person and voyager_archived_id is not null or local_id = person and local_archived_id is not null
+  order by conversation_id
+  for no key update;
+  update private.conversation_activity
+  set voyager_archived_id = null
+  where voyager_id = person and voyager_archived_id is not null;
+  update private.conversation_activity
+  set local_archived_id = null
+  where local_id = person and local_archived_id is not null;
+end
+$$;
+comment on function private.erase_states_of(bigint) is 'Forgets how a user has arranged conversations.';
 
 -- Reservations: offers between the two participants of a conversation, and their history. 61 is the clock, 62 what the
 -- participants do, 63 what they read. Admins write the table itself, in the dashboard.
@@ -2974,7 +3593,7 @@ comment on function private.back_off(integer) is
   'How long the next attempt waits after so many earlier ones: 15 s to 22 s, three times longer each time, up to 3 to 4
 hours; eight attempts take 5 hours. More than the 12 s that a worker has for a row.';
 
-create function private.can_be_told(person bigint, conversation bigint)
+create function private.can_be_told(person bigint, conversation bigint, message bigint)
 returns boolean
 language plpgsql stable security invoker set search_path = ''
 as $$
@@ -2984,12 +3603,14 @@ begin
   select * into pair from public.conversations where id = conversation and person in (voyager_id, local_id);
   return found
     and exists (select from public.users where id = person and is_active)
-    and not private.is_blocked_between(pair.voyager_id, pair.local_id);
+    and not private.is_blocked_between(pair.voyager_id, pair.local_id)
+    and private.wants_notification(person, conversation, message);
 end
 $$;
-comment on function private.can_be_told(bigint, bigint) is
-  'Whether a person may be told of something in this conversation: they take part, their account is
-active, and neither of the two has blocked the other. Only for definer functions.';
+comment on function private.can_be_told(bigint, bigint, bigint) is
+  'Whether a person may be told of a message, or of something else in its conversation if that is null: their account is
+active, neither of the two has blocked the other, and they have neither muted the conversation nor archived it since.
+Only for definer functions.';
 
 create function private.partner_in(person bigint, conversation bigint)
 returns public.users
@@ -3026,13 +3647,13 @@ begin
     order by id desc
     limit 1;
     return found
-      and private.can_be_told(person, conversation)
+      and private.can_be_told(person, conversation, told.id)
       and exists (select from public.users where id = told.user_id and is_active);
   end if;
   select * into step from public.reservation_history where id = last_id and conversation_id = conversation;
   return found
     and step.by_id is distinct from person
-    and private.can_be_told(person, conversation)
+    and private.can_be_told(person, conversation, null)
     and not exists (
       select from public.reservation_history
       where reservation_id = step.reservation_id and id > step.id and by_id = person
@@ -6919,8 +7540,8 @@ comment on function private.highlight(json, private.search_query) is
 
 -- Realtime events for the participants of a conversation. An event is only a hint that something is new: the tables are
 -- the truth, and a client that missed an event catches up by paging with after_id.
-create function private.broadcast_to_participants(
-  event text, conversation bigint, id bigint, previous_id bigint, user_id bigint
+create function private.broadcast_to_users(
+  event text, conversation bigint, id bigint, previous_id bigint, user_id bigint, one bigint, other bigint
 )
 returns void
 language plpgsql volatile security invoker
@@ -6934,23 +7555,42 @@ begin
   -- users. There is no topic for the conversation: a plan's limit counts each event, and two say the same as three.
   perform realtime.send(
     jsonb_build_object(
-      'conversation_id', conversation, 'id', broadcast_to_participants.id, 'previous_id', previous_id,
-      'user_id', user_id
+      'conversation_id', conversation, 'id', broadcast_to_users.id, 'previous_id', previous_id,
+      'user_id', broadcast_to_users.user_id
     ),
     event, 'user:' || users.id, true
   )
-  from public.conversations
-  join public.users on users.id in (conversations.voyager_id, conversations.local_id)
-  where conversations.id = conversation and users.is_active;
+  from public.users
+  -- An array instead would be planned again at each call: 50 of the 430 µs of a send.
+  where users.id in (one, other) and users.is_active;
 exception
   -- The write must succeed even if Realtime fails or does not exist.
   when others then
     raise warning 'Could not broadcast %: %', event, sqlstate;
 end
 $$;
+comment on function private.broadcast_to_users(text, bigint, bigint, bigint, bigint, bigint, bigint) is
+  'Broadcasts an event {conversation_id, id, previous_id, user_id} to one or two users, if they are active. Never
+raises. Only for definer functions: callers may not send on these topics, and a trigger with the writer''s rights would
+send nothing.';
+
+create function private.broadcast_to_participants(
+  event text, conversation bigint, id bigint, previous_id bigint, user_id bigint
+)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  perform private.broadcast_to_users(
+    event => event, conversation => conversation, id => broadcast_to_participants.id, previous_id => previous_id,
+    user_id => broadcast_to_participants.user_id, one => voyager_id, other => local_id
+  )
+  from public.conversations
+  where conversations.id = conversation;
+end
+$$;
 comment on function private.broadcast_to_participants(text, bigint, bigint, bigint, bigint) is
-  'Broadcasts an event {conversation_id, id, previous_id, user_id} to each active participant. Never raises. Only for
-definer triggers: callers may not send on these topics, and a trigger with the writer''s rights would send nothing.';
+  'As broadcast_to_users, to both participants.';
 
 create function private.broadcast_conversation()
 returns trigger
@@ -6971,33 +7611,6 @@ create trigger broadcast_conversation
   after insert on public.conversations
   for each row
   execute function private.broadcast_conversation();
-
-create function private.broadcast_message()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  previous_id bigint;
-begin
-  -- Inline instead of in a function, which would be planned again at each call: 40 µs of the 250 that a message takes.
-  select max(id)
-  into previous_id
-  from public.messages
-  where conversation_id = new.conversation_id and id < new.id;
-  perform private.broadcast_to_participants(
-    event => 'message.created', conversation => new.conversation_id, id => new.id, previous_id => previous_id,
-    user_id => new.user_id
-  );
-  return null;
-end
-$$;
-comment on function private.broadcast_message() is
-  'message.created: user_id is the sender. Definer, because callers may not send events.';
-
-create trigger broadcast_message
-  after insert on public.messages
-  for each row
-  execute function private.broadcast_message();
 
 create function private.broadcast_read()
 returns trigger
@@ -7598,7 +8211,8 @@ begin
         'Reservations', (
           select coalesce(json_agg(body), '[]') from private.reservations_with_history(conversations.id, null)
         ),
-        'createdAt', private.iso(conversations.created_at)
+        'createdAt', private.iso(conversations.created_at),
+        'state', private.my_state(conversations.id)
       )::text as body
     from public.conversations
     -- Each conversation counts as one message, so no more than these fit into a piece.
@@ -7680,6 +8294,7 @@ begin
     return false;
   end if;
   perform private.cancel_reservations_of(person, me);
+  perform private.erase_states_of(person);
   -- Cascades to its interests and its search entry; the search context was removed when the account became inactive.
   delete from public.profiles where id = profile;
   perform private.sweep_lexicon();

@@ -191,6 +191,8 @@ const matrix: Record<string, Row> = {
   'POST /conversations/{id}/read': ofConversation(200, (role, ownership) => ({
     up_to_message_id: conversationOf(role, ownership).received,
   })),
+  'GET /conversations/states': personal(200),
+  'PUT /conversations/{id}/state': ofConversation(200, () => ({ archived: true, pinned: true })),
   'POST /conversations/{id}/reservations': ofConversation(201, () => ({
     title: 'Attempted',
     price: 1,

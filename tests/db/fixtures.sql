@@ -7,6 +7,7 @@
 --   become_role(role), become_owner()   runs what follows as that role, or as the owner again
 --   attempt(privilege, table, whose)    tries a statement on a user's rows and says how it went
 --   ask(name, call)               calls a function of schema api as the Edge Functions do
+--   inbox_drift()                 what the inbox says differently from the messages
 --   granted(acl, owner), relations      who has which privilege, and what there are privileges on
 create schema if not exists tests;
 grant usage on schema tests, tap to public;
@@ -92,7 +93,8 @@ as $$
 $$;
 
 -- The voyager has the first interest of the seed and has sent a message with a client_id, so there is an idempotent
--- reply. The two have a reservation, which the voyager offered with a client_id.
+-- reply. The two have a reservation, which the voyager offered with a client_id, and the voyager has pinned the
+-- conversation.
 create or replace function tests.make_history(voyager text, local text)
 returns void
 language plpgsql volatile security definer set search_path = ''
@@ -112,6 +114,8 @@ begin
   returning id into message;
   insert into private.idempotent_replies (message_id, sender_name)
   values (message, voyager);
+  insert into private.conversation_states (user_id, conversation_id, is_pinned)
+  values (tests.id_of(voyager), conversation, true);
   insert into public.reservations (conversation_id, title, price, date, offered_by)
   values (conversation, 'A walk', 20, now() + interval '7 days', tests.id_of(voyager))
   returning id into reservation;
@@ -214,6 +218,18 @@ begin
         'draft = draft'
       ),
       (
+        'private.conversation_activity', format('conversation_id = %s', conversation),
+        format(
+          'select %s, voyager_id, local_id, 0, 0, now() from public.conversations where id = %s',
+          conversation, conversation
+        ),
+        'active_at = active_at'
+      ),
+      (
+        'private.conversation_states', format('user_id = %s', owner), format('values (%s, %s)', nobody, conversation),
+        'is_pinned = is_pinned'
+      ),
+      (
         'private.idempotent_replies', format('message_id = %s', message),
         format('values (%s, %L)', message, 'Intruder'),
         'sender_name = sender_name'
@@ -299,6 +315,32 @@ begin
     ahead
   );
 end
+$$;
+
+-- The rows of the inbox that differ from what the messages say. Empty, whatever happened.
+create or replace function tests.inbox_drift()
+returns table (conversation bigint, kept jsonb, counted jsonb)
+language sql volatile security definer set search_path = ''
+as $$
+  select conversations.id, to_jsonb(kept), to_jsonb(counted)
+  from public.conversations
+  left join lateral (
+    select voyager_id, local_id, last_message_id, active_at, voyager_unread, local_unread
+    from private.conversation_activity
+    where conversation_id = conversations.id
+  ) as kept on true
+  cross join lateral (
+    select
+      conversations.voyager_id,
+      conversations.local_id,
+      coalesce(max(id), 0) as last_message_id,
+      coalesce((array_agg(messages.created_at order by id desc))[1], conversations.created_at) as active_at,
+      count(*) filter (where not read and user_id <> conversations.voyager_id) as voyager_unread,
+      count(*) filter (where not read and user_id <> conversations.local_id) as local_unread
+    from public.messages
+    where conversation_id = conversations.id
+  ) as counted
+  where to_jsonb(kept) is distinct from to_jsonb(counted)
 $$;
 
 grant execute on all functions in schema tests, tap to public;

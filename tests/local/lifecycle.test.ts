@@ -1,12 +1,14 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   appendFileSync,
   chmodSync,
   cpSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -83,6 +85,35 @@ test('the stack does not start with invalid keys', async () => {
     code: 1,
     stderr: `${DATA_DIR}/keys.json does not hold the project's keys; restore it, or remove it for new ones\n`,
   })
+})
+
+test('a data folder whose database cannot be opened says how to begin anew', async () => {
+  const DATA_DIR = folder()
+  mkdirSync(join(DATA_DIR, 'postgres'))
+  writeFileSync(join(DATA_DIR, 'postgres', 'PG_VERSION'), '17\n')
+  expect(await run({ DATA_DIR })).toEqual({
+    code: 1,
+    stderr: expect.stringMatching(/ holds no database that can be opened: .+; restore it .+, or move .+ start anew\n$/),
+  })
+})
+
+test('npm start reads .env, and the environment wins', () => {
+  const checkout = folder()
+  for (const name of ['package.json', 'functions', 'supabase', 'sql', 'node_modules']) {
+    symlinkSync(join(process.cwd(), name), join(checkout, name))
+  }
+  const { start } = JSON.parse(readFileSync('package.json', 'utf8')).scripts
+  const run = (PORT?: string) =>
+    spawnSync('sh', ['-c', `PATH="$PWD/node_modules/.bin:$PATH"; ${start}`], {
+      cwd: checkout,
+      env: { ...process.env, PORT, JWT_SECRET: '', DATABASE_URL: '' },
+      encoding: 'utf8',
+    }).stderr
+  writeFileSync(join(checkout, '.env'), 'PORT="http"\n')
+  expect(run()).toBe('PORT is "http", and must be a number from 0 to 65535\n')
+  expect(run('ftp')).toBe('PORT is "ftp", and must be a number from 0 to 65535\n')
+  rmSync(join(checkout, '.env'))
+  expect(run('no')).toBe('PORT is "no", and must be a number from 0 to 65535\n')
 })
 
 // The tests of one data folder, from its first start to its backup, in order: each start costs seconds.

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { CannotStart, readSettings } from '../../supabase/local/settings.ts'
+import { rateNames } from '../../functions/_shared/rates.ts'
+import { CannotStart, networkOrigins, readSettings } from '../../supabase/local/settings.ts'
 
 test.each<[description: string, env: Record<string, string>, message: RegExp]>([
   ['a JWT_SECRET under 32 characters', { JWT_SECRET: 'short' }, /^JWT_SECRET has 5 characters; give it 32 or more$/],
@@ -42,4 +44,29 @@ test.each<[description: string, env: Record<string, string>, message: RegExp]>([
 ])('refuses %s in one line', (_, env, message) => {
   expect(() => readSettings(env)).toThrow(message)
   expect(() => readSettings(env)).toThrow(CannotStart)
+})
+
+test('.env.example has every setting of npm start that docs/settings.md describes, and no other', () => {
+  const [, everywhere, oneMachine] = readFileSync('docs/settings.md', 'utf8').split(/^## /m)
+  const documented = [everywhere!, oneMachine!].flatMap((section) =>
+    section.split('\n').filter((line) => line.startsWith('| `')).flatMap((line) =>
+      [...line.split('|')[1]!.matchAll(/`([A-Z_…]+)`/g)].flatMap(([, name]) =>
+        name === 'RATE_LIMIT_…' ? rateNames : [name!]
+      )
+    )
+  )
+  const example = [...readFileSync('.env.example', 'utf8').matchAll(/^#([A-Z_]+)=/gm)].map(([, name]) => name)
+  expect(example.toSorted()).toEqual(documented.toSorted())
+})
+
+test('the banner names the addresses of the network only where the stack listens on them', () => {
+  const interfaces = [
+    { family: 'IPv4', address: '127.0.0.1' },
+    { family: 'IPv4', address: '192.168.1.7' },
+    { family: 'IPv6', address: 'fe80::1' },
+  ] as Deno.NetworkInterfaceInfo[]
+  const origins = (HOST?: string) => networkOrigins(readSettings({ ...HOST && { HOST }, PORT: '8000' }), interfaces)
+  expect(origins('0.0.0.0')).toEqual(['http://192.168.1.7:8000'])
+  expect(origins('192.168.1.7')).toEqual([])
+  expect(origins()).toEqual([])
 })

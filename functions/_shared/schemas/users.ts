@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { conversation, message } from './conversations.ts'
 import { device, notificationSettings } from './notifications.ts'
 import { reservationWithHistory } from './reservations.ts'
+import { exportedState } from './states.ts'
 import type { Columns } from '../columns.ts'
 import { id, interestIds, isBlank, limit, offset, text, timestamp, webAddress } from '../validate.ts'
 
@@ -60,6 +61,7 @@ export const exported = z.strictObject({
     z.strictObject({
       ...conversation.omit({ Messages: true }).shape,
       Reservations: z.array(reservationWithHistory),
+      state: exportedState,
       messages: z.array(message),
     }),
   ),

@@ -47,8 +47,9 @@ where classid = 'pg_policy'::regclass and refclassid = 'pg_class'::regclass and 
 select set_eq(
   'select name from tables',
   array[
-    'private.blocks', 'private.devices', 'private.embedding_queue', 'private.idempotent_replies',
-    'private.notification_settings', 'private.outbox', 'private.outbox_settings', 'private.rate_limit_salts',
+    'private.blocks', 'private.conversation_activity', 'private.conversation_states', 'private.devices',
+    'private.embedding_queue', 'private.idempotent_replies', 'private.notification_settings', 'private.outbox',
+    'private.outbox_settings', 'private.rate_limit_salts',
     'private.rate_limits', 'private.rate_settings', 'private.reservation_replies', 'private.search_audit',
     'private.search_completions', 'private.search_contexts', 'private.search_entries', 'private.search_lexicon',
     'private.search_locks', 'private.search_models', 'private.search_removed_words', 'private.search_words',
@@ -85,8 +86,12 @@ select set_eq(
       ('private.blocks (blocked_id)', 'cascade'),
       ('private.blocks (blocker_id)', 'cascade'),
       ('private.devices (user_id)', 'cascade'),
-      ('private.idempotent_replies (message_id)', 'cascade'),
       ('private.notification_settings (user_id)', 'cascade'),
+      ('private.conversation_activity (conversation_id)', 'cascade'),
+      ('private.conversation_activity (local_id)', 'restrict'),
+      ('private.conversation_activity (voyager_id)', 'restrict'),
+      ('private.conversation_states (conversation_id)', 'cascade'),
+      ('private.conversation_states (user_id)', 'cascade'),
       ('private.search_completions (profile_id)', 'cascade'),
       ('private.search_contexts (model)', 'set null'),
       ('private.search_contexts (user_id)', 'cascade'),
@@ -204,9 +209,9 @@ select set_eq(
     'private.position_cost', 'private.typo_budget', 'private.to_message_view', 'private.text_start',
     'private.text_start_at', 'private.attribute_at', 'private.weight_class', 'private.lexeme',
     'private.matches_filter', 'private.semantic_score', 'private.match_cost', 'private.match_typos',
-    'private.match_attribute', 'private.match_position'
+    'private.match_attribute', 'private.match_position', 'private.latest_entries_of'
   ],
-  'every function except the 19 that must be inlined sets search_path'
+  'every function except the 20 that must be inlined sets search_path'
 );
 select set_eq(
   $$ select name from functions where proconfig is not null and not proconfig @> array['search_path=""'] $$,

@@ -1,5 +1,5 @@
 -- The privileges of authenticated on every column. A new column must be added here, or the test fails.
-select plan(162);
+select plan(187);
 
 select is(
   actual.privileges, expected.privileges,
@@ -10,6 +10,18 @@ from (
   from (
     values
       ('private.blocks', 'blocker_id, blocked_id, created_at', ''),
+      (
+        'private.conversation_activity',
+        'conversation_id, voyager_id, local_id, last_message_id, previous_message_id, active_at, voyager_unread, '
+          || 'local_unread, voyager_archived_id, local_archived_id, voyager_archived, local_archived',
+        ''
+      ),
+      ('private.conversation_states', 'user_id, conversation_id, is_pinned, muted_until', ''),
+      (
+        'private.inbox_entries',
+        'user_id, conversation_id, voyager_id, local_id, last_message_id, active_at, unread, is_archived, archived_id',
+        ''
+      ),
       ('private.embedding_queue', 'kind, id, attempts, failures, due_at, last_error, queued_at, model', ''),
       ('private.devices', 'user_id, id, endpoint, p256dh, auth, created_at', ''),
       ('private.notification_settings', 'user_id, push, email, delay_minutes', ''),

@@ -8,7 +8,7 @@
 --   gus              is carla's partner; his account is erased, and he still has a token
 --   edge_functions   the role of the Edge Functions before it becomes a caller
 --   service_role     the secret key
-select plan(643);
+select plan(707);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'carla', 'dora', 'gus', 'mallory']) as name;
 select tests.make_history('ana', 'ben');
 select tests.make_history('dora', 'ben');
@@ -96,9 +96,10 @@ insert into matrix
 select distinct caller, private_tables.name, 'denied', 'denied', 'denied', 'denied'
 from matrix
 cross join unnest(array[
-  'private.blocks', 'private.devices', 'private.idempotent_replies', 'private.notification_settings', 'private.outbox',
-  'private.outbox_settings', 'private.rate_limits', 'private.rate_limit_salts', 'private.rate_settings',
-  'private.reservation_replies', 'private.sign_ups', 'private.silences'
+  'private.blocks', 'private.conversation_activity', 'private.conversation_states', 'private.devices',
+  'private.idempotent_replies', 'private.notification_settings', 'private.outbox', 'private.outbox_settings',
+  'private.rate_limits', 'private.rate_limit_salts', 'private.rate_settings', 'private.reservation_replies',
+  'private.sign_ups', 'private.silences'
 ]) as private_tables (name);
 
 select is(

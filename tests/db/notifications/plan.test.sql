@@ -1,5 +1,5 @@
 -- From the outbox to pushes and one mail: whom the worker tells, when, and what stops it.
-select plan(34);
+select plan(37);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'cleo']) as name;
 insert into public.conversations (voyager_id, local_id)
 values (tests.id_of('ana'), tests.id_of('ben')), (tests.id_of('cleo'), tests.id_of('ben'));
@@ -118,12 +118,32 @@ from (
       'update public.users set is_active = false where name = ''ana''', 'update public.users set is_active = true',
       'a deactivated sender'
     ),
+    (
+      'insert into private.conversation_states (user_id, conversation_id, muted_until) '
+        || 'values (tests.id_of(''ben''), tests.conversation_of(''ana''), now() + interval ''1 day'')',
+      'delete from private.conversation_states', 'muted by the recipient'
+    ),
+    (
+      'update private.conversation_activity set local_archived_id = last_message_id '
+        || 'where conversation_id = tests.conversation_of(''ana'')',
+      'update private.conversation_activity set local_archived_id = null', 'archived by the recipient after it'
+    ),
     ('delete from public.messages', '', 'a message that is gone'),
     (
       'insert into private.notification_settings (user_id, push, email) values (tests.id_of(''ben''), false, false)',
       'delete from private.notification_settings', 'push and mail off'
     )
 ) as cases (change, undo, name);
+
+select pg_temp.reset();
+select pg_temp.send('ana');
+update private.conversation_activity set local_archived_id = last_message_id
+where conversation_id = tests.conversation_of('ana');
+update public.messages set read = true;
+select pg_temp.send('ana');
+select tests.pass_time('11 minutes');
+select pg_temp.run();
+select is(pg_temp.waiting(), 'mail 1, push 2', 'archived before it, which brings the conversation back');
 
 select pg_temp.reset();
 select pg_temp.send('ana');

@@ -14,6 +14,13 @@ from (
     ('private.blocks', 'blocked_id, created_at', 'both'),
     ('private.devices', 'id, endpoint, p256dh, auth, created_at', 'both'),
     ('private.devices', 'user_id', 'erase'),
+    ('private.conversation_activity', 'voyager_archived_id, local_archived_id', 'erase'),
+    ('private.conversation_activity', 'voyager_archived, local_archived', 'both'),
+    ('private.conversation_activity', 'conversation_id, voyager_id, local_id', 'none'),
+    ('private.conversation_activity', 'last_message_id, previous_message_id, active_at', 'none'),
+    ('private.conversation_activity', 'voyager_unread, local_unread', 'none'),
+    ('private.conversation_states', 'user_id, conversation_id', 'erase'),
+    ('private.conversation_states', 'is_pinned, muted_until', 'both'),
     ('private.embedding_queue', 'kind, id, attempts, failures, due_at, last_error, queued_at, model', 'erase'),
     ('private.idempotent_replies', 'message_id, sender_name', 'erase'),
     ('private.notification_settings', 'push, email, delay_minutes', 'both'),
@@ -100,6 +107,10 @@ select is_empty(
       select 'private.devices', body #> '{devices,0}' from export
       union all
       select 'private.notification_settings', body -> 'notifications' from export
+      union all
+      select name, body #> '{conversations,0,state}'
+      from export
+      cross join (values ('private.conversation_activity'), ('private.conversation_states')) as tables (name)
     )
     select rules.name, col
     from rules
@@ -115,6 +126,9 @@ select is_empty(
         when 'quiet_from' then 'quiet_hours'
         when 'quiet_to' then 'quiet_hours'
         when 'time_zone' then 'quiet_hours'
+        when 'is_pinned' then 'pinned'
+        when 'voyager_archived' then 'archived'
+        when 'local_archived' then 'archived'
         else col
       end
   $$,
