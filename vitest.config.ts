@@ -47,6 +47,8 @@ const slow = [
     'http/account_enumeration',
     'http/email_confirmation',
     'local/lifecycle',
+    'notifications/kills',
+    'notifications/worker',
     'postgres/outage',
   ],
 ]

@@ -80,6 +80,7 @@ test('contains all own data, received messages and reservations, and no data of 
     Local: contact(local),
     createdAt: isoTimestamp,
   })
+  const state = { archived: false, muted_until: null, pinned: false }
   expect(body).toEqual({
     exported_at: isoTimestamp,
     user: {
@@ -96,7 +97,7 @@ test('contains all own data, received messages and reservations, and no data of 
     devices: [],
     notifications: expect.objectContaining({ push: true }),
     conversations: [
-      { ...pair(first, zoe, ana), Reservations: [], messages: sent },
+      { ...pair(first, zoe, ana), Reservations: [], state, messages: sent },
       {
         ...pair(second, ben, zoe),
         Reservations: [{
@@ -110,6 +111,7 @@ test('contains all own data, received messages and reservations, and no data of 
           updatedAt: isoTimestamp,
           history: [{ ...reservation, by: null, note: null, ends_at: null, createdAt: isoTimestamp }],
         }],
+        state,
         messages: [],
       },
     ],
