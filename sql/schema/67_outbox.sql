@@ -155,6 +155,23 @@ create trigger enqueue_conversation
   for each row
   execute function private.enqueue_conversation();
 
+create function private.enqueue_report()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.enqueue_webhook('report.created', null, new.id);
+  return null;
+end
+$$;
+comment on function private.enqueue_report() is
+  'report.created, for the webhook. Definer, as enqueue_message.';
+
+create trigger enqueue_report
+  after insert on public.reports
+  for each row
+  execute function private.enqueue_report();
+
 create function private.adopt_outbox_settings(delay_seconds integer, webhooks boolean)
 returns void
 language sql volatile security definer set search_path = ''

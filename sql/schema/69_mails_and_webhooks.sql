@@ -130,6 +130,11 @@ begin
       from public.reservation_history
       where id = entry.subject_id
     )
+    when 'report.created' then (
+      select json_build_object('id', id, 'reason', reason, 'reporter_id', reporter_id, 'user_id', user_id)
+      from public.reports
+      where id = entry.subject_id
+    )
     when 'user.erased' then json_build_object('user_id', entry.subject_id)
   end;
 end

@@ -18,6 +18,8 @@ export interface Settings {
   emailConfirmation: boolean
   /** The rate limits as configured; limits that are not configured are off. */
   rates: Record<RateName, string>
+  /** Messages of one person to another who has not written yet; no limit if it is not configured. */
+  firstContactLimit: string
   /** Which responses are logged. None by default: who waits for the ready line may not read the output after it. */
   accessLog: 'off' | 'errors' | 'slow' | 'all'
   /** The configured keys; the others are made on first start. */
@@ -149,10 +151,10 @@ const rates = (env: Environment): Record<RateName, string> => {
 }
 
 /** Checks a setting that the functions read themselves. */
-const checkNumber = (env: Environment, name: string, max: number): void => {
+const checkNumber = (env: Environment, name: string, max: number, alternative = ''): void => {
   const value = env[name]
   if (value && !(/^[1-9]\d*$/.test(value) && Number(value) <= max)) {
-    throw new CannotStart(`${name} is "${value}", and must be a number from 1 to ${max}`)
+    throw new CannotStart(`${name} is "${value}", and must be a number from 1 to ${max}${alternative}`)
   }
 }
 
@@ -168,6 +170,8 @@ export const readSettings = (env: Environment): Settings => {
   if (env.NOTIFY_DELAY_SECONDS !== '0') checkNumber(env, 'NOTIFY_DELAY_SECONDS', 86_400)
   oneOf(env, 'LOOPBACK_TARGETS', ['none', 'webhook', 'all'])
   checkWebhook(env)
+  if (env.FIRST_CONTACT_LIMIT !== 'off') checkNumber(env, 'FIRST_CONTACT_LIMIT', 999_999, ', or off')
+  oneOf(env, 'PARTNER_EMAIL', ['always', 'after_reply'])
   return {
     host: env.HOST || '127.0.0.1',
     port: port(env),
@@ -177,6 +181,7 @@ export const readSettings = (env: Environment): Settings => {
     seed: oneOf(env, 'SEED', ['demo', 'none']),
     emailConfirmation: oneOf(env, 'EMAIL_CONFIRMATION', ['off', 'on']) === 'on',
     rates: rates(env),
+    firstContactLimit: env.FIRST_CONTACT_LIMIT || 'off',
     accessLog: oneOf(env, 'ACCESS_LOG', ['off', 'errors', 'slow', 'all']),
     keys: keys(env),
     vapid: vapid(env),

@@ -100,6 +100,17 @@ const matrix: Record<string, Row> = {
   'DELETE /users/me': { ...personal(204), endsSession: true },
   'GET /users/me/export': personal(200),
   'GET /users/me/reservations': personal(200),
+  'GET /users/me/reports': personal(200),
+  'POST /users/me/reports': {
+    body: (role, ownership) => ({
+      user_id: userOf(role, ownership),
+      reason: 'other',
+      reporter_id: fixture.stranger.id,
+    }),
+    own: 400,
+    "another's": 201,
+    unknown: 404,
+  },
   'GET /users/me/blocks': personal(200),
   'PUT /users/me/blocks/{user_id}': {
     path: (role, ownership) => ({ user_id: userOf(role, ownership) }),

@@ -2,7 +2,7 @@
 --   make_person(name)             creates a user with an Auth account and returns the user id
 --   make_device(name)             gives a user a device
 --   make_history(voyager, local)  gives two users one row in every table
---   id_of, profile_of, claims_of, conversation_of, message_of   find what make_person and make_history created
+--   id_of, profile_of, claims_of, conversation_of, message_of, report_of   find what these two have created
 --   become(name)                  runs what follows as that user on the Data API; become(null): as an anonymous caller
 --   become_role(role), become_owner()   runs what follows as that role, or as the owner again
 --   attempt(privilege, table, whose)    tries a statement on a user's rows and says how it went
@@ -94,7 +94,8 @@ $$;
 
 -- The voyager has the first interest of the seed and has sent a message with a client_id, so there is an idempotent
 -- reply. The two have a reservation, which the voyager offered with a client_id, and the voyager has pinned the
--- conversation.
+-- conversation. The voyager has reported the local with a client_id and evidence, which an admin has read. Somebody
+-- else is hidden because of it.
 create or replace function tests.make_history(voyager text, local text)
 returns void
 language plpgsql volatile security definer set search_path = ''
@@ -103,6 +104,7 @@ declare
   conversation bigint;
   message bigint;
   reservation bigint;
+  report bigint;
 begin
   insert into public.profile_interests (profile_id, interest_id)
   values (tests.profile_of(voyager), 1);
@@ -125,9 +127,21 @@ begin
   insert into private.notification_settings (user_id) values (tests.id_of(voyager));
   insert into private.silences (user_id) values (tests.id_of(voyager));
   insert into private.outbox (channel, event, user_id, due_at) values ('mail', 'silence', tests.id_of(voyager), now());
+  insert into public.reports (reporter_id, user_id, reason, note, resolution, resolved_at)
+  values (tests.id_of(voyager), tests.id_of(local), 'spam', 'Too much', 'hide', clock_timestamp())
+  returning id into report;
+  insert into private.report_evidence (report_id, message_id, is_by_reported, content, sent_at)
+  values (report, message, false, 'Hello', now());
+  insert into private.report_replies (user_id, client_id, report_id, draft_hash, is_new)
+  values (tests.id_of(voyager), gen_random_uuid(), report, '', true);
+  insert into public.moderation_log (action, report_id, user_id, by_whom)
+  values ('read evidence', report, tests.id_of(local), 'nobody');
   -- A user without profile and conversation, for attempts to insert them.
   insert into public.users (name, email)
   values ('nobody', 'nobody@tests.example')
+  on conflict do nothing;
+  insert into public.hidden_profiles (user_id, report_id)
+  values (tests.id_of('nobody'), report)
   on conflict do nothing;
 end
 $$;
@@ -154,6 +168,7 @@ declare
   profile constant bigint := tests.profile_of(whose);
   conversation constant bigint := tests.conversation_of(whose);
   message constant bigint := tests.message_of(whose);
+  report constant bigint := tests.report_of(whose);
   statement text;
   affected bigint;
 begin
@@ -255,6 +270,37 @@ begin
       ),
       ('private.outbox_settings', 'true', '(singleton) values (false)', 'webhooks = true'),
       ('private.silences', format('user_id = %s', owner), format('(user_id) values (%s)', nobody), 'steps = steps'),
+      (
+        'public.reports', format('reporter_id = %s', owner),
+        format('(reporter_id, user_id, reason) values (%s, %s, %L)', owner, nobody, 'spam'),
+        'note = note'
+      ),
+      (
+        'private.report_evidence', format('report_id = %s', report),
+        format(
+          '(report_id, message_id, is_by_reported, content, sent_at) values (%s, 0, true, %L, now())', report,
+          'Intruding'
+        ),
+        'content = content'
+      ),
+      (
+        'private.report_replies', format('user_id = %s', owner),
+        format(
+          $sql$(user_id, client_id, report_id, draft_hash, is_new) values (%s, gen_random_uuid(), %s, '', true)$sql$,
+          owner, report
+        ),
+        'is_new = is_new'
+      ),
+      (
+        'public.hidden_profiles', format('report_id = %s', report),
+        format('(user_id, report_id) values (%s, %s)', owner, report),
+        'hidden_at = hidden_at'
+      ),
+      (
+        'public.moderation_log', format('report_id = %s', report),
+        format($sql$(action, user_id, by_whom) values ('read evidence', %s, 'nobody')$sql$, owner),
+        'note = note'
+      ),
       ('private.rate_limits', 'true', $sql$values ('\x00', now())$sql$, 'tat = tat'),
       ('private.rate_settings', 'true', $sql$values ('RATE_LIMIT_PROFILE', 'off')$sql$, $sql$rate = 'off'$sql$),
       (
@@ -303,7 +349,12 @@ as $$
   offset place - 1 limit 1
 $$;
 
--- Moves the clock of the reservations until the end of the transaction.
+create or replace function tests.report_of(reporter text)
+returns bigint
+language sql stable security definer set search_path = ''
+as $$ select id from public.reports where reporter_id = tests.id_of(reporter) order by id limit 1 $$;
+
+-- Moves the clock of the reservations and reports until the end of the transaction.
 create or replace function tests.pass_time(ahead interval)
 returns void
 language plpgsql volatile security definer set search_path = ''

@@ -30,6 +30,7 @@ test('a new user gets their account and profile', async () => {
     devices: [],
     notifications: { push: true, email: true, delay_minutes: 10, quiet_hours: null, previews: false },
     conversations: [],
+    reports: [],
   })
   expect(Math.abs(Date.now() - Date.parse(body.exported_at))).toBeLessThan(60_000)
 })
@@ -68,6 +69,14 @@ test('contains all own data, received messages and reservations, and no data of 
   ]
   const reservation = { title: 'Walk', price: 12.5, date: '2037-01-01T10:00:00.000Z', status: 'accepted' }
   const { body: [made] } = await asAdmin('POST', 'reservations', { ...reservation, conversation_id: second })
+  const note = 'Says "hello"\\ too often 😠'
+  const { body: { id } } = await zoe.call('POST', '/users/me/reports', {
+    message_id: sent[1].id,
+    reason: 'spam',
+    note,
+    share_messages: true,
+  })
+  await ana.call('POST', '/users/me/reports', { user_id: zoe.id, reason: 'danger', note: 'Secret about Zoë' })
   await zoe.call('PUT', `/users/me/blocks/${ben.id}`)
 
   const { body } = await take(zoe)
@@ -78,9 +87,9 @@ test('contains all own data, received messages and reservations, and no data of 
     local_id: local.id,
     Voyager: contact(voyager),
     Local: contact(local),
+    state: { archived: false, muted_until: null, pinned: false },
     createdAt: isoTimestamp,
   })
-  const state = { archived: false, muted_until: null, pinned: false }
   expect(body).toEqual({
     exported_at: isoTimestamp,
     user: {
@@ -97,7 +106,7 @@ test('contains all own data, received messages and reservations, and no data of 
     devices: [],
     notifications: expect.objectContaining({ push: true }),
     conversations: [
-      { ...pair(first, zoe, ana), Reservations: [], state, messages: sent },
+      { ...pair(first, zoe, ana), Reservations: [], messages: sent },
       {
         ...pair(second, ben, zoe),
         Reservations: [{
@@ -111,10 +120,13 @@ test('contains all own data, received messages and reservations, and no data of 
           updatedAt: isoTimestamp,
           history: [{ ...reservation, by: null, note: null, ends_at: null, createdAt: isoTimestamp }],
         }],
-        state,
         messages: [],
       },
     ],
+    reports: [{
+      ...{ id, user_id: ana.id, message_id: sent[1].id, reason: 'spam', note, share_messages: true, status: 'open' },
+      ...{ createdAt: isoTimestamp, resolvedAt: null },
+    }],
   })
 })
 

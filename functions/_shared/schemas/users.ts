@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { conversation, message } from './conversations.ts'
 import { device, notificationSettings } from './notifications.ts'
+import { exportedReport } from './reports.ts'
 import { reservationWithHistory } from './reservations.ts'
 import { exportedState } from './states.ts'
 import type { Columns } from '../columns.ts'
@@ -65,6 +66,7 @@ export const exported = z.strictObject({
       messages: z.array(message),
     }),
   ),
+  reports: z.array(exportedReport),
 }).meta({ id: 'Export' })
 
 export const profileInterests = z.strictObject({ id: z.int(), user_id: z.int(), Interests: z.array(interest) })

@@ -1,5 +1,5 @@
 -- The privileges of authenticated on every column. A new column must be added here, or the test fails.
-select plan(187);
+select plan(234);
 
 select is(
   actual.privileges, expected.privileges,
@@ -53,6 +53,15 @@ from (
       ('public.profiles', 'id, user_id', 'select'),
       ('public.profiles', 'first_name, last_name, age, biography, country', 'select, update'),
       ('public.profiles', 'city, image_url, is_searchable', 'select, update'),
+      ('private.report_evidence', 'report_id, message_id, is_by_reported, content, attachment, sent_at', ''),
+      ('private.report_replies', 'user_id, client_id, report_id, draft_hash, is_new', ''),
+      ('public.hidden_profiles', 'user_id, report_id, hidden_at', ''),
+      ('public.moderation_log', 'id, action, report_id, user_id, by_whom, note, created_at', ''),
+      ('public.moderation_queue', 'report, created_at, reason, note, person_id, person, is_active, is_hidden', ''),
+      ('public.moderation_queue', 'earlier_reports, earlier_dismissed, earlier_upheld, reporter_id, reporter', ''),
+      ('public.moderation_queue', 'message_id, shares_messages', ''),
+      ('public.reports', 'id, reporter_id, user_id, message_id, reason, note, shares_messages, created_at', ''),
+      ('public.reports', 'resolution, resolved_at, purge_at', ''),
       ('private.reservation_replies', 'user_id, client_id, reservation_id, draft, body', ''),
       ('public.reservations', 'id, conversation_id, title, price, date, status, ends_at, host_id', 'select'),
       ('public.reservations', 'offered_by, created_at, updated_at, due_at', 'select'),

@@ -1,5 +1,5 @@
 -- Webhooks, in order for each conversation; what becomes of claimed rows; steps of reservations; links to unsubscribe.
-select plan(29);
+select plan(30);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'cleo']) as name;
 create function pg_temp.send(sender text)
 returns void
@@ -92,6 +92,11 @@ select pg_temp.send('ana');
 delete from public.messages;
 select is(pg_temp.claim(), '', 'an event whose subject is gone');
 select is_empty('select from private.outbox where channel = ''webhook''', 'is dropped');
+
+insert into public.reports (reporter_id, user_id, reason) values (tests.id_of('ana'), tests.id_of('ben'), 'spam');
+select is(
+  private.claim_webhooks(9) #>> '{0,data,user_id}', tests.id_of('ben')::text, 'a report is told to the webhook alone'
+);
 
 -- Reservations.
 delete from private.outbox;

@@ -3,6 +3,8 @@
 --   export  in the export of the person whom it is about; kept for the partner when that person is erased
 --   both    in the export, and erased
 --   erase   erased, and not in the export: derived from what is, or of no meaning outside
+--   keep    what admins need to judge reports: ends 180 days after the person or the other of the two is erased
+--   log     what admins did and decided, and that there was a report: kept for good, and shown to nobody but them
 --   none    not about a person: keys, times of our own, the search's dictionary, what nobody can read back
 select plan(2);
 
@@ -32,6 +34,12 @@ from (
     ('private.rate_limits', 'key, tat', 'none'),
     ('private.rate_limit_salts', 'salt, valid_on', 'none'),
     ('private.rate_settings', 'name, rate', 'none'),
+    ('private.report_evidence', 'report_id, message_id, is_by_reported, content, attachment, sent_at', 'keep'),
+    ('private.report_replies', 'user_id, client_id, report_id, draft_hash, is_new', 'erase'),
+    ('public.hidden_profiles', 'user_id, report_id, hidden_at', 'erase'),
+    ('public.moderation_log', 'id, action, report_id, user_id, by_whom, note, created_at', 'log'),
+    ('public.reports', 'id, user_id, message_id, reason, note, shares_messages, created_at, resolved_at', 'export'),
+    ('public.reports', 'reporter_id, resolution, purge_at', 'log'),
     ('private.reservation_replies', 'user_id, client_id, reservation_id, draft, body', 'erase'),
     ('private.search_audit', 'finding, amount, audited_at', 'none'),
     ('private.search_completions', 'profile_id, keys', 'erase'),
@@ -111,6 +119,8 @@ select is_empty(
       select name, body #> '{conversations,0,state}'
       from export
       cross join (values ('private.conversation_activity'), ('private.conversation_states')) as tables (name)
+      union all
+      select 'public.reports', body #> '{reports,0}' from export
     )
     select rules.name, col
     from rules
@@ -129,6 +139,8 @@ select is_empty(
         when 'is_pinned' then 'pinned'
         when 'voyager_archived' then 'archived'
         when 'local_archived' then 'archived'
+        when 'shares_messages' then 'share_messages'
+        when 'resolved_at' then 'resolvedAt'
         else col
       end
   $$,
