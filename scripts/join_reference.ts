@@ -27,7 +27,7 @@ const join = (operation: Operation, answers: Answers): Operation => {
   const { operationId, summary, parameters, requestBody, responses, ...others } = operation
   const { tag, description, example } = reference[operationId]
   const given = { path: example.path, query: example.query, header: example.headers }
-  const answer = answers[operationId]
+  const answer = example.answer ?? answers[operationId]
   if (requestBody) setExample(requestBody, example.json)
   if (answer?.body !== undefined) setExample(responses[answer.status] ?? {}, answer.body)
   return {

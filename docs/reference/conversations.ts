@@ -19,15 +19,15 @@ export const conversations = {
     description: 'The two participants and their reservations. Messages have a list of their own.',
     example: { as: 'tomas', path: { id: 1 } },
   },
-  listConversationStates: {
-    tag: 'Conversations',
-    description: 'Only the conversations with something other than the default.',
-    example: { as: 'ines', query: { limit: 20 } },
-  },
   setConversationState: {
     tag: 'Conversations',
     description: 'The other participant does not see it. A newer message brings an archived conversation back.',
     example: { as: 'tomas', path: { id: 1 }, json: { pinned: true } },
+  },
+  listConversationStates: {
+    tag: 'Conversations',
+    description: 'Only the conversations with something other than the default.',
+    example: { as: 'tomas', query: { limit: 20 } },
   },
 } as const satisfies Record<string, Reference>
 

@@ -1,5 +1,6 @@
 import { accounts } from './accounts.ts'
 import { conversations, messages } from './conversations.ts'
+import { notifications } from './notifications.ts'
 import { profiles, search } from './profiles.ts'
 import { reservations } from './reservations.ts'
 import { administration, safety } from './safety.ts'
@@ -13,6 +14,7 @@ const operations = {
   ...messages,
   ...conversations,
   ...reservations,
+  ...notifications,
   ...safety,
 }
 

@@ -45,6 +45,13 @@ export const administration = {
     description: '`made` counts the texts that were embedded. With an empty queue it is 0.',
     example: { as: 'secret key' },
   },
+  sendNotifications: {
+    tag: 'Administration',
+    description:
+      'Plans and sends what is due. `planned` counts the notifications that were planned, and the rest what ' +
+      'was sent.',
+    example: { as: 'secret key' },
+  },
   createUser: {
     tag: 'Administration',
     description: 'Like signing up, but without a session, and with a role of choice. Without a password the person ' +

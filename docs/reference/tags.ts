@@ -6,6 +6,7 @@ export const tags = {
   Conversations: 'Opening a conversation, the inbox, and what each participant arranges for themselves.',
   Messages: 'Sending, reading and marking as read.',
   Reservations: 'Offers, counter-offers, answers and the history of both.',
+  Notifications: 'How people who are away are told: devices for Web Push, mails, and when.',
   Safety: 'Blocking and reporting people.',
   Administration: 'For operators: health, metrics, and what needs the secret key.',
 }

@@ -14,6 +14,7 @@ import type { Database } from './database.ts'
 import { demo } from './demo.ts'
 import { reference } from './reference.ts'
 import type { EdgeFunction } from './edge_functions.ts'
+import type { Inbox } from './inbox.ts'
 import { callLite } from './lite_call.ts'
 import { jsonExceedsDepth } from './nesting.ts'
 import { isUnder, readPath } from './path.ts'
@@ -96,6 +97,7 @@ export const openGateway = (
   functions: Record<string, EdgeFunction>,
   realtime: Realtime,
   dashboard: Dashboard,
+  inbox: Inbox,
 ): Gateway => {
   const unknownFunction = createApp('unknown')
 
@@ -171,6 +173,7 @@ export const openGateway = (
     const isPage = c.req.method === 'GET' && c.req.header('Accept')?.includes('text/html')
     return isPage ? dashboard.closedPage(404) : c.json({ error: 'Not found' }, 404)
   })
+  gateway.route('/mail', inbox.routes)
   gateway.get(
     '/static/*',
     serveStatic({ root: dashboardFiles, rewriteRequestPath: (path) => path.replace('/static', '') }),

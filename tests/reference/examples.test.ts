@@ -38,11 +38,15 @@ test('every example of the reference works on the demo world, and is answered as
   const wrong: string[] = []
   for (const [id, { example }] of Object.entries(reference) as [OperationId, { example: Example }][]) {
     const { status, body, text } = await send(id, example, sessions)
+    if (example.answer) {
+      if (status !== 404) wrong.push(`${id}: ${status} instead of 404`)
+      continue
+    }
     if (status >= 300) wrong.push(`${id}: ${status} ${text}`)
     const schema = operations.find(({ operationId }) => operationId === id)!.answers[status]
     const answer = body ?? (id === 'getMetrics' ? shortMetrics(text) : undefined)
     if (schema) wrong.push(...faults(schema, answer, id))
-    answers[id] = { status, body: toExample(answer, JSON.stringify(example)) }
+    answers[id] = { status, body: toExample(answer, JSON.stringify(reference)) }
   }
   expect(wrong).toEqual([])
   // `npx vitest run tests/reference/examples.test.ts -u` records them; then `npm run openapi`.

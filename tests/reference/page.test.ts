@@ -48,23 +48,23 @@ describe.skipIf(!hasBrowser)('in Chromium', () => {
   })
   afterAll(() => browser.close())
 
-  test.each([['light', 'rgb(255, 255, 255)'], ['dark', 'rgb(28, 32, 34)']] as const)(
-    'the page shows the operations in the %s theme, and sends a request to this server alone',
-    async (colorScheme, background) => {
-      const page = await (await browser.newContext({ colorScheme, viewport: { width: 390, height: 844 } })).newPage()
-      const errors: string[] = []
-      page.on('console', (message) => ['error', 'warning'].includes(message.type()) && errors.push(message.text()))
-      page.on('pageerror', ({ message }) => errors.push(message))
-      page.on('request', (request) => request.url().startsWith(origin) || errors.push(request.url()))
-      await page.goto(`${origin}/docs/#/Profiles/listInterests`)
-      const operation = page.locator('#operations-Profiles-listInterests')
-      await operation.getByText('"Archaeology"').waitFor()
-      await operation.getByRole('button', { name: 'Try it out' }).click()
-      await operation.getByRole('button', { name: 'Execute' }).click()
-      await operation.locator('.live-responses-table').getByText('"Astronomy"').waitFor()
-      const color = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
-      expect({ color, errors }).toEqual({ color: background, errors: [] })
-      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390)
-    },
-  )
+  test('the page shows an operation in both themes, on a phone too, and sends its request to this server alone', async () => {
+    const page = await browser.newPage({ colorScheme: 'light', viewport: { width: 390, height: 844 } })
+    const errors: string[] = []
+    page.on('console', (message) => ['error', 'warning'].includes(message.type()) && errors.push(message.text()))
+    page.on('pageerror', ({ message }) => errors.push(message))
+    page.on('request', (request) => request.url().startsWith(origin) || errors.push(request.url()))
+    await page.goto(`${origin}/docs/#/Profiles/listInterests`)
+    const operation = page.locator('#operations-Profiles-listInterests')
+    await operation.getByText('"Archaeology"').waitFor()
+    await operation.getByRole('button', { name: 'Try it out' }).click()
+    await operation.getByRole('button', { name: 'Execute' }).click()
+    await operation.locator('.live-responses-table').getByText('"Astronomy"').waitFor()
+    const background = () => page.evaluate('getComputedStyle(document.body).backgroundColor')
+    const light = await background()
+    await page.emulateMedia({ colorScheme: 'dark' })
+    expect([light, await background()]).toEqual(['rgb(255, 255, 255)', 'rgb(28, 32, 34)'])
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
+    expect(errors).toEqual([])
+  })
 })
