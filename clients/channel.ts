@@ -17,6 +17,16 @@ const joinTimeout = () => 24_000 + Math.random() * 6_000
 // After being joined this long, a channel starts again with the shortest backoff.
 const stableAfter = 60_000
 
+const disconnects = new WeakMap<Client, Promise<unknown>>()
+
+/** supabase-js would keep the connection, and with it a process of Node, for 50 seconds after the last channel. */
+const disconnectIfUnused = async (supabase: Client): Promise<void> => {
+  if (supabase.getChannels().length) return
+  const disconnect = supabase.realtime.disconnect()
+  disconnects.set(supabase, disconnect)
+  await disconnect
+}
+
 /**
  * Calls `onChange` on each join, the first and later ones, and on each error. supabase-js rejoins by itself after a
  * lost connection. It does not after CLOSED, with which the server ends a channel when its token expires or a limit is
@@ -76,6 +86,8 @@ export const openPersistentChannel = (
     if (previous) await supabase.removeChannel(previous).catch(() => {})
     // Otherwise the first join of a new client carries no token and is refused.
     await setAuth()
+    // supabase-js does not connect for a channel that is joined while it disconnects.
+    await disconnects.get(supabase)
     if (attempt !== attempts) return
     const current = supabase.channel(topic, { config: { private: true } })
     channel = current
@@ -101,7 +113,7 @@ export const openPersistentChannel = (
       clearTimeout(timer)
       const last = channel
       channel = null
-      if (last) supabase.removeChannel(last).catch(() => {})
+      if (last) supabase.removeChannel(last).then(() => disconnectIfUnused(supabase)).catch(() => {})
     },
   }
 }
