@@ -17,14 +17,12 @@ const joinTimeout = () => 24_000 + Math.random() * 6_000
 // After being joined this long, a channel starts again with the shortest backoff.
 const stableAfter = 60_000
 
-const disconnects = new WeakMap<Client, Promise<unknown>>()
-
 /** supabase-js would keep the connection, and with it a process of Node, for 50 seconds after the last channel. */
 const disconnectIfUnused = async (supabase: Client): Promise<void> => {
   if (supabase.getChannels().length) return
-  const disconnect = supabase.realtime.disconnect()
-  disconnects.set(supabase, disconnect)
-  await disconnect
+  await supabase.realtime.disconnect()
+  // While it disconnects, supabase-js does not connect for a channel that is joined.
+  if (supabase.getChannels().length) supabase.realtime.connect()
 }
 
 /**
@@ -86,8 +84,6 @@ export const openPersistentChannel = (
     if (previous) await supabase.removeChannel(previous).catch(() => {})
     // Otherwise the first join of a new client carries no token and is refused.
     await setAuth()
-    // supabase-js does not connect for a channel that is joined while it disconnects.
-    await disconnects.get(supabase)
     if (attempt !== attempts) return
     const current = supabase.channel(topic, { config: { private: true } })
     channel = current

@@ -330,6 +330,7 @@ export const createSimulator = (seed = 1) => {
           await delay(10 * server.network.latency)
           isConnected = isDisconnecting = false
         },
+        connect: () => channels.filter(({ state }) => state === 'new').forEach(join),
         setAuth: async () => {
           await delay(server.network.latency)
           log.push('setAuth')

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, rmSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
@@ -58,8 +58,8 @@ test('the package is small and has what it exports, and sources in its source ma
   expect(relative.filter((file) => !files.includes(file))).toEqual([])
 })
 
-// After the last channel supabase-js leaves a timer of ten seconds, so these two run at the same time.
-test.concurrent('a program in plain JavaScript on Node signs in, writes, hears an answer, closes and ends', async ({ expect }) => {
+// After the last channel supabase-js leaves a timer of ten seconds, so these run at the same time.
+test.concurrent('a program on Node signs in, writes, hears an answer, closes and ends', async ({ expect }) => {
   const { ben, settings, answer } = await openTalk('Node?')
   const [{ stdout }] = await Promise.all([run(process.execPath, ['node.js', JSON.stringify(settings)]), answer()])
   expect(JSON.parse(stdout)).toEqual(expected('Node?', ben))
@@ -70,6 +70,19 @@ test.concurrent('so does a program on Deno, with types', async ({ expect }) => {
   const args = ['run', '--check', '-A', 'deno.ts', JSON.stringify(settings)]
   const [{ stdout }] = await Promise.all([run(bin('deno'), args), answer()])
   expect(JSON.parse(stdout)).toEqual(expected('Deno?', ben))
+})
+
+test.concurrent('so does the script in the README', async ({ expect }) => {
+  const word = `azulejo${process.pid}x${Date.now()}`
+  const ines = await signUp('Inês', { is_searchable: true, biography: `I repair ${word}` })
+  const readme = readFileSync('README.md', 'utf8')
+  const script = /```js\n(.*?)```/s.exec(readme.slice(readme.indexOf('hello.mjs')))![1]!
+  expect(script.trim().split('\n').filter(Boolean).length).toBeLessThanOrEqual(15)
+  const own = script.replace('http://127.0.0.1:54321', origin).replace("'azulejos'", `'${word}'`)
+    .replace('ines.carvalho@example.com', ines.email).replace('voyage-2026', ines.password)
+  writeFileSync(join(folder, 'hello.mjs'), own)
+  const { stdout } = await run(process.execPath, ['hello.mjs', publishableKey])
+  expect(stdout).toBe('Inês answers: Come on Tuesday!\n')
 })
 
 test.each(['bundler', 'node16'])('the types are strict for moduleResolution %s', async (moduleResolution) => {
