@@ -11,7 +11,7 @@ const hasServer = Boolean(process.env.PLATFORM_URL)
 const onServer = [
   'tests/postgres/**',
   'tests/crash/postgres.test.ts',
-  'tests/{attack/mutants,attack/reservation_mutants,clients/live,doctor/doctor,fuzz/cost}.test.ts',
+  'tests/{attack/mutants,attack/moderation_mutants,attack/reservation_mutants,clients/live,doctor/doctor,fuzz/cost}.test.ts',
 ]
 const onPglite = [
   'tests/demo/**',

@@ -997,6 +997,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/users/me/reports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A page of the caller's reports, newest first; the Link header names the next one */
+        get: operations["listMyReports"];
+        put?: never;
+        /**
+         * Report a person or a message to the moderators; with an Idempotency-Key, exactly once
+         * @description The reported person does not learn of it. While a report of the same person or message is open, it is returned with status 200; what the repeat shares or blocks is still done.
+         */
+        post: operations["reportPerson"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/users/me/blocks": {
         parameters: {
             query?: never;
@@ -1348,7 +1369,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description The account is deactivated */
+                /** @description The account is deactivated, or an admin has hidden the profile and it cannot be made searchable */
                 403: {
                     headers: {
                         [name: string]: unknown;
@@ -1590,7 +1611,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description The account is deactivated */
+                /** @description The account is deactivated, or an admin has hidden the profile and it cannot be made searchable */
                 403: {
                     headers: {
                         [name: string]: unknown;
@@ -1884,6 +1905,10 @@ export interface paths {
                 query?: {
                     limit?: number;
                     offset?: number;
+                    /** @description Only the archived conversations, or only the others; absent or all: both */
+                    archived?: "true" | "false" | "all";
+                    /** @description Pinned conversations come before the rest */
+                    pinned?: "first";
                 };
                 header?: never;
                 path?: never;
@@ -2195,6 +2220,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/conversations/states": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The conversations that the caller has archived, muted or pinned, by descending conversation_id */
+        get: operations["listConversationStates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/conversations/{id}/state": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Archive, mute or pin a conversation for oneself; what is absent stays unchanged */
+        put: operations["setConversationState"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/conversations/{id}": {
         parameters: {
             query?: never;
@@ -2454,7 +2513,7 @@ export interface paths {
                         "application/json": components["schemas"]["Error"];
                     };
                 };
-                /** @description The account is deactivated, or one of the two has blocked the other, or the other account was erased */
+                /** @description The account is deactivated, or one of the two has blocked the other, or the other account was erased, or the limit of messages before an answer is reached */
                 403: {
                     headers: {
                         [name: string]: unknown;
@@ -3246,7 +3305,29 @@ export interface components {
                 /** Format: date-time */
                 createdAt: string;
                 Reservations: components["schemas"]["ReservationWithHistory"][];
+                state: {
+                    /** @description Until a newer message comes */
+                    archived: boolean;
+                    /** @description No notifications until then; unread messages are counted as before */
+                    muted_until: string | null;
+                    pinned: boolean;
+                };
                 messages: components["schemas"]["Message"][];
+            }[];
+            reports: {
+                id: number;
+                /** @enum {string} */
+                reason: "spam" | "harassment" | "scam" | "danger" | "impersonation" | "other";
+                /** @description Who was reported */
+                user_id: number;
+                message_id: number | null;
+                note: string | null;
+                share_messages: boolean;
+                /** @enum {string} */
+                status: "open" | "resolved";
+                /** Format: date-time */
+                createdAt: string;
+                resolvedAt: string | null;
             }[];
         };
         Block: {
@@ -3351,6 +3432,42 @@ export interface components {
                 id: number;
                 name: string;
             };
+        };
+        /**
+         * @example {
+         *       "id": 5,
+         *       "reason": "harassment",
+         *       "createdAt": "2027-04-02T08:53:43.046Z",
+         *       "status": "resolved",
+         *       "resolvedAt": "2027-04-03T10:00:00.000Z"
+         *     }
+         */
+        MyReport: {
+            id: number;
+            /** @enum {string} */
+            reason: "spam" | "harassment" | "scam" | "danger" | "impersonation" | "other";
+            /** @enum {string} */
+            status: "open" | "resolved";
+            /** Format: date-time */
+            createdAt: string;
+            resolvedAt: string | null;
+        };
+        /**
+         * @example {
+         *       "id": 5,
+         *       "reason": "harassment",
+         *       "createdAt": "2027-04-02T08:53:43.046Z",
+         *       "status": "open"
+         *     }
+         */
+        Report: {
+            id: number;
+            /** @enum {string} */
+            reason: "spam" | "harassment" | "scam" | "danger" | "impersonation" | "other";
+            /** @constant */
+            status: "open";
+            /** Format: date-time */
+            createdAt: string;
         };
         SearchResult: {
             hits: components["schemas"]["SearchHit"][];
@@ -3487,6 +3604,22 @@ export interface components {
             }[];
             /** Format: date-time */
             createdAt: string;
+        };
+        /**
+         * @example {
+         *       "conversation_id": 1,
+         *       "archived": false,
+         *       "muted_until": "2027-05-14T16:00:00.000Z",
+         *       "pinned": true
+         *     }
+         */
+        ConversationState: {
+            conversation_id: number;
+            /** @description Until a newer message comes */
+            archived: boolean;
+            /** @description No notifications until then; unread messages are counted as before */
+            muted_until: string | null;
+            pinned: boolean;
         };
         ConversationDetail: {
             id: number;
@@ -3627,6 +3760,239 @@ export interface operations {
             };
             /** @description The account is deactivated */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listMyReports: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many; more than 100 are taken as 100
+                 * @example 20
+                 */
+                limit?: number;
+                /**
+                 * @description Only reports older than this one, for the next page
+                 * @example 5
+                 */
+                before_id?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MyReport"][];
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    reportPerson: {
+        parameters: {
+            query?: never;
+            header?: {
+                "idempotency-key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The reported person; either this or message_id */
+                    user_id?: number | null;
+                    /** @description A message that the caller has received; either this or user_id */
+                    message_id?: number | null;
+                    /** @enum {string} */
+                    reason: "spam" | "harassment" | "scam" | "danger" | "impersonation" | "other";
+                    /** @description For the moderators */
+                    note?: string | null;
+                    /** @description Gives the moderators a copy of the latest 20 messages of the conversation */
+                    share_messages?: boolean | null;
+                    /** @description Blocks the person as well */
+                    block?: boolean | null;
+                    /** @description As the header Idempotency-Key */
+                    client_id?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Report"];
+                };
+            };
+            /** @description Success */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Report"];
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such user, or no such message in a conversation of the caller */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Over 100 KB */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The Idempotency-Key was used with another payload */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3813,6 +4179,203 @@ export interface operations {
             };
             /** @description The account is deactivated */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listConversationStates: {
+        parameters: {
+            query?: {
+                limit?: number;
+                before_id?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationState"][];
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    setConversationState: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    archived?: boolean;
+                    muted_until?: string | null;
+                    /** @description At most 20 conversations can be pinned */
+                    pinned?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationState"];
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such conversation, or the caller is not a participant */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Over 100 KB */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not JSON */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -101,6 +101,22 @@ select messages.id, users.name
 from public.messages
 join public.users on users.id = messages.user_id;
 
+-- As the triggers would have filled it.
+insert into private.conversation_activity
+  (conversation_id, voyager_id, local_id, last_message_id, active_at, voyager_unread, local_unread)
+select conversations.id, voyager_id, local_id, latest.id, latest.created_at, unread.by_voyager, unread.by_local
+from public.conversations
+cross join lateral (
+  select id, created_at from public.messages where conversation_id = conversations.id order by id desc limit 1
+) as latest
+cross join lateral (
+  select
+    count(*) filter (where user_id <> voyager_id) as by_voyager,
+    count(*) filter (where user_id <> local_id) as by_local
+  from public.messages
+  where conversation_id = conversations.id and not read
+) as unread;
+
 -- The latest unread message of each conversation.
 create table bench.unread as
 select row_number() over (order by random()) as number, latest.*

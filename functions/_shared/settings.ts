@@ -17,6 +17,13 @@ const count = (name: string, fallback: number): number => {
   return Number(value)
 }
 
+const oneOf = <Value extends string>(name: string, values: readonly [Value, ...Value[]]): Value => {
+  const value = read(name) ?? values[0]
+  const found = values.find((allowed) => allowed === value)
+  if (!found) throw new Error(`${name} is "${value}", and must be ${values.join(' or ')}`)
+  return found
+}
+
 /** Which answers are logged. */
 const accessLogs = ['off', 'errors', 'slow', 'all'] as const
 
@@ -73,6 +80,14 @@ export const settings = {
   /** Time limit of a search in milliseconds. */
   get searchTimeout() {
     return count('SEARCH_TIMEOUT', 2000)
+  },
+  /** Messages of one person to another who has not written yet; null for no limit. */
+  get firstContactLimit() {
+    return read('FIRST_CONTACT_LIMIT') === 'off' ? null : count('FIRST_CONTACT_LIMIT', 3)
+  },
+  /** From when on partners see each other's e-mail address. */
+  get partnerEmail() {
+    return oneOf('PARTNER_EMAIL', ['always', 'after_reply'])
   },
   get openaiKey() {
     return read('OPENAI_API_KEY')

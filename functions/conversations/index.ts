@@ -1,19 +1,22 @@
 import { requireUser } from '../_shared/auth.ts'
 import { createApp, sendJson } from '../_shared/app.ts'
 import { validate } from '../_shared/validate.ts'
-import { consumeRateLimit, consumeReserveLimit, consumeSendLimit } from '../_shared/rate_limit.ts'
+import { consumeRateLimit, consumeWriteLimit } from '../_shared/rate_limit.ts'
 import { nextPageLink } from '../_shared/next_page.ts'
 import { route } from '../_shared/openapi.ts'
-import { httpError } from '../_shared/errors.ts'
+import { idempotencyKey } from '../_shared/idempotency_key.ts'
+import { settings } from '../_shared/settings.ts'
 import { matchesMimeType } from './attachments.ts'
 import * as shape from '../_shared/schemas/conversations.ts'
 import * as reservations from '../_shared/schemas/reservations.ts'
+import * as states from '../_shared/schemas/states.ts'
 
 const conversations = createApp('conversations')
+const { firstContactLimit } = settings
 const notFound = 'No such conversation, or the caller is not a participant'
 const messageNotFound = 'No such message, or the caller is not a participant'
 const forbidden = 'The account is deactivated, or one of the two has blocked the other'
-const cannotSend = `${forbidden}, or the other account was erased`
+const cannotSend = `${forbidden}, or the other account was erased, or the limit of messages before an answer is reached`
 const cannotReserve = `${forbidden}, or the other account was deactivated or erased`
 const reservationNotFound = 'No such reservation, or the caller is not a participant'
 
@@ -23,8 +26,11 @@ conversations.get(
   requireUser,
   validate({ query: shape.listPage }),
   async (c) => {
-    const { limit = null, offset = 0 } = c.var.query
-    return sendJson(c, await c.var.db`list_conversations(${limit}, ${offset})`)
+    const { limit = null, offset = 0, archived = 'all', pinned } = c.var.query
+    const only = archived === 'all' ? null : archived === 'true'
+    const call = c.var.db`list_conversations(
+      page_limit => ${limit}, page_offset => ${offset}, archived => ${only}, pinned_first => ${pinned === 'first'})`
+    return sendJson(c, await call)
   },
 )
 
@@ -52,6 +58,31 @@ conversations.get(
 )
 
 conversations.get(
+  '/states',
+  route('The conversations that the caller has archived, muted or pinned, by descending conversation_id', {
+    200: states.state.array(),
+  }, { operationId: 'listConversationStates' }),
+  requireUser,
+  validate({ query: states.statePage }),
+  async (c) => {
+    const page = await c.var.db`list_conversation_states(${c.var.query})`
+    if (page.metadata.next) c.header('Link', nextPageLink(c, { ...c.var.query, before_id: page.metadata.next }))
+    return sendJson(c, page)
+  },
+)
+
+conversations.put(
+  '/:id/state',
+  route('Archive, mute or pin a conversation for oneself; what is absent stays unchanged', {
+    200: states.state,
+    404: notFound,
+  }, { operationId: 'setConversationState' }),
+  requireUser,
+  validate({ params: shape.conversationParam, json: states.newState }),
+  async (c) => sendJson(c, await c.var.db`set_conversation_state(${c.var.params.id}, ${c.var.json})`),
+)
+
+conversations.get(
   '/:id',
   route('A conversation with its reservations', { 200: shape.conversationDetail, 404: notFound }),
   requireUser,
@@ -66,14 +97,6 @@ const nextPage = (page: Page, lastId: number) => {
   const { before_id, after_id, offset = 0, ...others } = page
   const position = before_id ? { before_id: lastId } : after_id ? { after_id: lastId } : { offset: offset + page.limit }
   return { ...others, ...position }
-}
-
-/** The idempotency key of a request, from its header or its body. */
-const idempotencyKey = (fromHeader?: string, fromBody?: string | null): string | null => {
-  if (fromHeader && fromBody && fromHeader !== fromBody) {
-    httpError(400, 'client_id: differs from the Idempotency-Key header')
-  }
-  return fromBody ?? fromHeader ?? null
 }
 
 conversations.get(
@@ -102,10 +125,15 @@ conversations.post(
     const { client_id: fromBody, ...draft } = c.var.json
     const client_id = idempotencyKey(c.var.headers['idempotency-key'], fromBody)
     const { id } = c.var.params
-    await consumeSendLimit(c.var.claims.sub, client_id)
+    await consumeWriteLimit('RATE_LIMIT_SEND', c.var.claims.sub, client_id)
     // The database refuses a wrong type, because a retry must return the first response whatever the file is now.
     const matches_mime_type = draft.attachment ? await matchesMimeType(draft.attachment, id, c.var.token) : null
-    const sent = await c.var.db`send_message(${id}, ${{ ...draft, client_id, matches_mime_type }})`
+    const sent = await c.var.db`send_message(${id}, ${{
+      ...draft,
+      client_id,
+      matches_mime_type,
+      first_contact_limit: firstContactLimit,
+    }})`
     if (sent.metadata.replayed) c.header('Idempotency-Replayed', 'true')
     return sendJson(c, sent, 201)
   },
@@ -148,7 +176,7 @@ conversations.post(
   async (c) => {
     const { client_id: fromBody, ...draft } = c.var.json
     const client_id = idempotencyKey(c.var.headers['idempotency-key'], fromBody)
-    await consumeReserveLimit(c.var.claims.sub, client_id)
+    await consumeWriteLimit('RATE_LIMIT_RESERVE', c.var.claims.sub, client_id)
     const offered = await c.var.db`offer_reservation(${c.var.params.id}, ${{ ...draft, client_id }})`
     if (offered.metadata.replayed) c.header('Idempotency-Replayed', 'true')
     return sendJson(c, offered, 201)
@@ -178,7 +206,7 @@ conversations.patch(
   validate({ params: reservations.reservationParams, json: reservations.counterOffer }),
   async (c) => {
     const { id, rid } = c.var.params
-    await consumeReserveLimit(c.var.claims.sub)
+    await consumeWriteLimit('RATE_LIMIT_RESERVE', c.var.claims.sub)
     const call = c.var.db`counter_reservation(conversation => ${id}, reservation => ${rid}, changes => ${c.var.json})`
     return sendJson(c, await call)
   },
@@ -204,7 +232,7 @@ for (const [step, summary] of Object.entries(steps)) {
     validate({ params: reservations.reservationParams, json: reservations.stepNote }),
     async (c) => {
       const { params: { id, rid }, json: { note = null } = {} } = c.var
-      await consumeReserveLimit(c.var.claims.sub)
+      await consumeWriteLimit('RATE_LIMIT_RESERVE', c.var.claims.sub)
       const call = c.var.db`step_reservation(
         conversation => ${id}, reservation => ${rid}, step => ${step}, note => ${note})`
       return sendJson(c, await call)

@@ -9,7 +9,8 @@ import { currentProvider } from '../_shared/embeddings/current_provider.ts'
 import { limitConcurrency } from '../_shared/concurrency.ts'
 import { knownWords, queryVector, textToEmbed } from '../_shared/embeddings/query_vector.ts'
 import { validate } from '../_shared/validate.ts'
-import { consumeRateLimit, consumeSignUpLimit } from '../_shared/rate_limit.ts'
+import { consumeRateLimit, consumeSignUpLimit, consumeWriteLimit } from '../_shared/rate_limit.ts'
+import { idempotencyKey } from '../_shared/idempotency_key.ts'
 import { nextPageLink } from '../_shared/next_page.ts'
 import { route } from '../_shared/openapi.ts'
 import type { Rpc } from '../_shared/rpc.ts'
@@ -19,9 +20,12 @@ import { settings } from '../_shared/settings.ts'
 import { drainSoon } from '../_shared/embeddings/drain.ts'
 import { removeAvatars } from './avatars.ts'
 import { myReservation, reservationPage } from '../_shared/schemas/reservations.ts'
+import { idempotencyHeader } from '../_shared/schemas/conversations.ts'
+import * as reports from '../_shared/schemas/reports.ts'
 import * as shape from '../_shared/schemas/users.ts'
 
 const users = createApp('users')
+const hidden = 'The account is deactivated, or an admin has hidden the profile and it cannot be made searchable'
 
 /** Embeds a changed profile after the response instead of waiting for the schedule. */
 const embedAfterwards = createMiddleware(async (c, next) => {
@@ -119,6 +123,44 @@ users.get(
 )
 
 users.get(
+  '/me/reports',
+  route("A page of the caller's reports, newest first; the Link header names the next one", {
+    200: reports.myReport.array(),
+  }, { operationId: 'listMyReports' }),
+  requireUser,
+  validate({ query: reports.reportPage }),
+  async (c) => {
+    const page = await c.var.db`list_my_reports(${c.var.query})`
+    if (page.metadata.next) c.header('Link', nextPageLink(c, { ...c.var.query, before_id: page.metadata.next }))
+    return sendJson(c, page)
+  },
+)
+
+users.post(
+  '/me/reports',
+  route('Report a person or a message to the moderators; with an Idempotency-Key, exactly once', {
+    200: reports.report,
+    201: reports.report,
+    404: 'No such user, or no such message in a conversation of the caller',
+    422: 'The Idempotency-Key was used with another payload',
+  }, {
+    operationId: 'reportPerson',
+    description: 'The reported person does not learn of it. While a report of the same person or message is open, it ' +
+      'is returned with status 200; what the repeat shares or blocks is still done.',
+  }),
+  requireUser,
+  validate({ headers: idempotencyHeader, json: reports.newReport }),
+  async (c) => {
+    const { client_id: fromBody, ...draft } = c.var.json
+    const client_id = idempotencyKey(c.var.headers['idempotency-key'], fromBody)
+    await consumeWriteLimit('RATE_LIMIT_REPORT', c.var.claims.sub, client_id)
+    const reported = await c.var.db`report_person(${{ ...draft, client_id }})`
+    if (reported.metadata.replayed) c.header('Idempotency-Replayed', 'true')
+    return sendJson(c, reported, reported.metadata.existing ? 200 : 201)
+  },
+)
+
+users.get(
   '/me/blocks',
   route('The users whom the caller has blocked, latest first', { 200: shape.block.array() }),
   requireUser,
@@ -154,7 +196,7 @@ users.delete(
 
 users.patch(
   '/profile',
-  route('Update the given fields', { 200: shape.user }),
+  route('Update the given fields', { 200: shape.user, 403: hidden }),
   requireUser,
   embedAfterwards,
   validate({ json: shape.profileChanges }),
@@ -182,7 +224,7 @@ users.put(
 
 users.patch(
   '/searchable',
-  route('Show or hide the profile', { 200: shape.searchable }),
+  route('Show or hide the profile', { 200: shape.searchable, 403: hidden }),
   requireUser,
   embedAfterwards,
   validate({ json: shape.visibility }),

@@ -94,7 +94,8 @@ create function private.participants_of(conversations bigint[])
 returns table (
   id bigint,
   voyager_id bigint, voyager_name text, voyager_email text,
-  local_id bigint, local_name text, local_email text
+  local_id bigint, local_name text, local_email text,
+  created_at timestamptz
 )
 language plpgsql stable security definer rows 10
 set search_path = ''
@@ -104,9 +105,14 @@ set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   me bigint := private.my_id();
+  is_shown constant boolean := coalesce(current_setting('api.partner_email', true), '') <> 'after_reply';
 begin
   return query
-    select mine.id, voyager.id, voyager.name, voyager.email, local.id, local.name, local.email
+    select
+      mine.id,
+      voyager.id, voyager.name, case when is_shown then voyager.email else private.shown_email(voyager, mine.id) end,
+      local.id, local.name, case when is_shown then local.email else private.shown_email(local, mine.id) end,
+      mine.created_at
     from public.conversations as mine
     join public.users as voyager on voyager.id = mine.voyager_id
     join public.users as local on local.id = mine.local_id
@@ -114,8 +120,9 @@ begin
 end
 $$;
 comment on function private.participants_of(bigint[]) is
-  'The names and e-mail addresses of both participants of each of these conversations, if the caller is one of them.
-Definer, because users can read only their own row of users; they see no other columns of a partner''s.';
+  'The names and e-mail addresses of both participants of each of these conversations, and when it was opened, if the
+caller is one of them. Definer, because users can read only their own row of users; they see no other columns of a
+partner''s.';
 grant execute on function private.participants_of(bigint[]) to authenticated;
 
 create function private.require_participant(conversation bigint)
@@ -180,33 +187,19 @@ two has blocked the other, without saying who. Definer, because no caller has a 
 function does.';
 grant execute on function api.open_conversation(bigint) to edge_functions;
 
-create function api.list_conversations(page_limit integer, page_offset bigint)
+create function api.list_conversations(
+  page_limit integer, page_offset bigint, archived boolean default null, pinned_first boolean default false
+)
 returns json
 language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   return (
-    -- Select the page before joining: an inbox of 600 would otherwise read 1,200 users to show 50.
     with page as materialized (
-      select
-        conversations.*,
-        latest.id as latest_id,
-        latest.content,
-        latest.user_id,
-        latest.read,
-        latest.created_at as latest_at,
-        coalesce(latest.created_at, conversations.created_at) as active_at
-      from public.conversations
-      left join lateral (
-        select id, content, user_id, read, created_at
-        from public.messages
-        where conversation_id = conversations.id
-        order by id desc
-        limit 1
-      ) as latest on true
-      order by active_at desc, conversations.id desc
-      limit page_limit
-      offset page_offset
+      select *
+      from private.my_inbox(
+        page_limit => page_limit, page_offset => page_offset, archived => archived, pinned_first => pinned_first
+      )
     )
     select coalesce(
       json_agg(
@@ -225,9 +218,9 @@ begin
               'createdAt', private.iso(page.latest_at)
             ))
           end,
-          'createdAt', private.iso(page.created_at)
+          'createdAt', private.iso(participants.created_at)
         )
-        order by page.active_at desc, page.id desc
+        order by page.is_pinned desc, page.active_at desc, page.id desc
       ),
       '[]'
     )
@@ -236,9 +229,10 @@ begin
   );
 end
 $$;
-comment on function api.list_conversations(integer, bigint) is
-  'The caller''s conversations with their latest message, latest activity first; all of them if the limit is null.';
-grant execute on function api.list_conversations(integer, bigint) to edge_functions;
+comment on function api.list_conversations(integer, bigint, boolean, boolean) is
+  'The caller''s conversations with their latest message, latest activity first; all of them if the limit is null. With
+archived only those that the caller has archived, or only the others; with pinned_first the pinned ones come first.';
+grant execute on function api.list_conversations(integer, bigint, boolean, boolean) to edge_functions;
 
 create function api.get_conversation(conversation bigint)
 returns json

@@ -29,6 +29,7 @@ declare
   -- two or three pieces in memory: with 500 messages in each, ten stalled exports of one user took 400 MB.
   remaining integer := 100;
   at_conversation constant bigint := coalesce((place ->> 'conversation')::bigint, 0);
+  at_report bigint := (place ->> 'report')::bigint;
   after_id bigint := (place ->> 'message')::bigint;
   separator text := case when place is null then '' else ',' end;
   pieces text[] := array[]::text[];
@@ -77,12 +78,19 @@ begin
         'Reservations', (
           select coalesce(json_agg(body), '[]') from private.reservations_with_history(conversations.id, null)
         ),
-        'createdAt', private.iso(conversations.created_at)
+        'createdAt', private.iso(conversations.created_at),
+        'state', private.my_state(conversations.id)
       )::text as body
     from public.conversations
     -- Each conversation counts as one message, so no more than these fit into a piece.
     join private.participants_of(
-      array(select id from public.conversations where id >= at_conversation order by id limit remaining + 1)
+      array(
+        select id
+        from public.conversations
+        where id >= at_conversation and at_report is null
+        order by id
+        limit remaining + 1
+      )
     ) as participants on participants.id = conversations.id
     order by conversations.id
   loop
@@ -120,6 +128,19 @@ begin
     pieces := pieces || ']}'::text;
     remaining := remaining - page.length;
   end loop;
+
+  if at_report is null then
+    pieces := pieces || '],"reports":['::text;
+    at_report := 0;
+  end if;
+  select string_agg(body, ',' order by id) as bodies, count(*) as length, max(id) as last_id
+  into page
+  from private.my_reports_after(at_report, remaining + 1);
+  pieces := pieces || (case when at_report > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
+  if page.length > remaining then
+    perform private.set_response_metadata(jsonb_build_object('place', jsonb_build_object('report', page.last_id)));
+    return array_to_string(pieces, '');
+  end if;
   return array_to_string(pieces || ']}'::text, '');
 end
 $$;
@@ -159,6 +180,7 @@ begin
     return false;
   end if;
   perform private.cancel_reservations_of(person, me);
+  perform private.erase_states_of(person);
   -- Cascades to its interests and its search entry; the search context was removed when the account became inactive.
   delete from public.profiles where id = profile;
   perform private.sweep_lexicon();
@@ -169,6 +191,9 @@ begin
   using public.messages
   where messages.id = message_id and messages.user_id = person;
   delete from private.reservation_replies where user_id = person;
+  delete from private.report_replies where user_id = person;
+  delete from public.hidden_profiles where user_id = person;
+  perform private.schedule_purge(person);
   -- Cascades to its sessions, refresh tokens and identities.
   delete from auth.users where id = account;
   begin
@@ -185,7 +210,8 @@ end
 $$;
 comment on function private.erase_person(bigint) is
   'Erases a user and their log-in in one transaction or not at all; false if that was done before. Messages to others
-stay, sent by "Deleted user", and so do reservations, of which the pending and accepted ones are cancelled.
+stay, sent by "Deleted user", and so do reservations, of which the pending and accepted ones are cancelled. Reports by
+and about the person keep their evidence for 180 days.
 Definer, because it deletes from auth.users. Admins call it in the SQL editor.';
 
 create function api.erase_me()

@@ -77,6 +77,15 @@ const onlySchema = (schema: string, found: Record<string, unknown>): Record<stri
     ]),
   )
 
+/** Adds the views to the tables, because the table editor lists these alone. It can read them. */
+const withViews = (found: Record<string, unknown>): Record<string, unknown> => {
+  const [tables, views] = [found.tables, found.views].map((list) => list as { name: string; schema: string }[])
+  return {
+    ...found,
+    tables: [...tables!, ...views!.map(({ name, schema }) => ({ ...tables![0], name, schema, type: 'view' }))],
+  }
+}
+
 /** Routes each request as Supabase's gateway does. */
 export const openGateway = (
   platform: App,
@@ -173,7 +182,7 @@ export const openGateway = (
   // auth.users as ours.
   gateway.get('/_system/introspect', async (c) => {
     const found: Record<string, unknown> = await (await toPlatform(c)).json()
-    return c.json(onlySchema('public', found))
+    return c.json(withViews(onlySchema('public', found)))
   })
   gateway.all('*', toPlatform)
 

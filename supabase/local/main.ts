@@ -20,6 +20,7 @@ const configureFunctions = async (settings: Settings, keys: Keys, database: Data
   Deno.env.set('JWT_SECRET', keys.jwtSecret)
   Deno.env.set('CLIENT_ADDRESS_HEADER', 'x-forwarded-for')
   for (const [name, rate] of Object.entries(settings.rates)) Deno.env.set(name, rate)
+  Deno.env.set('FIRST_CONTACT_LIMIT', settings.firstContactLimit)
   Deno.env.set('ACCESS_LOG', settings.accessLog)
   if (database.functionsQuery) return provideQuery(database.functionsQuery)
   // Roles belong to the whole server, so the password is derived: another stack with the same login sets the same one.
@@ -93,12 +94,14 @@ const start = async (): Promise<void> => {
   handler = (request, info) => gateway.fetch(request, { peerAddress: info.remoteAddr.hostname })
   provideFetch(async (input, init) => await gateway.fetch(new Request(input, init), { peerAddress: '127.0.0.1' }))
 
-  // pg_cron does this on Supabase: it makes the embeddings that were not made right after a write, and lets the clock
-  // of the reservations take its steps. If one run of it fails, the next one catches up.
+  // pg_cron does this on Supabase: it makes the embeddings that were not made right after a write, lets the clock of
+  // the reservations take its steps, and deletes evidence whose time has passed. If one run fails, the next one catches
+  // up.
   const work = () => {
     functions.drain()
-    database.query('select private.settle_reservations()', [])
-      .catch(({ code }) => log('warn', 'Settling the reservations failed', { code }))
+    for (const job of ['settle_reservations', 'purge_evidence']) {
+      database.query(`select private.${job}()`, []).catch(({ code }) => log('warn', 'A job failed', { job, code }))
+    }
   }
   const schedule = setInterval(work, 5000)
   work()

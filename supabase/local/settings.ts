@@ -17,6 +17,8 @@ export interface Settings {
   emailConfirmation: boolean
   /** The rate limits as configured; limits that are not configured are off. */
   rates: Record<RateName, string>
+  /** Messages of one person to another who has not written yet; no limit if it is not configured. */
+  firstContactLimit: string
   /** Which responses are logged. None by default: who waits for the ready line may not read the output after it. */
   accessLog: 'off' | 'errors' | 'slow' | 'all'
   /** The configured keys; the others are made on first start. */
@@ -112,10 +114,10 @@ const rates = (env: Environment): Record<RateName, string> => {
 }
 
 /** Checks a setting that the functions read themselves. */
-const checkNumber = (env: Environment, name: string, max: number): void => {
+const checkNumber = (env: Environment, name: string, max: number, alternative = ''): void => {
   const value = env[name]
   if (value && !(/^[1-9]\d*$/.test(value) && Number(value) <= max)) {
-    throw new CannotStart(`${name} is "${value}", and must be a number from 1 to ${max}`)
+    throw new CannotStart(`${name} is "${value}", and must be a number from 1 to ${max}${alternative}`)
   }
 }
 
@@ -128,6 +130,8 @@ export const readSettings = (env: Environment): Settings => {
   // Leave one connection for other requests.
   checkNumber(env, 'SEARCH_CONCURRENCY', Math.max(1, Number(env.DATABASE_POOL || defaultPool) - 1))
   checkNumber(env, 'SEARCH_TIMEOUT', 5000)
+  if (env.FIRST_CONTACT_LIMIT !== 'off') checkNumber(env, 'FIRST_CONTACT_LIMIT', 999_999, ', or off')
+  oneOf(env, 'PARTNER_EMAIL', ['always', 'after_reply'])
   return {
     host: env.HOST || '127.0.0.1',
     port: port(env),
@@ -137,6 +141,7 @@ export const readSettings = (env: Environment): Settings => {
     seed: oneOf(env, 'SEED', ['demo', 'none']),
     emailConfirmation: oneOf(env, 'EMAIL_CONFIRMATION', ['off', 'on']) === 'on',
     rates: rates(env),
+    firstContactLimit: env.FIRST_CONTACT_LIMIT || 'off',
     accessLog: oneOf(env, 'ACCESS_LOG', ['off', 'errors', 'slow', 'all']),
     keys: keys(env),
   }

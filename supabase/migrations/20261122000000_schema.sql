@@ -953,6 +953,28 @@ $$;
 comment on function api.list_blocks() is 'The users whom the caller has blocked, latest first.';
 grant execute on function api.list_blocks() to edge_functions;
 
+create function private.add_block(me bigint, other_user bigint, field text)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  -- Serialize concurrent blocks by one user, so that the limit of 1,000 holds.
+  perform from public.users where id = me and is_active for no key update;
+  if not found then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
+  if (select count(*) from private.blocks where blocker_id = me and blocked_id <> other_user) >= 1000 then
+    raise sqlstate 'PT400' using message = field || ': you cannot block more than 1,000 people';
+  end if;
+  insert into private.blocks (blocker_id, blocked_id)
+  values (me, other_user)
+  on conflict do nothing;
+end
+$$;
+comment on function private.add_block(bigint, bigint, text) is
+  'Blocks a user for the caller; a repeat changes nothing. Errors name this field of the request. Only for definer
+functions.';
+
 create function api.block_person(other_user bigint)
 returns json
 language plpgsql volatile security definer set search_path = ''
@@ -966,17 +988,7 @@ begin
   if not exists (select from public.users where id = other_user and is_active) then
     raise sqlstate 'PT404' using message = 'User not found';
   end if;
-  -- Serialize concurrent blocks by one user, so that the limit of 1,000 holds.
-  perform from public.users where id = me and is_active for no key update;
-  if not found then
-    raise sqlstate 'PT401' using message = 'This account no longer exists';
-  end if;
-  if (select count(*) from private.blocks where blocker_id = me and blocked_id <> other_user) >= 1000 then
-    raise sqlstate 'PT400' using message = 'user_id: you cannot block more than 1,000 people';
-  end if;
-  insert into private.blocks (blocker_id, blocked_id)
-  values (me, other_user)
-  on conflict do nothing;
+  perform private.add_block(me, other_user, 'user_id');
   return to_json(true);
 end
 $$;
@@ -1102,7 +1114,8 @@ create function private.participants_of(conversations bigint[])
 returns table (
   id bigint,
   voyager_id bigint, voyager_name text, voyager_email text,
-  local_id bigint, local_name text, local_email text
+  local_id bigint, local_name text, local_email text,
+  created_at timestamptz
 )
 language plpgsql stable security definer rows 10
 set search_path = ''
@@ -1112,9 +1125,14 @@ set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   me bigint := private.my_id();
+  is_shown constant boolean := coalesce(current_setting('api.partner_email', true), '') <> 'after_reply';
 begin
   return query
-    select mine.id, voyager.id, voyager.name, voyager.email, local.id, local.name, local.email
+    select
+      mine.id,
+      voyager.id, voyager.name, case when is_shown then voyager.email else private.shown_email(voyager, mine.id) end,
+      local.id, local.name, case when is_shown then local.email else private.shown_email(local, mine.id) end,
+      mine.created_at
     from public.conversations as mine
     join public.users as voyager on voyager.id = mine.voyager_id
     join public.users as local on local.id = mine.local_id
@@ -1122,8 +1140,9 @@ begin
 end
 $$;
 comment on function private.participants_of(bigint[]) is
-  'The names and e-mail addresses of both participants of each of these conversations, if the caller is one of them.
-Definer, because users can read only their own row of users; they see no other columns of a partner''s.';
+  'The names and e-mail addresses of both participants of each of these conversations, and when it was opened, if the
+caller is one of them. Definer, because users can read only their own row of users; they see no other columns of a
+partner''s.';
 grant execute on function private.participants_of(bigint[]) to authenticated;
 
 create function private.require_participant(conversation bigint)
@@ -1188,33 +1207,19 @@ two has blocked the other, without saying who. Definer, because no caller has a 
 function does.';
 grant execute on function api.open_conversation(bigint) to edge_functions;
 
-create function api.list_conversations(page_limit integer, page_offset bigint)
+create function api.list_conversations(
+  page_limit integer, page_offset bigint, archived boolean default null, pinned_first boolean default false
+)
 returns json
 language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   return (
-    -- Select the page before joining: an inbox of 600 would otherwise read 1,200 users to show 50.
     with page as materialized (
-      select
-        conversations.*,
-        latest.id as latest_id,
-        latest.content,
-        latest.user_id,
-        latest.read,
-        latest.created_at as latest_at,
-        coalesce(latest.created_at, conversations.created_at) as active_at
-      from public.conversations
-      left join lateral (
-        select id, content, user_id, read, created_at
-        from public.messages
-        where conversation_id = conversations.id
-        order by id desc
-        limit 1
-      ) as latest on true
-      order by active_at desc, conversations.id desc
-      limit page_limit
-      offset page_offset
+      select *
+      from private.my_inbox(
+        page_limit => page_limit, page_offset => page_offset, archived => archived, pinned_first => pinned_first
+      )
     )
     select coalesce(
       json_agg(
@@ -1233,9 +1238,9 @@ begin
               'createdAt', private.iso(page.latest_at)
             ))
           end,
-          'createdAt', private.iso(page.created_at)
+          'createdAt', private.iso(participants.created_at)
         )
-        order by page.active_at desc, page.id desc
+        order by page.is_pinned desc, page.active_at desc, page.id desc
       ),
       '[]'
     )
@@ -1244,9 +1249,10 @@ begin
   );
 end
 $$;
-comment on function api.list_conversations(integer, bigint) is
-  'The caller''s conversations with their latest message, latest activity first; all of them if the limit is null.';
-grant execute on function api.list_conversations(integer, bigint) to edge_functions;
+comment on function api.list_conversations(integer, bigint, boolean, boolean) is
+  'The caller''s conversations with their latest message, latest activity first; all of them if the limit is null. With
+archived only those that the caller has archived, or only the others; with pinned_first the pinned ones come first.';
+grant execute on function api.list_conversations(integer, bigint, boolean, boolean) to edge_functions;
 
 create function api.get_conversation(conversation bigint)
 returns json
@@ -1319,9 +1325,10 @@ create index messages_conversation_id_id_idx on public.messages (conversation_id
 comment on index public.messages_conversation_id_id_idx is 'Pages of a conversation, from either end.';
 create index messages_unread_idx on public.messages (conversation_id, user_id) where not read;
 comment on index public.messages_unread_idx is 'Unread messages; small, because most messages are read.';
-create index messages_user_id_idx on public.messages (user_id);
-create unique index messages_one_per_client_id on public.messages (user_id, client_id) where client_id is not null;
-comment on index public.messages_one_per_client_id is 'A client_id of a sender identifies one message, for ever.';
+create unique index messages_one_per_client_id on public.messages (user_id, client_id);
+comment on index public.messages_one_per_client_id is
+  'A client_id of a sender identifies one message, for ever. Messages without one are in it too, for the foreign key of
+user_id: an index less to write saves 3 of the 79 pages of a send.';
 
 alter table public.messages enable row level security;
 
@@ -1333,7 +1340,9 @@ grant select on public.messages to authenticated;
 grant all on public.messages to service_role;
 
 create table private.idempotent_replies (
-  message_id bigint primary key references public.messages (id) on delete cascade,
+  -- No foreign key, which would take 6 of the 79 pages of a send and 4 % of its time. A trigger on messages removes the
+  -- reply with its message (55_inbox.sql).
+  message_id bigint primary key,
   sender_name text not null
 );
 comment on table private.idempotent_replies is
@@ -1457,6 +1466,7 @@ declare
   my_name text;
   draft_client_id uuid := (draft ->> 'client_id')::uuid;
   draft_attachment jsonb := nullif(draft -> 'attachment', 'null');
+  first_contact_limit integer := (draft ->> 'first_contact_limit')::integer;
   sent public.messages;
 begin
   -- The lock makes ids follow commit order within the conversation and serializes sends with the same client_id.
@@ -1478,13 +1488,14 @@ begin
   select conversation, me, draft ->> 'content', draft_attachment, draft_client_id
   where not private.is_blocked_between(me, partner)
     and exists (select from public.users where id = partner and erased_at is null)
-  on conflict (user_id, client_id) where client_id is not null do nothing
+    and private.may_write_first(conversation, partner, first_contact_limit)
+  on conflict (user_id, client_id) do nothing
   returning * into sent;
 
   if sent.id is null then
     select * into sent from public.messages where user_id = me and client_id = draft_client_id;
     if sent.id is null then
-      raise sqlstate 'PT403' using message = 'You cannot write to this person';
+      raise sqlstate 'PT403' using message = private.refusal_to_send(conversation, partner, first_contact_limit);
     end if;
     if (sent.conversation_id, sent.content, sent.attachment)
       is distinct from (conversation, draft ->> 'content', draft_attachment) then
@@ -1506,10 +1517,10 @@ begin
 end
 $$;
 comment on function api.send_message(bigint, jsonb) is
-  'Sends {content, attachment, client_id, matches_mime_type} as the caller. A client_id that was used before returns
-the first answer again and sets replayed in the response metadata. Raises 403 if one of the two has blocked the other or
-the partner is erased, without saying which. Definer, because no caller has a grant to insert messages: only this
-function does.';
+  'Sends {content, attachment, client_id, matches_mime_type, first_contact_limit} as the caller. A client_id that was
+used before returns the first answer again and sets replayed in the response metadata. Raises 403 if one of the two has
+blocked the other or the partner is erased, without saying which, or if the partner has not written yet and the limit is
+reached. Definer, because no caller has a grant to insert messages: only this function does.';
 grant execute on function api.send_message(bigint, jsonb) to edge_functions;
 
 create function api.mark_read(conversation bigint, message bigint, and_before boolean)
@@ -1551,20 +1562,646 @@ begin
         '[]'
       )
     )
-    from (
-      select conversation_id, count(*) as unread
-      from public.messages
-      where conversation_id in (select private.my_conversations())
-        and user_id <> (select private.my_id())
-        and not read
-      group by conversation_id
-    ) as counts
+    from private.my_unread()
   );
 end
 $$;
 comment on function api.count_unread() is
   'The number of unread messages, in total and for each conversation that has some.';
 grant execute on function api.count_unread() to edge_functions;
+
+-- The inbox: for each conversation one row with its latest message, and for each of the two participants the number of
+-- unread messages and whether it is archived. A page of an inbox reads this table through an index in its order, so it
+-- costs the same in an inbox of 40 as in one of 10,000. docs/scale.md has the designs that were rejected.
+create table private.conversation_activity (
+  conversation_id bigint primary key references public.conversations (id) on delete cascade,
+  voyager_id bigint not null references public.users (id) on delete restrict,
+  local_id bigint not null references public.users (id) on delete restrict,
+  last_message_id bigint not null default 0,
+  previous_message_id bigint not null default 0,
+  active_at timestamptz not null,
+  voyager_unread integer not null default 0,
+  local_unread integer not null default 0,
+  voyager_archived_id bigint,
+  local_archived_id bigint,
+  voyager_archived boolean not null
+    generated always as (coalesce(voyager_archived_id >= last_message_id, false)) stored,
+  local_archived boolean not null
+    generated always as (coalesce(local_archived_id >= last_message_id, false)) stored,
+  constraint "nobody has fewer than no unread messages" check (least(voyager_unread, local_unread) >= 0)
+);
+comment on table private.conversation_activity is
+  'What the list of conversations is ordered by and the unread counts are read from. Triggers on conversations and
+messages keep it, whoever writes those. Only set_conversation_state and the erasing write it as well: what one
+participant has archived.';
+comment on column private.conversation_activity.last_message_id is 'The message with the highest id; 0 without one.';
+comment on column private.conversation_activity.previous_message_id is
+  'What last_message_id was before the latest message was sent, for its event: before Postgres 18 an update cannot
+return old values, and looking it up took 5 of the 79 pages of a send.';
+comment on column private.conversation_activity.active_at is
+  'When the latest message was sent; when the conversation was opened, without one.';
+comment on column private.conversation_activity.voyager_archived_id is
+  'The latest message when the voyager archived the conversation; null if they did not. A newer message shows it again,
+and nothing has to be written for that but last_message_id.';
+comment on column private.conversation_activity.local_archived_id is 'As voyager_archived_id, of the local.';
+
+create index conversation_activity_voyager_idx
+  on private.conversation_activity (voyager_id, voyager_archived, active_at desc, conversation_id desc);
+comment on index private.conversation_activity_voyager_idx is
+  'The inbox in its order. What is archived is apart from the rest, so that neither is read for a page of the other.';
+create index conversation_activity_local_idx
+  on private.conversation_activity (local_id, local_archived, active_at desc, conversation_id desc);
+comment on index private.conversation_activity_local_idx is 'As conversation_activity_voyager_idx.';
+create index conversation_activity_voyager_unread_idx on private.conversation_activity (voyager_id)
+  where voyager_unread > 0;
+comment on index private.conversation_activity_voyager_unread_idx is
+  'Conversations with unread messages; small, because most have none.';
+create index conversation_activity_local_unread_idx on private.conversation_activity (local_id) where local_unread > 0;
+comment on index private.conversation_activity_local_unread_idx is 'As conversation_activity_voyager_unread_idx.';
+alter table private.conversation_activity enable row level security;
+
+create view private.inbox_entries with (security_invoker = true) as
+select
+  voyager_id as user_id, conversation_id, voyager_id, local_id, last_message_id, active_at, voyager_unread as unread,
+  voyager_archived as is_archived, voyager_archived_id as archived_id
+from private.conversation_activity
+union all
+select
+  local_id, conversation_id, voyager_id, local_id, last_message_id, active_at, local_unread, local_archived,
+  local_archived_id
+from private.conversation_activity;
+comment on view private.inbox_entries is
+  'conversation_activity as each of the two participants sees it: two rows for each conversation.';
+
+create function private.handle_new_conversation()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  insert into private.conversation_activity (conversation_id, voyager_id, local_id, active_at)
+  values (new.id, new.voyager_id, new.local_id, new.created_at);
+  return null;
+end
+$$;
+comment on function private.handle_new_conversation() is
+  'Puts a new conversation into both inboxes. Definer, because nobody has a grant on conversation_activity.';
+
+create trigger handle_new_conversation
+  after insert on public.conversations
+  for each row
+  execute function private.handle_new_conversation();
+
+create function private.refresh_activity(conversation bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  -- A statement of its own: the next one then sees all messages of those whom it has waited for.
+  perform from private.conversation_activity where conversation_id = conversation for no key update;
+  update private.conversation_activity as activity
+  set
+    voyager_id = conversations.voyager_id,
+    local_id = conversations.local_id,
+    last_message_id = coalesce(latest.id, 0),
+    active_at = coalesce(latest.created_at, conversations.created_at)
+  from public.conversations
+  left join lateral (
+    select id, created_at
+    from public.messages
+    where messages.conversation_id = conversations.id
+    order by id desc
+    limit 1
+  ) as latest on true
+  where conversations.id = conversation and activity.conversation_id = conversation;
+end
+$$;
+comment on function private.refresh_activity(bigint) is
+  'Reads participants, latest message and time of activity anew, after an admin changed or removed what they were.';
+
+create function private.handle_changed_conversation()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.refresh_activity(new.id);
+  if (new.voyager_id, new.local_id) <> (old.voyager_id, old.local_id) then
+    update private.conversation_activity
+    set
+      voyager_unread = unread.by_voyager,
+      local_unread = unread.by_local,
+      voyager_archived_id = null,
+      local_archived_id = null
+    from (
+      select
+        count(*) filter (where user_id <> new.voyager_id) as by_voyager,
+        count(*) filter (where user_id <> new.local_id) as by_local
+      from public.messages
+      where conversation_id = new.id and not read
+    ) as unread
+    where conversation_activity.conversation_id = new.id;
+  end if;
+  return null;
+end
+$$;
+comment on function private.handle_changed_conversation() is
+  'An admin changed the participants or the time of a conversation. Definer, as handle_new_conversation.';
+
+create trigger handle_changed_conversation
+  after update of voyager_id, local_id, created_at on public.conversations
+  for each row
+  execute function private.handle_changed_conversation();
+
+create function private.handle_new_message()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  voyager bigint;
+  local bigint;
+  previous_id bigint;
+begin
+  update private.conversation_activity
+  set
+    previous_message_id = last_message_id,
+    last_message_id = greatest(last_message_id, new.id),
+    -- An admin may insert a message with a lower id.
+    active_at = case when new.id > last_message_id then new.created_at else active_at end,
+    voyager_unread = voyager_unread + (voyager_id <> new.user_id and not new.read)::integer,
+    local_unread = local_unread + (local_id <> new.user_id and not new.read)::integer
+  where conversation_id = new.conversation_id
+  returning voyager_id, local_id, nullif(previous_message_id, 0)
+  into voyager, local, previous_id;
+  perform private.broadcast_to_users(
+    event => 'message.created', conversation => new.conversation_id, id => new.id,
+    previous_id => case when previous_id < new.id then previous_id end, user_id => new.user_id, one => voyager,
+    other => local
+  );
+  return null;
+end
+$$;
+comment on function private.handle_new_message() is
+  'Moves the conversation up in both inboxes, counts the message as unread and broadcasts message.created, of which
+user_id is the sender. One trigger, because the event needs what the update returns. Definer, as
+handle_new_conversation, and because callers may not send events.';
+
+create trigger handle_new_message
+  after insert on public.messages
+  for each row
+  execute function private.handle_new_message();
+
+create function private.add_unread(conversation bigint, sender bigint, amount bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  update private.conversation_activity
+  set
+    voyager_unread = voyager_unread + case when voyager_id <> sender then amount else 0 end,
+    local_unread = local_unread + case when local_id <> sender then amount else 0 end
+  where conversation_id = conversation;
+end
+$$;
+comment on function private.add_unread(bigint, bigint, bigint) is
+  'Counts messages of a sender as unread, or with a negative amount as not unread any more, for whoever did not send
+them. Only differences are ever written, each in the transaction that changes the messages: a count of what one
+transaction sees would miss what another has not committed.';
+
+create function private.handle_changed_messages()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  -- Always in the order of ids, so that two such statements do not wait for each other.
+  perform private.add_unread(conversation => conversation_id, sender => user_id, amount => sum(amount)::bigint)
+  from (
+    select conversation_id, user_id, -1 as amount from old_rows where not read
+    union all
+    select conversation_id, user_id, 1 from new_rows where not read
+  ) as changes
+  group by conversation_id, user_id
+  having sum(amount) <> 0
+  order by conversation_id, user_id;
+  perform private.refresh_activity(conversation_id)
+  from (
+    select old_rows.conversation_id
+    from old_rows
+    left join new_rows using (id, conversation_id, created_at)
+    where new_rows.id is null
+    union
+    select new_rows.conversation_id
+    from new_rows
+    left join old_rows using (id, conversation_id, created_at)
+    where old_rows.id is null
+  ) as moved
+  order by conversation_id;
+  return null;
+end
+$$;
+comment on function private.handle_changed_messages() is
+  'Messages were marked as read, or an admin changed them. Definer, as handle_new_conversation.';
+
+create trigger handle_changed_messages
+  after update on public.messages
+  referencing old table as old_rows new table as new_rows
+  for each statement
+  execute function private.handle_changed_messages();
+
+create function private.handle_deleted_messages()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.add_unread(conversation => conversation_id, sender => user_id, amount => -count(*))
+  from old_rows
+  where not read
+  group by conversation_id, user_id
+  order by conversation_id, user_id;
+  perform private.refresh_activity(conversation_id)
+  from (select distinct conversation_id from old_rows) as shortened
+  order by conversation_id;
+  delete from private.idempotent_replies
+  using old_rows
+  where message_id = old_rows.id;
+  return null;
+end
+$$;
+comment on function private.handle_deleted_messages() is
+  'An admin deleted messages, or a conversation with its messages. Definer, as handle_new_conversation.';
+
+create trigger handle_deleted_messages
+  after delete on public.messages
+  referencing old table as old_rows
+  for each statement
+  execute function private.handle_deleted_messages();
+
+create function private.latest_entries_of(
+  person bigint, archived boolean, without bigint[], after_time timestamptz, after_id bigint, max_rows bigint
+)
+returns setof private.inbox_entries
+language sql stable security invoker
+as $$
+  (
+    select
+      voyager_id, conversation_id, voyager_id, local_id, last_message_id, active_at, voyager_unread, voyager_archived,
+      voyager_archived_id
+    from private.conversation_activity
+    where voyager_id = person
+      and not voyager_archived
+      and archived is distinct from true
+      and conversation_id <> all (without)
+      and (active_at, conversation_id) < (after_time, after_id)
+    order by active_at desc, conversation_id desc
+    limit max_rows
+  )
+  union all
+  (
+    select
+      local_id, conversation_id, voyager_id, local_id, last_message_id, active_at, local_unread, local_archived,
+      local_archived_id
+    from private.conversation_activity
+    where local_id = person
+      and not local_archived
+      and archived is distinct from true
+      and conversation_id <> all (without)
+      and (active_at, conversation_id) < (after_time, after_id)
+    order by active_at desc, conversation_id desc
+    limit max_rows
+  )
+  union all
+  (
+    select
+      voyager_id, conversation_id, voyager_id, local_id, last_message_id, active_at, voyager_unread, voyager_archived,
+      voyager_archived_id
+    from private.conversation_activity
+    where voyager_id = person
+      and voyager_archived
+      and archived is distinct from false
+      and conversation_id <> all (without)
+      and (active_at, conversation_id) < (after_time, after_id)
+    order by active_at desc, conversation_id desc
+    limit max_rows
+  )
+  union all
+  (
+    select
+      local_id, conversation_id, voyager_id, local_id, last_message_id, active_at, local_unread, local_archived,
+      local_archived_id
+    from private.conversation_activity
+    where local_id = person
+      and local_archived
+      and archived is distinct from false
+      and conversation_id <> all (without)
+      and (active_at, conversation_id) < (after_time, after_id)
+    order by active_at desc, conversation_id desc
+    limit max_rows
+  )
+$$;
+comment on function private.latest_entries_of(bigint, boolean, bigint[], timestamptz, bigint, bigint) is
+  'At least the max_rows entries of an inbox that come after this time and id, if there are as many: that many from each
+of four indexes, because Postgres does not merge parts of a union that have a condition each. Without
+`set search_path`, so that it is inlined.';
+
+create function private.my_inbox(page_limit bigint, page_offset bigint, archived boolean, pinned_first boolean)
+returns table (
+  id bigint, voyager_id bigint, local_id bigint, active_at timestamptz, is_pinned boolean, latest_id bigint,
+  content text, user_id bigint, read boolean, latest_at timestamptz
+)
+language plpgsql stable security definer rows 50
+set search_path = ''
+-- Otherwise the plan for an inbox of five, which reads and sorts all of it, is kept for one of 10,000.
+set enable_bitmapscan = off
+set enable_seqscan = off
+as $$
+declare
+  me constant bigint := private.my_id();
+  pinned bigint[] := array[]::bigint[];
+  shown bigint[];
+  skipped bigint;
+  -- The page begins after this entry.
+  after_time timestamptz := 'infinity'::timestamptz;
+  after_id bigint := 9223372036854775807;
+begin
+  if pinned_first then
+    pinned := array(
+      select entries.conversation_id
+      from private.conversation_states as states
+      join private.inbox_entries as entries using (user_id, conversation_id)
+      where states.user_id = me and states.is_pinned and (archived is null or entries.is_archived = archived)
+      order by entries.active_at desc, entries.conversation_id desc
+    );
+  end if;
+  shown := pinned[least(page_offset, 20)::integer + 1:];
+  if page_limit < cardinality(shown) then
+    shown := shown[:page_limit::integer];
+  end if;
+  skipped := page_offset - cardinality(pinned);
+  if skipped > 0 then
+    -- From the index alone, so that a late page costs little more than the first.
+    select entries.active_at, entries.conversation_id
+    into after_time, after_id
+    from private.latest_entries_of(me, archived, pinned, after_time, after_id, skipped) as entries
+    order by entries.active_at desc, entries.conversation_id desc
+    limit 1
+    offset skipped - 1;
+  end if;
+  return query
+    with page as materialized (
+      select *, true as is_pinned
+      from private.inbox_entries as entries
+      where entries.user_id = me and entries.conversation_id = any (shown)
+      union all
+      (
+        select *, false
+        from private.latest_entries_of(me, archived, pinned, after_time, after_id, page_limit) as entries
+        order by entries.active_at desc, entries.conversation_id desc
+        limit page_limit - cardinality(shown)
+      )
+    )
+    select
+      page.conversation_id, page.voyager_id, page.local_id, page.active_at, page.is_pinned, messages.id,
+      messages.content, messages.user_id, messages.read, messages.created_at
+    from page
+    left join public.messages on messages.id = page.last_message_id;
+end
+$$;
+comment on function private.my_inbox(bigint, bigint, boolean, boolean) is
+  'A page of the caller''s conversations with their latest messages, in no order; all of them if the limit is null.
+archived null takes archived ones and others. Definer, because callers cannot read conversation_activity, and the policy
+on messages would gather all conversations of the caller.';
+grant execute on function private.my_inbox(bigint, bigint, boolean, boolean) to authenticated;
+
+create function private.my_unread()
+returns table (conversation_id bigint, unread integer)
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return query
+    select entries.conversation_id, entries.unread
+    from private.inbox_entries as entries
+    where entries.user_id = private.my_id() and entries.unread > 0;
+end
+$$;
+comment on function private.my_unread() is
+  'The caller''s conversations with unread messages, and how many. Definer, because callers cannot read
+conversation_activity.';
+grant execute on function private.my_unread() to authenticated;
+
+-- A conversation as one participant has arranged it: archived, muted, pinned. The partner never learns. What is
+-- archived is in conversation_activity, because its indexes keep that apart.
+create table private.conversation_states (
+  user_id bigint not null references public.users (id) on delete cascade,
+  conversation_id bigint not null references public.conversations (id) on delete cascade,
+  is_pinned boolean not null default false,
+  muted_until timestamptz,
+  primary key (user_id, conversation_id)
+);
+comment on table private.conversation_states is
+  'The conversations that somebody has ever pinned or muted.';
+create index conversation_states_conversation_id_idx on private.conversation_states (conversation_id);
+create index conversation_states_pinned_idx on private.conversation_states (user_id) where is_pinned;
+comment on index private.conversation_states_pinned_idx is 'At most 20 for each user, also of 10,000 muted ones.';
+alter table private.conversation_states enable row level security;
+
+create type private.conversation_state as (
+  conversation_id bigint,
+  archived boolean,
+  muted_until text,
+  pinned boolean
+);
+comment on type private.conversation_state is 'A state as every answer shows it.';
+
+create function private.state_of(person bigint, conversation bigint)
+returns private.conversation_state
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return (
+    select row(
+      entries.conversation_id,
+      entries.is_archived,
+      private.iso(case when states.muted_until > now() then states.muted_until end),
+      coalesce(states.is_pinned, false)
+    )::private.conversation_state
+    from private.inbox_entries as entries
+    left join private.conversation_states as states
+      on states.user_id = person and states.conversation_id = conversation
+    where entries.user_id = person and entries.conversation_id = conversation
+  );
+end
+$$;
+comment on function private.state_of(bigint, bigint) is
+  'How a user has arranged a conversation; null if they do not take part in it. Only for definer functions.';
+
+create function private.wants_notification(person bigint, conversation bigint, message bigint)
+returns boolean
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return exists (
+    select
+    from private.inbox_entries as entries
+    where entries.user_id = person
+      and entries.conversation_id = conversation
+      and coalesce(entries.archived_id < message, not entries.is_archived)
+      and not exists (
+        select
+        from private.conversation_states as states
+        where states.user_id = person and states.conversation_id = conversation and states.muted_until > now()
+      )
+  );
+end
+$$;
+comment on function private.wants_notification(bigint, bigint, bigint) is
+  'Whether a user may be notified of a message of a conversation, as far as they have arranged it: they take part in it,
+have not muted it, and have not archived it after that message. message is null for anything but a message: then what
+is archived now counts. Only for definer functions.';
+
+create function api.set_conversation_state(conversation bigint, changes jsonb)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+  archive constant boolean := (changes ->> 'archived')::boolean;
+  pin constant boolean := (changes ->> 'pinned')::boolean;
+  mute_until constant timestamptz := (changes ->> 'muted_until')::timestamptz;
+  before private.conversation_state;
+  after private.conversation_state;
+begin
+  if mute_until <= now() then
+    raise sqlstate 'PT400' using message = 'muted_until: must be in the future';
+  end if;
+  -- One request of a user after the other, so that the limit of pinned conversations holds, and an erasure leaves
+  -- nothing. The user's row comes before the conversation's, as in send_message.
+  perform from public.users where id = me and is_active for no key update;
+  if not found then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
+  perform private.require_participant(conversation);
+  before := private.state_of(me, conversation);
+
+  if archive <> before.archived then
+    update private.conversation_activity
+    set
+      voyager_archived_id = case when voyager_id <> me then voyager_archived_id when archive then last_message_id end,
+      local_archived_id = case when local_id <> me then local_archived_id when archive then last_message_id end
+    where conversation_id = conversation;
+  end if;
+  if pin <> before.pinned
+    or changes ? 'muted_until' and private.iso(mute_until) is distinct from before.muted_until then
+    insert into private.conversation_states as known (user_id, conversation_id, is_pinned, muted_until)
+    values (me, conversation, coalesce(pin, false), mute_until)
+    on conflict (user_id, conversation_id) do update set
+      is_pinned = coalesce(pin, known.is_pinned),
+      muted_until = case when changes ? 'muted_until' then mute_until else known.muted_until end;
+  end if;
+  if pin and (select count(*) from private.conversation_states where user_id = me and is_pinned) > 20 then
+    raise sqlstate 'PT400' using message = 'pinned: you cannot pin more than 20 conversations';
+  end if;
+
+  after := private.state_of(me, conversation);
+  if after is distinct from before then
+    perform private.broadcast_to_users(
+      event => 'conversation.state', conversation => conversation, id => conversation, previous_id => null,
+      user_id => me, one => me, other => null
+    );
+  end if;
+  return row_to_json(after);
+end
+$$;
+comment on function api.set_conversation_state(bigint, jsonb) is
+  'Archives, mutes or pins a conversation for the caller: {archived, muted_until, pinned}, of which what is absent stays
+unchanged. Returns the state, and tells the caller''s other devices if it is another one. Definer, because no caller has
+a grant on these tables.';
+grant execute on function api.set_conversation_state(bigint, jsonb) to edge_functions;
+
+create function private.my_states(before_id bigint, max_rows bigint)
+returns setof private.conversation_state
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+begin
+  return query
+    select found.*
+    from (
+      select conversation_id from private.inbox_entries where user_id = me and is_archived
+      union
+      select conversation_id from private.conversation_states where user_id = me and (is_pinned or muted_until > now())
+    ) as arranged
+    cross join lateral private.state_of(me, arranged.conversation_id) as found
+    where arranged.conversation_id < before_id
+    order by arranged.conversation_id desc
+    limit max_rows;
+end
+$$;
+comment on function private.my_states(bigint, bigint) is
+  'The caller''s states that differ from the default, by descending conversation_id. Definer, because no caller has a
+grant on these tables.';
+grant execute on function private.my_states(bigint, bigint) to authenticated;
+
+create function private.my_state(conversation bigint)
+returns json
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return (
+    select json_build_object('archived', archived, 'muted_until', muted_until, 'pinned', pinned)
+    from private.state_of(private.my_id(), conversation)
+  );
+end
+$$;
+comment on function private.my_state(bigint) is
+  'How the caller has arranged a conversation, for the export. Definer, as my_states.';
+grant execute on function private.my_state(bigint) to authenticated;
+
+create function api.list_conversation_states(page jsonb)
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  page_limit constant bigint := (page ->> 'limit')::bigint;
+  before_id constant bigint := coalesce((page ->> 'before_id')::bigint, 9223372036854775807);
+  listed private.conversation_state[];
+begin
+  -- One more than the page, to know whether another page follows.
+  listed := array(
+    select states::private.conversation_state
+    from private.my_states(before_id => before_id, max_rows => page_limit + 1) as states
+  );
+  if cardinality(listed) > page_limit then
+    perform private.set_response_metadata(jsonb_build_object('next', listed[page_limit].conversation_id));
+    listed := listed[:page_limit];
+  end if;
+  return coalesce(array_to_json(listed), '[]');
+end
+$$;
+comment on function api.list_conversation_states(jsonb) is
+  'A page {limit, before_id} of the caller''s states that differ from the default, by descending conversation_id; all of
+them without a limit. The response metadata holds the last id of the page if another page follows.';
+grant execute on function api.list_conversation_states(jsonb) to edge_functions;
+
+create function private.erase_states_of(person bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  delete from private.conversation_states where user_id = person;
+  -- Lock in the order of ids, so that two erasures do not wait for each other.
+  perform
+  from private.conversation_activity
+  where voyager_id = person and voyager_archived_id is not null or local_id = person and local_archived_id is not null
+  order by conversation_id
+  for no key update;
+  update private.conversation_activity
+  set voyager_archived_id = null
+  where voyager_id = person and voyager_archived_id is not null;
+  update private.conversation_activity
+  set local_archived_id = null
+  where local_id = person and local_archived_id is not null;
+end
+$$;
+comment on function private.erase_states_of(bigint) is 'Forgets how a user has arranged conversations.';
 
 -- Reservations: offers between the two participants of a conversation, and their history. 61 is the clock, 62 what the
 -- participants do, 63 what they read. Admins write the table itself, in the dashboard.
@@ -2388,6 +3025,663 @@ comment on function api.list_my_reservations(jsonb) is
 with the partner {id, name}. from and to are about the date: from is included, to is not. The response metadata holds
 the last id of the page if another page follows.';
 grant execute on function api.list_my_reservations(jsonb) to edge_functions;
+
+-- Reports: what people tell the operator about others, with the messages that they share as evidence. Nothing of it is
+-- visible to the reported person. 66 is what admins do with it.
+create table public.reports (
+  id bigint generated always as identity primary key,
+  reporter_id bigint not null references public.users (id) on delete restrict,
+  user_id bigint not null references public.users (id) on delete restrict,
+  message_id bigint,
+  reason text not null
+    constraint "reason is spam, harassment, scam, danger, impersonation or other"
+    check (reason in ('spam', 'harassment', 'scam', 'danger', 'impersonation', 'other')),
+  note text
+    constraint "note has at most 2,000 characters" check (char_length(note) <= 2000),
+  shares_messages boolean not null default false,
+  created_at timestamptz not null default clock_timestamp(),
+  resolution text
+    constraint "resolution is dismiss, warn, hide or suspend"
+    check (resolution in ('dismiss', 'warn', 'hide', 'suspend')),
+  resolved_at timestamptz,
+  purge_at timestamptz,
+  constraint "nobody reports themselves" check (reporter_id <> user_id),
+  constraint "a resolved report says when and how" check ((resolved_at is null) = (resolution is null))
+);
+comment on table public.reports is
+  'What people have reported. Written only by api.report_person and by the functions of the moderators, so that each
+change is in public.moderation_log. The users cannot be deleted while it exists; erasing a user keeps the row.';
+comment on column public.reports.user_id is 'The reported person; of a message, its sender.';
+comment on column public.reports.message_id is
+  'The reported message; null: the person. No foreign key, because the report outlives the message.';
+comment on column public.reports.shares_messages is
+  'Whether the reporter agreed to share the latest messages of the conversation.';
+comment on column public.reports.resolution is 'What an admin decided; null while the report is open.';
+comment on column public.reports.purge_at is
+  'When private.purge_evidence() deletes note and evidence: 180 days after one of the two was erased. Null: both have
+an account, or it is done.';
+
+create unique index reports_one_open_per_subject on public.reports (reporter_id, user_id, coalesce(message_id, 0))
+  where resolved_at is null;
+comment on index public.reports_one_open_per_subject is
+  'A person has one open report about another person, and one about each message.';
+create index reports_reporter_id_id_idx on public.reports (reporter_id, id);
+create index reports_user_id_id_idx on public.reports (user_id, id);
+create index reports_open_idx on public.reports (id) where resolved_at is null;
+comment on index public.reports_open_idx is 'The queue of the moderators.';
+create index reports_purge_at_idx on public.reports (purge_at) where purge_at is not null;
+
+alter table public.reports enable row level security;
+-- The platform grants everything to service_role.
+revoke all on public.reports from service_role;
+grant select on public.reports to service_role;
+revoke all on sequence public.reports_id_seq from service_role;
+
+create table private.report_evidence (
+  report_id bigint not null references public.reports (id) on delete cascade,
+  message_id bigint not null,
+  is_by_reported boolean not null,
+  content text not null,
+  attachment jsonb,
+  sent_at timestamptz not null,
+  primary key (report_id, message_id)
+);
+comment on table private.report_evidence is
+  'Copies of messages as they were when they were reported: the reported one, and with the reporter''s consent the
+latest 20 of the conversation. Admins read them with public.read_evidence(), which is logged.';
+comment on column private.report_evidence.is_by_reported is
+  'Whether the reported person sent it; otherwise the reporter did.';
+alter table private.report_evidence enable row level security;
+
+create table private.report_replies (
+  user_id bigint not null references public.users (id) on delete cascade,
+  client_id uuid not null,
+  report_id bigint not null references public.reports (id) on delete cascade,
+  draft_hash bytea not null,
+  is_new boolean not null,
+  primary key (user_id, client_id)
+);
+comment on table private.report_replies is
+  'Reports with an idempotency key: a hash of what was sent, and whether the answer was a new report. The rest of the
+first answer never changes, so a repeat is answered from the report.';
+create index report_replies_report_id_idx on private.report_replies (report_id);
+alter table private.report_replies enable row level security;
+
+create function private.report_body(report public.reports)
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return json_build_object(
+    'id', report.id, 'status', 'open', 'reason', report.reason, 'createdAt', private.iso(report.created_at)
+  );
+end
+$$;
+comment on function private.report_body(public.reports) is
+  'A report as reporting answers: {id, status, reason, createdAt}, as it was made.';
+
+create function private.copy_evidence(report public.reports)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  insert into private.report_evidence (report_id, message_id, is_by_reported, content, attachment, sent_at)
+  select
+    report.id, messages.id, messages.user_id = report.user_id, messages.content, messages.attachment,
+    messages.created_at
+  from public.messages
+  where messages.id = report.message_id
+    or messages.id in (
+      select latest.id
+      from public.conversations
+      join public.messages as latest on latest.conversation_id = conversations.id
+      where report.shares_messages
+        and least(voyager_id, local_id) = least(report.reporter_id, report.user_id)
+        and greatest(voyager_id, local_id) = greatest(report.reporter_id, report.user_id)
+      order by latest.id desc
+      limit 20
+    )
+  on conflict do nothing;
+end
+$$;
+comment on function private.copy_evidence(public.reports) is
+  'Copies the reported message and, if the reporter shares them, the latest 20 messages of the two. Only for definer
+functions.';
+
+create function api.report_person(draft jsonb)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+  draft_client_id constant uuid := (draft ->> 'client_id')::uuid;
+  hash constant bytea := sha256(convert_to(jsonb_strip_nulls(draft - 'client_id')::text, 'UTF8'));
+  shares constant boolean := coalesce((draft ->> 'share_messages')::boolean, false);
+  message constant bigint := (draft ->> 'message_id')::bigint;
+  subject bigint := (draft ->> 'user_id')::bigint;
+  person public.users;
+  stored private.report_replies;
+  report public.reports;
+  is_new boolean;
+begin
+  if draft_client_id is not null then
+    -- Serializes reports with the same key.
+    perform pg_advisory_xact_lock(hashtextextended(format('report %s %s', me, draft_client_id), 0));
+    select * into stored from private.report_replies where user_id = me and client_id = draft_client_id;
+    if found then
+      if stored.draft_hash <> hash then
+        raise sqlstate 'PT422' using message = 'This idempotency key was used for another report';
+      end if;
+      select * into strict report from public.reports where id = stored.report_id;
+      perform private.set_response_metadata(jsonb_build_object('replayed', true, 'existing', not stored.is_new));
+      return private.report_body(report);
+    end if;
+  end if;
+  if message is not null then
+    select messages.user_id
+    into subject
+    from public.messages
+    join public.conversations on conversations.id = messages.conversation_id
+    where messages.id = message and me in (voyager_id, local_id);
+    if not found then
+      raise sqlstate 'PT404' using message = 'Message not found';
+    end if;
+  end if;
+  if subject = me then
+    raise sqlstate 'PT400' using
+      message = case when message is null then 'user_id' else 'message_id' end || ': you cannot report yourself';
+  end if;
+  -- A concurrent erasure waits, or has happened by now, and so does another report or block by the caller.
+  perform from public.users where id in (me, subject) order by id for no key update;
+  if not exists (select from public.users where id = me and is_active) then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
+  select * into person from public.users where id = subject;
+
+  select *
+  into report
+  from public.reports
+  where reporter_id = me and user_id = subject and message_id is not distinct from message and resolved_at is null;
+  is_new := not found;
+  if is_new then
+    -- Who has sent a message can be reported for it after being deactivated or erased.
+    if message is null and person.is_active is not true then
+      raise sqlstate 'PT404' using message = 'User not found';
+    end if;
+    insert into public.reports (reporter_id, user_id, message_id, reason, note, shares_messages, purge_at)
+    values (
+      me, subject, message, draft ->> 'reason', draft ->> 'note', shares,
+      case when person.erased_at is not null then private.present() + interval '180 days' end
+    )
+    returning * into report;
+    perform private.copy_evidence(report);
+  elsif shares and not report.shares_messages then
+    -- The consent came with a repeat.
+    update public.reports set shares_messages = true where id = report.id returning * into report;
+    perform private.copy_evidence(report);
+  end if;
+  if (draft ->> 'block')::boolean and person.erased_at is null then
+    perform private.add_block(me, subject, 'block');
+  end if;
+  if draft_client_id is not null then
+    insert into private.report_replies (user_id, client_id, report_id, draft_hash, is_new)
+    values (me, draft_client_id, report.id, hash, is_new);
+  end if;
+  perform private.set_response_metadata(jsonb_build_object('existing', not is_new));
+  return private.report_body(report);
+end
+$$;
+comment on function api.report_person(jsonb) is
+  'Reports {user_id or message_id, reason, note, share_messages, block, client_id}; evidence and block in the same
+transaction. While a report about the same subject is open it is returned instead, with existing in the response
+metadata; what the repeat shares or blocks is still done. A client_id that was used before returns the first answer
+again. Blocks in either direction make no difference. Definer, because no caller has a grant on reports: the reported
+must not learn of them.';
+grant execute on function api.report_person(jsonb) to edge_functions;
+
+create function api.list_my_reports(page jsonb)
+returns json
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  page_limit constant integer := (page ->> 'limit')::integer;
+  before_id constant bigint := coalesce((page ->> 'before_id')::bigint, 9223372036854775807);
+  listed json[];
+  last_id bigint;
+begin
+  select
+    array_agg(
+      json_build_object(
+        'id', id, 'status', case when resolved_at is null then 'open' else 'resolved' end, 'reason', reason,
+        'createdAt', private.iso(created_at), 'resolvedAt', private.iso(resolved_at)
+      )
+      order by id desc
+    ),
+    (array_agg(id order by id desc))[page_limit]
+  into listed, last_id
+  from (
+    -- One more than the page, to know whether another page follows.
+    select *
+    from public.reports
+    where reporter_id = (select private.my_id()) and id < before_id
+    order by id desc
+    limit page_limit + 1
+  ) as reports;
+  if cardinality(listed) > page_limit then
+    perform private.set_response_metadata(jsonb_build_object('next', last_id));
+  end if;
+  return coalesce(array_to_json(listed[:page_limit]), '[]');
+end
+$$;
+comment on function api.list_my_reports(jsonb) is
+  'A page {limit, before_id} of the caller''s own reports, newest first: whether each is resolved, not how. The response
+metadata holds the last id of the page if another page follows. Definer, because callers cannot read reports.';
+grant execute on function api.list_my_reports(jsonb) to edge_functions;
+
+create function private.my_reports_after(after_id bigint, max_rows integer)
+returns table (id bigint, body text)
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+begin
+  return query
+    select
+      reports.id,
+      json_build_object(
+        'id', reports.id, 'user_id', reports.user_id, 'message_id', reports.message_id, 'reason', reports.reason,
+        'note', reports.note, 'share_messages', reports.shares_messages,
+        'status', case when reports.resolved_at is null then 'open' else 'resolved' end,
+        'createdAt', private.iso(reports.created_at), 'resolvedAt', private.iso(reports.resolved_at)
+      )::text
+    from public.reports
+    where reports.reporter_id = me and reports.id > after_id
+    order by reports.id
+    limit max_rows;
+end
+$$;
+comment on function private.my_reports_after(bigint, integer) is
+  'The next of the caller''s own reports as the export has them, oldest first. Definer, because callers cannot read
+reports.';
+grant execute on function private.my_reports_after(bigint, integer) to authenticated;
+
+-- How long reports keep what people wrote: 180 days longer than the account of either of the two.
+create function private.schedule_purge(person bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  update public.reports
+  set purge_at = least(purge_at, private.present() + interval '180 days')
+  where reporter_id = person or user_id = person;
+end
+$$;
+comment on function private.schedule_purge(bigint) is
+  'Lets the evidence of all reports by and about an erased person end in 180 days, or when it ends already.';
+
+create function private.purge_evidence()
+returns integer
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  purged bigint[];
+begin
+  with due as (
+    update public.reports
+    set note = null, purge_at = null
+    where purge_at <= (select private.present())
+    returning id
+  )
+  select array_agg(id) into purged from due;
+  delete from private.report_evidence where report_id = any (purged);
+  return coalesce(cardinality(purged), 0);
+end
+$$;
+comment on function private.purge_evidence() is
+  'Deletes notes and evidence whose time has passed, and returns of how many reports. What stays of these: who, whom,
+reason, dates and outcome. Scheduled.';
+
+-- Moderation: the queue of open reports, and what admins do about them. Only the secret key and the owner can read and
+-- call this, in the table editor and the SQL editor; every call is logged.
+create table public.moderation_log (
+  id bigint generated always as identity primary key,
+  action text not null
+    constraint "action is a step of moderation"
+    check (action in ('read evidence', 'dismiss', 'warn', 'hide', 'suspend', 'lift hide', 'lift suspend')),
+  report_id bigint references public.reports (id) on delete restrict,
+  user_id bigint not null references public.users (id) on delete restrict,
+  by_whom text not null,
+  note text
+    constraint "the reason has 1 to 2,000 characters"
+    check (char_length(note) <= 2000 and note ~ '[^[:space:][:cntrl:]]'),
+  created_at timestamptz not null default clock_timestamp(),
+  constraint "every decision has a reason" check (note is not null or action = 'read evidence')
+);
+comment on table public.moderation_log is
+  'What admins did: who, when and why. Append-only for everybody, its owner included.';
+comment on column public.moderation_log.user_id is 'The person whom it is about.';
+comment on column public.moderation_log.by_whom is
+  'The database role and, if they are known, the subject of the token and the dashboard''s user.';
+create index moderation_log_report_id_idx on public.moderation_log (report_id);
+create index moderation_log_user_id_idx on public.moderation_log (user_id);
+
+create table public.hidden_profiles (
+  user_id bigint primary key references public.users (id) on delete cascade,
+  report_id bigint not null references public.reports (id) on delete restrict,
+  hidden_at timestamptz not null default clock_timestamp()
+);
+comment on table public.hidden_profiles is
+  'The people whom an admin has hidden. Until public.lift_restriction() they cannot make their profile searchable.';
+create index hidden_profiles_report_id_idx on public.hidden_profiles (report_id);
+
+alter table public.moderation_log enable row level security;
+alter table public.hidden_profiles enable row level security;
+-- The platform grants everything to service_role. Only the functions below write here.
+revoke all on public.moderation_log, public.hidden_profiles from service_role;
+grant select on public.moderation_log, public.hidden_profiles to service_role;
+revoke all on sequence public.moderation_log_id_seq from service_role;
+
+create function private.protect_moderation_log()
+returns trigger
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  raise sqlstate '42501' using message = 'The moderation log is append-only';
+end
+$$;
+comment on function private.protect_moderation_log() is 'Refuses every change of the log, by its owner too.';
+
+create trigger protect_moderation_log
+  before update or delete on public.moderation_log
+  for each row
+  execute function private.protect_moderation_log();
+
+create trigger protect_moderation_log_from_truncate
+  before truncate on public.moderation_log
+  for each statement
+  execute function private.protect_moderation_log();
+
+create function private.keep_profile_hidden()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  if exists (select from public.hidden_profiles where user_id = new.user_id) then
+    raise sqlstate 'PT403' using message = 'An administrator has hidden this profile';
+  end if;
+  return new;
+end
+$$;
+comment on function private.keep_profile_hidden() is
+  'Refuses to make a hidden profile searchable, whoever tries. Definer, because callers cannot read hidden_profiles.';
+
+create trigger keep_profile_hidden
+  before insert or update of is_searchable on public.profiles
+  for each row
+  when (new.is_searchable)
+  execute function private.keep_profile_hidden();
+
+create view public.moderation_queue
+with (security_invoker = true)
+as
+  select
+    reports.id as report, person.name as person, reports.reason, reports.note,
+    earlier.reports as earlier_reports, earlier.dismissed as earlier_dismissed, earlier.upheld as earlier_upheld,
+    exists (select from public.hidden_profiles where hidden_profiles.user_id = person.id) as is_hidden,
+    person.is_active, reporter.name as reporter, reports.created_at, reports.message_id, reports.shares_messages,
+    person.id as person_id, reporter.id as reporter_id
+  from public.reports
+  join public.users as person on person.id = reports.user_id
+  join public.users as reporter on reporter.id = reports.reporter_id
+  cross join lateral (
+    select
+      count(*) as reports,
+      count(*) filter (where others.resolution = 'dismiss') as dismissed,
+      count(*) filter (where others.resolution <> 'dismiss') as upheld
+    from public.reports as others
+    where others.user_id = reports.user_id and others.id < reports.id
+  ) as earlier
+  where reports.resolved_at is null
+  order by reports.id;
+comment on view public.moderation_queue is
+  'The open reports, oldest first, each with the number of earlier ones about the same person, and how many of these
+were dismissed or ended in a warning, hiding or suspension.';
+revoke all on public.moderation_queue from service_role;
+grant select on public.moderation_queue to service_role;
+
+create function private.dashboard_user(statement text)
+returns text
+language plpgsql immutable security invoker set search_path = ''
+as $$
+begin
+  return substring(statement from '-- user: ([0-9a-f-]{36})\s+-- date: [^\n]*\s*$');
+end
+$$;
+comment on function private.dashboard_user(text) is
+  'The user of Supabase''s dashboard who ran this statement: its SQL editor ends each with comments that say so.';
+
+create function private.current_admin()
+returns text
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  claims constant json := nullif(current_setting('request.jwt.claims', true), '')::json;
+begin
+  return concat_ws(
+    ' ', coalesce(claims ->> 'role', session_user), claims ->> 'sub',
+    'dashboard user ' || private.dashboard_user(current_query())
+  );
+end
+$$;
+comment on function private.current_admin() is
+  'Who is calling: the role, the subject of a token, and the user of Supabase''s dashboard, as far as they are known.';
+
+create function private.log_moderation(action text, report bigint, person bigint, note text)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  if log_moderation.note !~ '[^[:space:][:cntrl:]]' or char_length(log_moderation.note) > 2000
+    or log_moderation.note is null and log_moderation.action <> 'read evidence' then
+    raise sqlstate 'PT400' using message = 'note: say why, in 1 to 2,000 characters';
+  end if;
+  insert into public.moderation_log (action, report_id, user_id, by_whom, note)
+  values (log_moderation.action, report, person, private.current_admin(), log_moderation.note);
+end
+$$;
+comment on function private.log_moderation(text, bigint, bigint, text) is
+  'Appends to the log. Raises 400 if a decision has no reason. Only for definer functions.';
+
+create function private.lock_person(person bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  -- In the order of an erasure, which goes on to the reports as well.
+  perform from public.profiles where user_id = person for no key update;
+  perform from public.users where id = person for no key update;
+end
+$$;
+comment on function private.lock_person(bigint) is
+  'Locks profile and account of a person, so that a change of theirs happens before or after what an admin does.';
+
+create function public.resolve_report(report bigint, action text, note text)
+returns public.reports
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  person constant bigint := (select user_id from public.reports where id = report);
+  resolved public.reports;
+begin
+  if person is null then
+    raise sqlstate 'PT404' using message = 'Report not found';
+  elsif action is null or action not in ('dismiss', 'warn', 'hide', 'suspend') then
+    raise sqlstate 'PT400' using message = 'action: must be dismiss, warn, hide or suspend';
+  end if;
+  perform private.lock_person(person);
+  select * into resolved from public.reports where id = report for update;
+  if resolved.resolved_at is not null then
+    raise sqlstate 'PT409' using message = format(
+      'This report was resolved before: %s, at %s', resolved.resolution, private.iso(resolved.resolved_at)
+    );
+  end if;
+  perform private.log_moderation(action => action, report => report, person => person, note => note);
+  update public.reports
+  set resolution = action, resolved_at = clock_timestamp()
+  where id = report
+  returning * into resolved;
+  if action = 'hide' then
+    insert into public.hidden_profiles (user_id, report_id) values (person, report) on conflict do nothing;
+    update public.profiles set is_searchable = false where user_id = person and is_searchable;
+  elsif action = 'suspend' then
+    update public.users set is_active = false where id = person and is_active;
+  end if;
+  return resolved;
+end
+$$;
+comment on function public.resolve_report(bigint, text, text) is
+  'Resolves an open report: dismiss, warn (it counts against the person in later reports), hide (the profile is not
+searchable until public.lift_restriction()) or suspend (the account is deactivated). The note says why. Raises 409 if it
+was resolved before. Definer, because the secret key has no grant to write reports, so that every decision is logged.';
+grant execute on function public.resolve_report(bigint, text, text) to service_role;
+
+create function public.read_evidence(report bigint)
+returns table (
+  message_id bigint, sent_at timestamptz, sender_id bigint, is_by_reported boolean, content text, attachment jsonb
+)
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  about public.reports;
+begin
+  select * into about from public.reports where id = report;
+  if not found then
+    raise sqlstate 'PT404' using message = 'Report not found';
+  end if;
+  perform private.log_moderation(action => 'read evidence', report => report, person => about.user_id, note => null);
+  return query
+    select
+      evidence.message_id, evidence.sent_at,
+      case when evidence.is_by_reported then about.user_id else about.reporter_id end,
+      evidence.is_by_reported, evidence.content, evidence.attachment
+    from private.report_evidence as evidence
+    where evidence.report_id = about.id
+    order by evidence.message_id;
+end
+$$;
+comment on function public.read_evidence(bigint) is
+  'The messages that were copied for a report, oldest first; none once they are purged. Definer, because nobody has a
+grant on the evidence, so that every look at it is logged.';
+grant execute on function public.read_evidence(bigint) to service_role;
+
+create function public.lift_restriction(person bigint, restriction text, note text)
+returns text
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  if restriction is null or restriction not in ('hide', 'suspend') then
+    raise sqlstate 'PT400' using message = 'restriction: must be hide or suspend';
+  elsif not exists (select from public.users where id = person) then
+    raise sqlstate 'PT404' using message = 'User not found';
+  end if;
+  perform private.lock_person(person);
+  if restriction = 'hide' then
+    delete from public.hidden_profiles where user_id = person;
+  else
+    update public.users
+    set is_active = true
+    where id = person and not is_active and confirmed_at is not null and erased_at is null;
+  end if;
+  if not found then
+    raise sqlstate 'PT409' using message = case restriction
+      when 'hide' then 'This profile is not hidden'
+      else 'This account is not suspended'
+    end;
+  end if;
+  perform private.log_moderation(action => 'lift ' || restriction, report => null, person => person, note => note);
+  return 'lifted';
+end
+$$;
+comment on function public.lift_restriction(bigint, text, text) is
+  'Ends what resolve_report did to a person: hide (they may make their profile searchable again, which it is not by
+itself) or suspend (they may log in again). The note says why. Definer, as resolve_report.';
+grant execute on function public.lift_restriction(bigint, text, text) to service_role;
+
+-- What somebody may do before the other participant has written: send a few messages, and on the operator's wish see no
+-- e-mail address. The limits are settings of the Edge Functions, which pass them on.
+create function private.has_written(person bigint, conversation bigint)
+returns boolean
+language plpgsql stable security invoker
+set search_path = ''
+-- As in api.list_messages.
+set enable_bitmapscan = off
+as $$
+begin
+  -- Oldest first: under the limit an answer is among the first few messages.
+  return exists (
+    select
+    from (
+      select id
+      from public.messages
+      where conversation_id = conversation and user_id = person
+      order by id
+      limit 1
+    ) as first_message
+  );
+end
+$$;
+comment on function private.has_written(bigint, bigint) is
+  'Whether a person has sent a message in this conversation. Only for definer functions.';
+
+create function private.may_write_first(conversation bigint, partner bigint, max_messages integer)
+returns boolean
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return max_messages is null
+    or private.has_written(partner, conversation)
+    or (
+      select count(*) < max_messages
+      from (select from public.messages where conversation_id = conversation limit max_messages) as own
+    );
+end
+$$;
+comment on function private.may_write_first(bigint, bigint, integer) is
+  'Whether a message more is allowed: the partner has written, or there are fewer than so many messages. Null: no
+limit. The conversation must be locked, so that concurrent messages are counted. Only for definer functions.';
+
+create function private.refusal_to_send(conversation bigint, partner bigint, max_messages integer)
+returns text
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return case
+    when private.may_write_first(conversation, partner, max_messages) then 'You cannot write to this person'
+    else format(
+      'You can send %s until this person has answered',
+      case max_messages when 1 then '1 message' else max_messages || ' messages' end
+    )
+  end;
+end
+$$;
+comment on function private.refusal_to_send(bigint, bigint, integer) is
+  'Why a message is refused. Whoever has reached the limit learns no more, so that it hides a block. Only for definer
+functions.';
+
+create function private.shown_email(person public.users, conversation bigint)
+returns text
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return case
+    when person.id = private.my_id() or private.has_written(person.id, conversation) then person.email
+    else ''
+  end;
+end
+$$;
+comment on function private.shown_email(public.users, bigint) is
+  'The e-mail address of a participant as the caller sees it with PARTNER_EMAIL=after_reply: the partner''s is empty
+until they have written. Only for definer functions.';
 
 -- The search index has one row for each profile that is searchable and whose owner is active. The files from 70 to 79
 -- build it:
@@ -3485,9 +4779,9 @@ set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  -- To list a profile takes 4 µs. Without a list the vector index visits 200 * profiles / passing, at 16 µs each, to
-  -- find 200 that pass. Both take as long where passing is sqrt(800 * profiles).
-  max_passing constant integer := greatest(2000, sqrt(800 * profiles));
+  -- To list a profile takes 4 µs. Without a list the vector index visits 100 * profiles / passing, at 16 µs each, to
+  -- find 100 that pass. Both take as long where passing is sqrt(400 * profiles).
+  max_passing constant integer := greatest(2000, sqrt(400 * profiles));
   share constant double precision := (
     select avg((
       (filter.required is null or words @@ filter.required)
@@ -3547,41 +4841,58 @@ language plpgsql stable security invoker set search_path = ''
 as $$
 declare
   profiles constant double precision := private.count_profiles();
-  sample constant tsvector[] := private.sample_profiles(profiles);
+  has_conditions constant boolean := exists (select from unnest(asked.words) where quoted or excluded)
+    or exists (select from unnest(array['interests', 'cities', 'countries']) as key where request -> key <> '[]');
+  sample constant tsvector[] := case when has_conditions then private.sample_profiles(profiles) end;
   alternatives tsquery[];
   filter private.search_filter;
 begin
-  with conditions as (
-    select array_agg(distinct private.lexeme(private.facet(kind, value))::tsquery) as alternatives
-    from (values ('interest', 'interests'), ('city', 'cities'), ('country', 'countries')) as facets (kind, key)
-    cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
-    group by kind
-    union all
-    select queries[:1] from unnest(asked.units) where quoted
-  )
-  -- All conditions, as the limit comes after the window, and the alternatives of one.
-  select private.all_of(condition) over (), conditions.alternatives
-  into filter.required, alternatives
-  from conditions
-  cross join lateral (
-    select
-      private.any_of(alternative) as condition,
-      replace(private.any_of(alternative)::text, '<->', '&')::tsquery as looked_up
-    from unnest(conditions.alternatives) as alternative
-  ) as joined
-  -- The one for which the index looks at the fewest profiles: for a phrase, all that have its words.
-  order by (select count(*) from unnest(sample) as words where words @@ looked_up)
-  limit 1;
-  filter.excluded := (
-    select private.any_of(phrase)
-    from (
-      select string_agg(private.lexeme(word), ' <-> ' order by position)::tsquery as phrase
-      from unnest(asked.words)
-      where excluded
-      group by unit
-    ) as phrases
-  );
   filter.hidden_ids := private.hidden_profiles_of(caller);
+  if has_conditions then
+    with conditions as (
+      select array_agg(distinct private.lexeme(private.facet(kind, value))::tsquery) as alternatives
+      from (values ('interest', 'interests'), ('city', 'cities'), ('country', 'countries')) as facets (kind, key)
+      cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
+      group by kind
+      union all
+      select queries[:1] from unnest(asked.units) where quoted
+    )
+    -- All conditions, as the limit comes after the window, those with the fewest alternatives first: they take the
+    -- least time and let the fewest pass. And the alternatives of the one for which the index looks at the fewest
+    -- profiles, if they are less than all: it looks at those with several interests several times.
+    select
+      private.all_of(condition) over (
+        order by cardinality(conditions.alternatives) rows between unbounded preceding and unbounded following
+      ),
+      case when looked_at <= 1 or sample is null then conditions.alternatives end
+    into filter.required, alternatives
+    from conditions
+    cross join lateral (
+      select
+        private.any_of(alternative) as condition,
+        -- For a phrase, all that have its words.
+        sum((
+          select avg((words @@ looked_up)::integer)
+          -- At most some 2,000 comparisons.
+          from unnest(sample[:1 + 2000 / cardinality(conditions.alternatives)]) as words
+        )) as looked_at
+      from unnest(conditions.alternatives) as alternative
+      cross join lateral (select replace(alternative::text, '<->', '&')::tsquery as looked_up offset 0) as written
+    ) as estimated
+    order by looked_at
+    limit 1;
+    filter.excluded := (
+      select private.any_of(phrase)
+      from (
+        select string_agg(private.lexeme(word), ' <-> ' order by position)::tsquery as phrase
+        from unnest(asked.words)
+        where excluded
+        group by unit
+      ) as phrases
+    );
+  elsif profiles > 2000 then
+    return filter;
+  end if;
   filter.passing := private.find_passing(
     filter => filter, alternatives => alternatives, sample => sample, profiles => profiles
   );
@@ -3685,6 +4996,70 @@ comment on function private.keyword_score(private.keyword_ranks) is
   'Meilisearch''s keyword score, 0 to 1: 1 - sum over its rules i of (max_i - rank_i) / product of max_j for j <= i, the
 closed form of its nested ranks.';
 
+create function private.closest_bit(place integer, typos integer)
+returns bigint
+language sql immutable parallel safe
+as $$
+  select 1::bigint << (3 * place + typos)
+$$;
+comment on function private.closest_bit(integer, integer) is
+  'A bit for a word of the query and the typing errors of its closest matches in a profile.';
+
+create type private.word_pair as (
+  bits bigint,
+  none_between tsquery,
+  one_between tsquery,
+  two_between tsquery
+);
+comment on type private.word_pair is
+  'Two words that are neighbours in a query, as closest_bits, and the queries that find them with so many words between
+them.';
+
+create function private.word_pairs(asked private.search_query)
+returns setof private.word_pair
+language plpgsql stable security invoker
+set search_path = ''
+set plan_cache_mode = 'force_generic_plan'
+as $$
+begin
+  return query
+    with forms as (
+      select
+        place,
+        private.closest_bit(place, typos) as bit,
+        private.any_of((private.lexeme(word) || case when is_prefix then ':*' else '' end)::tsquery) as query
+      from unnest(asked.terms)
+      group by place, typos
+    )
+    -- In reverse order the distance counts one more.
+    select
+      one.bit | other.bit,
+      tsquery_phrase(one.query, other.query, 0) || (one.query <-> other.query),
+      tsquery_phrase(one.query, other.query, 2) || (other.query <-> one.query),
+      tsquery_phrase(one.query, other.query, 3) || tsquery_phrase(other.query, one.query, 2)
+    from forms as one
+    join forms as other on other.place = one.place + 1;
+end
+$$;
+comment on function private.word_pairs(private.search_query) is
+  'The neighbours in a query, for all typing errors that they may have.';
+
+-- Looks for three phrases at most, .3 µs each. To read the positions of the words and compare them took 5 µs for each
+-- of them.
+create function private.nearness(words tsvector, pair private.word_pair)
+returns integer
+language sql immutable parallel safe
+as $$
+  select case
+    when ts_match_vq(words, pair.none_between) then 3
+    when ts_match_vq(words, pair.one_between) then 2
+    when ts_match_vq(words, pair.two_between) then 1
+    else 0
+  end
+$$;
+comment on function private.nearness(tsvector, private.word_pair) is
+  'How near to each other a profile has two words: 3 if nothing stands between them anywhere, 0 if three words do.';
+
 create function private.keyword_scores(
   ids bigint[],
   asked private.search_query,
@@ -3715,29 +5090,35 @@ declare
     where lexicon.word >= (prefix).word and lexicon.word < (prefix).word || u&'\+10FFFF'
     limit 101
   );
-  -- The words whose positions count, and the full stops between texts. Null if they are too many.
-  lexemes constant text[] := case when cardinality(completions) <= 100 then
-    array(select word from unnest(asked.terms) union select unnest(completions) union select '.')
-  end;
+  -- The words that count, those of phrases, and the full stops between texts. Null if they are too many.
+  lexemes constant text[] := case when cardinality(completions) <= 100 then array(
+    select word from unnest(asked.terms) union select word from unnest(asked.words)
+    union select unnest(completions) union select '.'
+  ) end;
+  full_stop constant tsquery := private.lexeme('.')::tsquery;
+  -- Find the texts that begin with a word of the query.
+  openings constant tsquery[] := array(
+    select full_stop <-> private.lexeme(word)::tsquery
+    from unnest(asked.terms)
+    where not is_prefix and typos = 0
+    order by place
+  );
 begin
   perform private.check_deadline();
   return query
     with entries as materialized (
       select
         stored.profile_id,
-        stored.words,
         -- Marks the words that count with a weight, and drops all others. To read them all takes five times as long.
-        coalesce(ts_filter(setweight(setweight(stored.words, 'D'), 'A', lexemes), '{a}'), stored.words) as relevant
+        coalesce(ts_filter(setweight(setweight(stored.words, 'D'), 'A', lexemes), '{a}'), stored.words) as words
       from private.search_words as stored
       where stored.profile_id = any (ids)
     ),
-    -- The tenth occurrence of a word says nothing that the first nine did not.
     occurrences as materialized (
-      select entries.profile_id, lexeme, positions[:case lexeme when '.' then 256 else 9 end] as word_positions
+      select entries.profile_id, lexeme, positions
       from entries
-      cross join lateral unnest(entries.relevant)
-      where lexeme in (select word from unnest(asked.terms) union all select '.')
-        or starts_with(lexeme, (prefix).word)
+      cross join lateral unnest(entries.words)
+      where lexeme in (select word from unnest(asked.terms)) or starts_with(lexeme, (prefix).word)
     ),
     terms as materialized (
       select term.place, term.unit, term.word, term.typos, not term.is_prefix and term.typos = 0 as exact
@@ -3751,40 +5132,27 @@ begin
       select entries.profile_id, phrase.unit
       from entries
       cross join unnest(phrases) as phrase
-      where not entries.words @@ phrase.queries[1]
+      where not ts_match_vq(entries.words, phrase.queries[1])
     ),
-    matching_words as (
-      select
-        occurrences.profile_id, terms.place, terms.typos, terms.exact, occurrences.word_positions,
-        terms.typos = min(terms.typos) over (partition by occurrences.profile_id, terms.place) as is_closest
+    best_matches as materialized (
+      select occurrences.profile_id, terms.place, min(best.cost) as cost, bool_or(terms.exact) as exact
       from occurrences
       join terms on terms.word = occurrences.lexeme
       left join without_phrase
         on without_phrase.profile_id = occurrences.profile_id and without_phrase.unit = terms.unit
-      where without_phrase.unit is null
-    ),
-    matches as materialized (
-      select
-        matching_words.profile_id,
-        matching_words.place,
-        matching_words.exact,
-        matching_words.is_closest,
-        word_position,
-        word_position - private.text_start_at(word_position) as position_in_text,
-        private.match_cost(
-          typos => matching_words.typos,
+      cross join lateral (
+        select min(private.match_cost(
+          typos => terms.typos,
           attribute_weight => attribute_weights[private.attribute_at(word_position) + 1],
           position_cost => private.position_cost(
-            abs(word_position - private.text_start_at(word_position) - matching_words.place)
+            abs(word_position - private.text_start_at(word_position) - terms.place)
           )
-        ) as cost
-      from matching_words
-      cross join lateral unnest(matching_words.word_positions) as in_place (word_position)
-    ),
-    best_matches as materialized (
-      select matches.profile_id, matches.place, min(matches.cost) as cost, bool_or(matches.exact) as exact
-      from matches
-      group by matches.profile_id, matches.place
+        )) as cost
+        -- The tenth occurrence of a word says nothing that the first nine did not.
+        from unnest(occurrences.positions[:9]) as in_place (word_position)
+      ) as best
+      where without_phrase.unit is null
+      group by occurrences.profile_id, terms.place
     ),
     tallies as materialized (
       select
@@ -3796,95 +5164,45 @@ begin
         sum(private.match_attribute(best_matches.cost))::integer as attribute_cost,
         sum(private.match_position(best_matches.cost))::integer as position_cost,
         count(*) filter (where best_matches.exact)::integer as exact_words,
-        bit_or(1::bigint << best_matches.place) as places
+        min(best_matches.place) as first_place,
+        bit_or(1::bigint << best_matches.place) as places,
+        bit_or(private.closest_bit(best_matches.place, private.match_typos(best_matches.cost))) as closest
       from best_matches
       group by best_matches.profile_id
     ),
-    -- Finds adjacent words in one pass over the positions of each profile. `places` is a bit mask of the query words
-    -- that stand at a position. Joining pairs of positions instead grows with the square of the occurrences: for a word
-    -- that occurs ten times, 1,000 candidates had 180,000 pairs, and took 45 ms.
-    nearby as (
-      select
-        occupied.*,
-        lead(word_position, 1) over following - word_position as distance_1,
-        lead(word_position, 2) over following - word_position as distance_2,
-        lead(word_position, 3) over following - word_position as distance_3,
-        lead(occupied.places, 1) over following as places_1,
-        lead(occupied.places, 2) over following as places_2,
-        lead(occupied.places, 3) over following as places_3
-      from (
-        select matches.profile_id, matches.word_position, bit_or(1::bigint << matches.place) as places
-        from matches
-        where words_asked > 1 and matches.is_closest
-        group by matches.profile_id, matches.word_position
-      ) as occupied
-      window following as (partition by occupied.profile_id order by occupied.word_position)
-    ),
-    neighbours as (
-      -- Bit n is set if no word, one word or two words stand between query words n and n + 1 anywhere. In reverse order
-      -- the distance counts one more.
-      select
-        nearby.profile_id,
-        bit_or(
-          (places & (places >> 1)) | case when distance_1 = 1 then places & (places_1 >> 1) else 0 end
-        ) as none_between,
-        bit_or(
-          case distance_1 when 1 then places_1 & (places >> 1) when 2 then places & (places_1 >> 1) else 0 end
-            | case when distance_2 = 2 then places & (places_2 >> 1) else 0 end
-        ) as one_between,
-        bit_or(
-          case distance_1 when 2 then places_1 & (places >> 1) when 3 then places & (places_1 >> 1) else 0 end
-            | case distance_2 when 2 then places_2 & (places >> 1) when 3 then places & (places_2 >> 1) else 0 end
-            | case when distance_3 = 3 then places & (places_3 >> 1) else 0 end
-        ) as two_between
-      from nearby
-      where distance_1 <= 3 or places & (places >> 1) <> 0
-      group by nearby.profile_id
-    ),
-    -- Materialized, because Postgres inlines keyword_score only if its arguments are simple.
-    proximities as materialized (
-      select
-        neighbours.profile_id,
-        (
-          3 * bit_count(none_between::bit(64))
-          + 2 * bit_count((one_between & ~none_between)::bit(64))
-          + bit_count((two_between & ~one_between & ~none_between)::bit(64))
-        )::integer as proximity
-      from neighbours
-    ),
-    openings as (
-      -- Texts that begin with the matched words in the order of the query: each at the place that equals the number of
-      -- matched words before it.
-      select matches.profile_id, word_position - position_in_text as text_start, tallies.words_matched
-      from matches
-      join tallies on tallies.profile_id = matches.profile_id
-      where matches.exact
-        -- No text begins with more words than a query has. Said first, because it needs no join.
-        and position_in_text <= words_asked
-        and position_in_text - 1 = bit_count((tallies.places & ((1::bigint << matches.place) - 1))::bit(64))
-      group by matches.profile_id, text_start, tallies.words_matched
-      having count(distinct matches.place) = tallies.words_matched
-    ),
-    exactness as (
-      select
-        openings.profile_id,
-        max(case
-          when occurrences.word_positions @> array[(openings.text_start + openings.words_matched + 1)::smallint] then 3
-          else 2
-        end) as exactness
-      from openings
-      join occurrences on occurrences.profile_id = openings.profile_id and occurrences.lexeme = '.'
-      group by openings.profile_id
+    pairs as materialized (
+      select * from private.word_pairs(asked) where words_asked > 1
     )
     select tallies.profile_id, private.keyword_score(ranked.ranks), ranked.ranks
     from tallies
-    left join exactness on exactness.profile_id = tallies.profile_id
-    left join proximities on proximities.profile_id = tallies.profile_id
+    join entries on entries.profile_id = tallies.profile_id
+    cross join lateral (
+      select coalesce(sum(private.nearness(entries.words, pair)), 0)::integer as proximity
+      from pairs as pair
+      where tallies.closest & bits = bits
+    ) as near
+    cross join lateral (
+      -- Whether a text begins with all the words that the profile has, or is equal to them.
+      select case when exact_words = words_matched and ts_match_vq(entries.words, openings[first_place]) then (
+        select case
+          when ts_match_vq(entries.words, opening <-> full_stop) then 3
+          when ts_match_vq(entries.words, opening) then 2
+        end
+        from (
+          select (private.lexeme('.') || string_agg(' <-> ' || private.lexeme(word), '' order by place))::tsquery
+            as opening
+          from terms
+          where terms.exact and tallies.places >> terms.place & 1 = 1
+        ) as matched
+      ) end as exactness
+    ) as whole
     cross join lateral (
       select row(
-        words_asked, words_matched, typos, typo_max, 3 * (words_matched - 1) - coalesce(proximity, 0),
-        attribute_cost, max_weight * words_matched + 1, position_cost, coalesce(exactness.exactness, 1), exact_words
+        words_asked, words_matched, typos, typo_max, 3 * (words_matched - 1) - proximity, attribute_cost,
+        max_weight * words_matched + 1, position_cost, coalesce(exactness, 1), exact_words
       )::private.keyword_ranks as ranks
+      -- Postgres inlines keyword_score only if its argument is simple.
+      offset 0
     ) as ranked;
 end
 $$;
@@ -4035,9 +5353,6 @@ declare
   words_asked constant integer := (select max(place) from unnest(asked.terms));
   rarity_asked constant double precision := (select sum(rarity) from unnest(units));
   names_share constant double precision := private.names_share(asked);
-  typo_budgets constant integer[] := array(
-    select private.typo_budget(word) from unnest(asked.words) where not excluded and place is not null order by place
-  );
   all_words constant tsquery := (select private.all_of(query) from unnest(units));
   -- Whoever has exactly this name comes first, also if more people than max_results have its words.
   exact_names constant bigint[] := case when max_results <= all (select holders from unnest(units)) then array(
@@ -4087,7 +5402,7 @@ begin
     -- is 0, elsewhere 4.
     matches as (
       select
-        found.profile_id, unit.rarity, unit.named_rarity, unit.size, unit.budget,
+        found.profile_id, unit.*,
         case
           when is_phrase then case when words @@ query_2 then 0 when words @@ query_1 then 4 end
           else coalesce(
@@ -4100,13 +5415,19 @@ begin
       cross join (
         select
           is_phrase, rarity, case when is_named then rarity else 0 end as named_rarity,
-          queries[1] as query_1, queries[2] as query_2, queries[3] as query_3,
-          cardinality(places) as size, (select sum(typo_budgets[place]) from unnest(places) as place) as budget
-        from unnest(units)
+          queries[1] as query_1, queries[2] as query_2, queries[3] as query_3, cardinality(places) as size, budget, bits
+        from unnest(units) as each
+        cross join lateral (
+          select sum(private.typo_budget(word)) as budget, bit_or(private.closest_bit(place, 0)) as bits
+          from unnest(asked.words) as part
+          where part.unit = each.unit and place = any (places)
+        ) as words_of_unit
         offset 0
       ) as unit
+      -- Else Postgres computes the match again for each use of it.
+      offset 0
     ),
-    tallies as materialized (
+    tallies as (
       select
         matches.profile_id,
         sum(matches.rarity) / rarity_asked as coverage,
@@ -4117,32 +5438,41 @@ begin
         -- A weight stands for one attribute or two, and a phrase elsewhere for any.
         sum(size * (array[0, 1, 2, 4, 0])[match % 10 + 1])::integer as min_attribute_cost,
         sum(size * (array[0, 1, 3, 5, 5])[match % 10 + 1])::integer as max_attribute_cost,
-        bool_and(match = 0) and count(*) = cardinality(units) as in_name
+        bool_and(match = 0) and count(*) = cardinality(units) as in_name,
+        bit_or(bits << match / 10) as closest
       from matches
       where match is not null
       group by matches.profile_id
-      order by 2 desc, matches.profile_id = any (exact_names) desc, 1
-      limit max_results
+    ),
+    pairs as materialized (
+      select * from private.word_pairs(asked) where words_asked > 1
     )
     select
-      tallies.profile_id,
+      found.profile_id,
       least(1, tallies.coverage),
       greatest(0, names_share - names_found),
-      -- At worst the words are far apart and at the end of a text, at best they are all of it. Rejected: to read their
-      -- places from ts_rank_cd, which leaves fewer for keyword_scores, but took 26 to 35 ms, where this takes 24 to 29.
+      -- At worst the words are at the end of a text, at best they are all of it.
       private.keyword_score(row(
-        words_asked, words_matched, typos, typo_max, 3 * (words_matched - 1),
-        max_attribute_cost, 5 * words_matched + 1, 10 * words_matched, 1, 0
+        words_asked, words_matched, typos, typo_max, proximity_cost, max_attribute_cost, 5 * words_matched + 1,
+        10 * words_matched, 1, 0
       )::private.keyword_ranks),
       private.keyword_score(row(
-        words_asked, words_matched, typos, typo_max, 0,
-        min_attribute_cost, 5 * words_matched + 1, 0, 3, words_matched
+        words_asked, words_matched, typos, typo_max, proximity_cost, min_attribute_cost, 5 * words_matched + 1,
+        0, 3, words_matched
       )::private.keyword_ranks),
       tallies.in_name
     from tallies
+    join found on found.profile_id = tallies.profile_id
     cross join lateral (
       select greatest(budget, case when words_matched > 1 then words_matched else 0 end) + 1 as typo_max
-    ) as maxima;
+    ) as maxima
+    cross join lateral (
+      select 3 * (words_matched - 1) - coalesce(sum(private.nearness(words, pair)), 0)::integer as proximity_cost
+      from pairs as pair
+      where words_matched > 1 and closest & pair.bits = pair.bits
+    ) as near
+    order by 2 desc, found.profile_id = any (exact_names) desc, 1
+    limit max_results;
 end
 $$;
 comment on function private.keyword_candidates(private.search_query, private.search_filter, integer) is
@@ -4162,7 +5492,7 @@ language plpgsql stable security invoker
 set search_path = 'extensions'
 -- Nearly in the order of the distances, which is enough: strict order takes half as long again.
 set hnsw.iterative_scan = 'relaxed_order'
-set hnsw.ef_search = 200
+set hnsw.ef_search = 100
 -- The walk gives up after so many, which matters where a filter lets nearly nobody pass.
 set hnsw.max_scan_tuples = 10000
 -- Allow only one plan, a scan of the vector index.
@@ -4215,7 +5545,7 @@ begin
       misses := misses + 1;
     end if;
     -- If half a batch of ef_search is too far away, so are all that follow.
-    exit when misses = 100 or hits >= max_results;
+    exit when misses = 50 or hits >= max_results;
   end loop;
 end
 $$;
@@ -4310,7 +5640,7 @@ as $$
 declare
   -- No query has more hits, and no total counts further.
   max_results constant integer := 1000;
-  max_neighbours constant integer := 200;
+  max_neighbours constant integer := 100;
   -- The most that nearness to the caller's own interests can add to a score.
   context_share constant double precision := 0.1;
   has_words constant boolean := cardinality(asked.units) > 0;
@@ -4539,7 +5869,7 @@ comment on function private.find_profiles(
   integer, bigint, boolean, text[]
 ) is
   'The search: profiles that contain words of a query or are similar to it in meaning, filtered, best first. At most
-1,000 count by words and 200 by meaning. Embeddings are read, and then exact keyword scores computed, only for those
+1,000 count by words and 100 by meaning. Embeddings are read, and then exact keyword scores computed, only for those
 that can be on the page. Facets are counted over all candidates.';
 
 create function api.search_profiles(request jsonb)
@@ -5765,8 +7095,8 @@ comment on function private.highlight(json, private.search_query) is
 
 -- Realtime events for the participants of a conversation. An event is only a hint that something is new: the tables are
 -- the truth, and a client that missed an event catches up by paging with after_id.
-create function private.broadcast_to_participants(
-  event text, conversation bigint, id bigint, previous_id bigint, user_id bigint
+create function private.broadcast_to_users(
+  event text, conversation bigint, id bigint, previous_id bigint, user_id bigint, one bigint, other bigint
 )
 returns void
 language plpgsql volatile security invoker
@@ -5780,23 +7110,42 @@ begin
   -- users. There is no topic for the conversation: a plan's limit counts each event, and two say the same as three.
   perform realtime.send(
     jsonb_build_object(
-      'conversation_id', conversation, 'id', broadcast_to_participants.id, 'previous_id', previous_id,
-      'user_id', user_id
+      'conversation_id', conversation, 'id', broadcast_to_users.id, 'previous_id', previous_id,
+      'user_id', broadcast_to_users.user_id
     ),
     event, 'user:' || users.id, true
   )
-  from public.conversations
-  join public.users on users.id in (conversations.voyager_id, conversations.local_id)
-  where conversations.id = conversation and users.is_active;
+  from public.users
+  -- An array instead would be planned again at each call: 50 of the 430 µs of a send.
+  where users.id in (one, other) and users.is_active;
 exception
   -- The write must succeed even if Realtime fails or does not exist.
   when others then
     raise warning 'Could not broadcast %: %', event, sqlstate;
 end
 $$;
+comment on function private.broadcast_to_users(text, bigint, bigint, bigint, bigint, bigint, bigint) is
+  'Broadcasts an event {conversation_id, id, previous_id, user_id} to one or two users, if they are active. Never
+raises. Only for definer functions: callers may not send on these topics, and a trigger with the writer''s rights would
+send nothing.';
+
+create function private.broadcast_to_participants(
+  event text, conversation bigint, id bigint, previous_id bigint, user_id bigint
+)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  perform private.broadcast_to_users(
+    event => event, conversation => conversation, id => broadcast_to_participants.id, previous_id => previous_id,
+    user_id => broadcast_to_participants.user_id, one => voyager_id, other => local_id
+  )
+  from public.conversations
+  where conversations.id = conversation;
+end
+$$;
 comment on function private.broadcast_to_participants(text, bigint, bigint, bigint, bigint) is
-  'Broadcasts an event {conversation_id, id, previous_id, user_id} to each active participant. Never raises. Only for
-definer triggers: callers may not send on these topics, and a trigger with the writer''s rights would send nothing.';
+  'As broadcast_to_users, to both participants.';
 
 create function private.broadcast_conversation()
 returns trigger
@@ -5817,33 +7166,6 @@ create trigger broadcast_conversation
   after insert on public.conversations
   for each row
   execute function private.broadcast_conversation();
-
-create function private.broadcast_message()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  previous_id bigint;
-begin
-  -- Inline instead of in a function, which would be planned again at each call: 40 µs of the 250 that a message takes.
-  select max(id)
-  into previous_id
-  from public.messages
-  where conversation_id = new.conversation_id and id < new.id;
-  perform private.broadcast_to_participants(
-    event => 'message.created', conversation => new.conversation_id, id => new.id, previous_id => previous_id,
-    user_id => new.user_id
-  );
-  return null;
-end
-$$;
-comment on function private.broadcast_message() is
-  'message.created: user_id is the sender. Definer, because callers may not send events.';
-
-create trigger broadcast_message
-  after insert on public.messages
-  for each row
-  execute function private.broadcast_message();
 
 create function private.broadcast_read()
 returns trigger
@@ -6233,54 +7555,44 @@ comment on function private.consume_rate_limit(text, text, double precision, int
 the next token; a refusal consumes nothing. Definer, because the Edge Functions have no grant on rate_limits.';
 grant execute on function private.consume_rate_limit(text, text, double precision, integer) to edge_functions;
 
-create function private.consume_send_limit(
-  account uuid, client_id uuid, seconds_each double precision, burst integer
+create function private.consume_write_limit(
+  kind text, account uuid, client_id uuid, seconds_each double precision, burst integer
 )
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
+declare
+  me bigint;
+  is_repeat boolean;
 begin
-  if client_id is not null and exists (
-    select
-    from public.messages
-    join public.users on users.id = messages.user_id
-    where users.auth_id = account and messages.client_id = consume_send_limit.client_id
-  ) then
-    return to_json(0);
+  if client_id is not null then
+    select id into me from public.users where auth_id = account;
+    is_repeat := case kind
+      when 'RATE_LIMIT_SEND' then exists (
+        select from public.messages where user_id = me and messages.client_id = consume_write_limit.client_id
+      )
+      when 'RATE_LIMIT_RESERVE' then exists (
+        select
+        from private.reservation_replies
+        where user_id = me and reservation_replies.client_id = consume_write_limit.client_id
+      )
+      when 'RATE_LIMIT_REPORT' then exists (
+        select
+        from private.report_replies
+        where user_id = me and report_replies.client_id = consume_write_limit.client_id
+      )
+    end;
+    if is_repeat then
+      return to_json(0);
+    end if;
   end if;
-  return private.consume_rate_limit(
-    kind => 'send', who => account::text, seconds_each => seconds_each, burst => burst
-  );
+  return private.consume_rate_limit(kind => kind, who => account::text, seconds_each => seconds_each, burst => burst);
 end
 $$;
-comment on function private.consume_send_limit(uuid, uuid, double precision, integer) is
-  'As consume_rate_limit, for messages: sending again with the same client_id consumes nothing. Definer, as
-consume_rate_limit.';
-grant execute on function private.consume_send_limit(uuid, uuid, double precision, integer) to edge_functions;
-
-create function private.consume_reserve_limit(
-  account uuid, client_id uuid, seconds_each double precision, burst integer
-)
-returns json
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  if client_id is not null and exists (
-    select
-    from private.reservation_replies
-    join public.users on users.id = reservation_replies.user_id
-    where users.auth_id = account and reservation_replies.client_id = consume_reserve_limit.client_id
-  ) then
-    return to_json(0);
-  end if;
-  return private.consume_rate_limit(
-    kind => 'reserve', who => account::text, seconds_each => seconds_each, burst => burst
-  );
-end
-$$;
-comment on function private.consume_reserve_limit(uuid, uuid, double precision, integer) is
-  'As consume_send_limit, for offers and steps of reservations. Definer, as consume_rate_limit.';
-grant execute on function private.consume_reserve_limit(uuid, uuid, double precision, integer) to edge_functions;
+comment on function private.consume_write_limit(text, uuid, uuid, double precision, integer) is
+  'As consume_rate_limit, for messages, reservations and reports: repeating one with the same client_id consumes
+nothing. Definer, as consume_rate_limit.';
+grant execute on function private.consume_write_limit(text, uuid, uuid, double precision, integer) to edge_functions;
 
 create table private.rate_settings (
   name text primary key
@@ -6394,6 +7706,7 @@ declare
   -- two or three pieces in memory: with 500 messages in each, ten stalled exports of one user took 400 MB.
   remaining integer := 100;
   at_conversation constant bigint := coalesce((place ->> 'conversation')::bigint, 0);
+  at_report bigint := (place ->> 'report')::bigint;
   after_id bigint := (place ->> 'message')::bigint;
   separator text := case when place is null then '' else ',' end;
   pieces text[] := array[]::text[];
@@ -6442,12 +7755,19 @@ begin
         'Reservations', (
           select coalesce(json_agg(body), '[]') from private.reservations_with_history(conversations.id, null)
         ),
-        'createdAt', private.iso(conversations.created_at)
+        'createdAt', private.iso(conversations.created_at),
+        'state', private.my_state(conversations.id)
       )::text as body
     from public.conversations
     -- Each conversation counts as one message, so no more than these fit into a piece.
     join private.participants_of(
-      array(select id from public.conversations where id >= at_conversation order by id limit remaining + 1)
+      array(
+        select id
+        from public.conversations
+        where id >= at_conversation and at_report is null
+        order by id
+        limit remaining + 1
+      )
     ) as participants on participants.id = conversations.id
     order by conversations.id
   loop
@@ -6485,6 +7805,19 @@ begin
     pieces := pieces || ']}'::text;
     remaining := remaining - page.length;
   end loop;
+
+  if at_report is null then
+    pieces := pieces || '],"reports":['::text;
+    at_report := 0;
+  end if;
+  select string_agg(body, ',' order by id) as bodies, count(*) as length, max(id) as last_id
+  into page
+  from private.my_reports_after(at_report, remaining + 1);
+  pieces := pieces || (case when at_report > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
+  if page.length > remaining then
+    perform private.set_response_metadata(jsonb_build_object('place', jsonb_build_object('report', page.last_id)));
+    return array_to_string(pieces, '');
+  end if;
   return array_to_string(pieces || ']}'::text, '');
 end
 $$;
@@ -6524,6 +7857,7 @@ begin
     return false;
   end if;
   perform private.cancel_reservations_of(person, me);
+  perform private.erase_states_of(person);
   -- Cascades to its interests and its search entry; the search context was removed when the account became inactive.
   delete from public.profiles where id = profile;
   perform private.sweep_lexicon();
@@ -6534,6 +7868,9 @@ begin
   using public.messages
   where messages.id = message_id and messages.user_id = person;
   delete from private.reservation_replies where user_id = person;
+  delete from private.report_replies where user_id = person;
+  delete from public.hidden_profiles where user_id = person;
+  perform private.schedule_purge(person);
   -- Cascades to its sessions, refresh tokens and identities.
   delete from auth.users where id = account;
   begin
@@ -6550,7 +7887,8 @@ end
 $$;
 comment on function private.erase_person(bigint) is
   'Erases a user and their log-in in one transaction or not at all; false if that was done before. Messages to others
-stay, sent by "Deleted user", and so do reservations, of which the pending and accepted ones are cancelled.
+stay, sent by "Deleted user", and so do reservations, of which the pending and accepted ones are cancelled. Reports by
+and about the person keep their evidence for 180 days.
 Definer, because it deletes from auth.users. Admins call it in the SQL editor.';
 
 create function api.erase_me()

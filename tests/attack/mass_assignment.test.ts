@@ -91,6 +91,17 @@ const allowed: Record<
   },
   'PUT /users/profile/interests': { fields: () => ({ interest_ids: [fixture.interest] }), changes: [] },
   'PATCH /users/searchable': { fields: () => ({ is_searchable: false }), changes: ['profiles.is_searchable'] },
+  'POST /users/me/reports': {
+    fields: () => ({
+      ...{ user_id: fixture.friend.id, message_id: null, reason: 'other', note: 'Mine', client_id: null },
+      ...{ share_messages: false, block: false },
+    }),
+    changes: [],
+    creates: () => ({
+      ...{ reporter_id: fixture.people.voyager.id, user_id: fixture.friend.id, message_id: null, reason: 'other' },
+      ...{ note: 'Mine', shares_messages: false, resolution: null, resolved_at: null, purge_at: null },
+    }),
+  },
   'POST /conversations': {
     fields: () => ({ other_user_id: fixture.friend.id }),
     changes: [],

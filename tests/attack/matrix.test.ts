@@ -100,6 +100,17 @@ const matrix: Record<string, Row> = {
   'DELETE /users/me': { ...personal(204), endsSession: true },
   'GET /users/me/export': personal(200),
   'GET /users/me/reservations': personal(200),
+  'GET /users/me/reports': personal(200),
+  'POST /users/me/reports': {
+    body: (role, ownership) => ({
+      user_id: userOf(role, ownership),
+      reason: 'other',
+      reporter_id: fixture.stranger.id,
+    }),
+    own: 400,
+    "another's": 201,
+    unknown: 404,
+  },
   'GET /users/me/blocks': personal(200),
   'PUT /users/me/blocks/{user_id}': {
     path: (role, ownership) => ({ user_id: userOf(role, ownership) }),
@@ -174,6 +185,8 @@ const matrix: Record<string, Row> = {
   'POST /conversations/{id}/read': ofConversation(200, (role, ownership) => ({
     up_to_message_id: conversationOf(role, ownership).received,
   })),
+  'GET /conversations/states': personal(200),
+  'PUT /conversations/{id}/state': ofConversation(200, () => ({ archived: true, pinned: true })),
   'POST /conversations/{id}/reservations': ofConversation(201, () => ({
     title: 'Attempted',
     price: 1,

@@ -1,11 +1,12 @@
 -- Fixtures for the pgTAP files:
 --   make_person(name)             creates a user with an Auth account and returns the user id
 --   make_history(voyager, local)  gives two users one row in every table
---   id_of, profile_of, claims_of, conversation_of, message_of   find what make_person and make_history created
+--   id_of, profile_of, claims_of, conversation_of, message_of, report_of   find what these two have created
 --   become(name)                  runs what follows as that user on the Data API; become(null): as an anonymous caller
 --   become_role(role), become_owner()   runs what follows as that role, or as the owner again
 --   attempt(privilege, table, whose)    tries a statement on a user's rows and says how it went
 --   ask(name, call)               calls a function of schema api as the Edge Functions do
+--   inbox_drift()                 what the inbox says differently from the messages
 --   granted(acl, owner), relations      who has which privilege, and what there are privileges on
 create schema if not exists tests;
 grant usage on schema tests, tap to public;
@@ -79,7 +80,9 @@ language sql volatile set search_path = ''
 as $$ select tests.become_role('none') $$;
 
 -- The voyager has the first interest of the seed and has sent a message with a client_id, so there is an idempotent
--- reply. The two have a reservation, which the voyager offered with a client_id.
+-- reply. The two have a reservation, which the voyager offered with a client_id, and the voyager has pinned the
+-- conversation. The voyager has reported the local with a client_id and evidence, which an admin has read. Somebody
+-- else is hidden because of it.
 create or replace function tests.make_history(voyager text, local text)
 returns void
 language plpgsql volatile security definer set search_path = ''
@@ -88,6 +91,7 @@ declare
   conversation bigint;
   message bigint;
   reservation bigint;
+  report bigint;
 begin
   insert into public.profile_interests (profile_id, interest_id)
   values (tests.profile_of(voyager), 1);
@@ -99,14 +103,28 @@ begin
   returning id into message;
   insert into private.idempotent_replies (message_id, sender_name)
   values (message, voyager);
+  insert into private.conversation_states (user_id, conversation_id, is_pinned)
+  values (tests.id_of(voyager), conversation, true);
   insert into public.reservations (conversation_id, title, price, date, offered_by)
   values (conversation, 'A walk', 20, now() + interval '7 days', tests.id_of(voyager))
   returning id into reservation;
   insert into private.reservation_replies (user_id, client_id, reservation_id, draft, body)
   values (tests.id_of(voyager), gen_random_uuid(), reservation, '{}', '{}');
+  insert into public.reports (reporter_id, user_id, reason, note, resolution, resolved_at)
+  values (tests.id_of(voyager), tests.id_of(local), 'spam', 'Too much', 'hide', clock_timestamp())
+  returning id into report;
+  insert into private.report_evidence (report_id, message_id, is_by_reported, content, sent_at)
+  values (report, message, false, 'Hello', now());
+  insert into private.report_replies (user_id, client_id, report_id, draft_hash, is_new)
+  values (tests.id_of(voyager), gen_random_uuid(), report, '', true);
+  insert into public.moderation_log (action, report_id, user_id, by_whom)
+  values ('read evidence', report, tests.id_of(local), 'nobody');
   -- A user without profile and conversation, for attempts to insert them.
   insert into public.users (name, email)
   values ('nobody', 'nobody@tests.example')
+  on conflict do nothing;
+  insert into public.hidden_profiles (user_id, report_id)
+  values (tests.id_of('nobody'), report)
   on conflict do nothing;
 end
 $$;
@@ -133,6 +151,7 @@ declare
   profile constant bigint := tests.profile_of(whose);
   conversation constant bigint := tests.conversation_of(whose);
   message constant bigint := tests.message_of(whose);
+  report constant bigint := tests.report_of(whose);
   statement text;
   affected bigint;
 begin
@@ -197,6 +216,18 @@ begin
         'draft = draft'
       ),
       (
+        'private.conversation_activity', format('conversation_id = %s', conversation),
+        format(
+          'select %s, voyager_id, local_id, 0, 0, now() from public.conversations where id = %s',
+          conversation, conversation
+        ),
+        'active_at = active_at'
+      ),
+      (
+        'private.conversation_states', format('user_id = %s', owner), format('values (%s, %s)', nobody, conversation),
+        'is_pinned = is_pinned'
+      ),
+      (
         'private.idempotent_replies', format('message_id = %s', message),
         format('values (%s, %L)', message, 'Intruder'),
         'sender_name = sender_name'
@@ -205,6 +236,37 @@ begin
         'private.blocks', format('blocker_id = %s', owner),
         format('(blocker_id, blocked_id) values (%s, %s)', owner, nobody),
         'created_at = created_at'
+      ),
+      (
+        'public.reports', format('reporter_id = %s', owner),
+        format('(reporter_id, user_id, reason) values (%s, %s, %L)', owner, nobody, 'spam'),
+        'note = note'
+      ),
+      (
+        'private.report_evidence', format('report_id = %s', report),
+        format(
+          '(report_id, message_id, is_by_reported, content, sent_at) values (%s, 0, true, %L, now())', report,
+          'Intruding'
+        ),
+        'content = content'
+      ),
+      (
+        'private.report_replies', format('user_id = %s', owner),
+        format(
+          $sql$(user_id, client_id, report_id, draft_hash, is_new) values (%s, gen_random_uuid(), %s, '', true)$sql$,
+          owner, report
+        ),
+        'is_new = is_new'
+      ),
+      (
+        'public.hidden_profiles', format('report_id = %s', report),
+        format('(user_id, report_id) values (%s, %s)', owner, report),
+        'hidden_at = hidden_at'
+      ),
+      (
+        'public.moderation_log', format('report_id = %s', report),
+        format($sql$(action, user_id, by_whom) values ('read evidence', %s, 'nobody')$sql$, owner),
+        'note = note'
       ),
       ('private.rate_limits', 'true', $sql$values ('\x00', now())$sql$, 'tat = tat'),
       ('private.rate_settings', 'true', $sql$values ('RATE_LIMIT_PROFILE', 'off')$sql$, $sql$rate = 'off'$sql$),
@@ -254,7 +316,12 @@ as $$
   offset place - 1 limit 1
 $$;
 
--- Moves the clock of the reservations until the end of the transaction.
+create or replace function tests.report_of(reporter text)
+returns bigint
+language sql stable security definer set search_path = ''
+as $$ select id from public.reports where reporter_id = tests.id_of(reporter) order by id limit 1 $$;
+
+-- Moves the clock of the reservations and reports until the end of the transaction.
 create or replace function tests.pass_time(ahead interval)
 returns void
 language plpgsql volatile security definer set search_path = ''
@@ -266,6 +333,32 @@ begin
     ahead
   );
 end
+$$;
+
+-- The rows of the inbox that differ from what the messages say. Empty, whatever happened.
+create or replace function tests.inbox_drift()
+returns table (conversation bigint, kept jsonb, counted jsonb)
+language sql volatile security definer set search_path = ''
+as $$
+  select conversations.id, to_jsonb(kept), to_jsonb(counted)
+  from public.conversations
+  left join lateral (
+    select voyager_id, local_id, last_message_id, active_at, voyager_unread, local_unread
+    from private.conversation_activity
+    where conversation_id = conversations.id
+  ) as kept on true
+  cross join lateral (
+    select
+      conversations.voyager_id,
+      conversations.local_id,
+      coalesce(max(id), 0) as last_message_id,
+      coalesce((array_agg(messages.created_at order by id desc))[1], conversations.created_at) as active_at,
+      count(*) filter (where not read and user_id <> conversations.voyager_id) as voyager_unread,
+      count(*) filter (where not read and user_id <> conversations.local_id) as local_unread
+    from public.messages
+    where conversation_id = conversations.id
+  ) as counted
+  where to_jsonb(kept) is distinct from to_jsonb(counted)
 $$;
 
 grant execute on all functions in schema tests, tap to public;

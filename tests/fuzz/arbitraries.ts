@@ -8,6 +8,8 @@ export interface Fixture {
   profiles: number[]
   conversations: number[]
   messages: number[]
+  /** Messages that none of the callers has sent. */
+  reportable: number[]
   interests: number[]
   reservations: number[]
   /** Takes part in all of the conversations. */
@@ -56,6 +58,8 @@ const valuesByName = (name: string, fixture: Fixture): Arbitrary<unknown> | unde
     case 'other_user_id':
     case 'user_id':
       return ids(fixture.users)
+    case 'message_id':
+      return ids(fixture.reportable)
     case 'messageId':
     case 'up_to_message_id':
     case 'before_id':

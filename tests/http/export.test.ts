@@ -28,6 +28,7 @@ test('a new user gets their account and profile', async () => {
     interests: [],
     blocks: [],
     conversations: [],
+    reports: [],
   })
   expect(Math.abs(Date.now() - Date.parse(body.exported_at))).toBeLessThan(60_000)
 })
@@ -66,6 +67,14 @@ test('contains all own data, received messages and reservations, and no data of 
   ]
   const reservation = { title: 'Walk', price: 12.5, date: '2037-01-01T10:00:00.000Z', status: 'accepted' }
   const { body: [made] } = await asAdmin('POST', 'reservations', { ...reservation, conversation_id: second })
+  const note = 'Says "hello"\\ too often 😠'
+  const { body: { id } } = await zoe.call('POST', '/users/me/reports', {
+    message_id: sent[1].id,
+    reason: 'spam',
+    note,
+    share_messages: true,
+  })
+  await ana.call('POST', '/users/me/reports', { user_id: zoe.id, reason: 'danger', note: 'Secret about Zoë' })
   await zoe.call('PUT', `/users/me/blocks/${ben.id}`)
 
   const { body } = await take(zoe)
@@ -76,7 +85,9 @@ test('contains all own data, received messages and reservations, and no data of 
     local_id: local.id,
     Voyager: contact(voyager),
     Local: contact(local),
+    state: { archived: false, muted_until: null, pinned: false },
     createdAt: isoTimestamp,
+    state: { archived: false, muted_until: null, pinned: false },
   })
   expect(body).toEqual({
     exported_at: isoTimestamp,
@@ -109,6 +120,10 @@ test('contains all own data, received messages and reservations, and no data of 
         messages: [],
       },
     ],
+    reports: [{
+      ...{ id, user_id: ana.id, message_id: sent[1].id, reason: 'spam', note, share_messages: true, status: 'open' },
+      ...{ createdAt: isoTimestamp, resolvedAt: null },
+    }],
   })
 })
 

@@ -36,6 +36,16 @@ test.each<[description: string, env: Record<string, string>, message: RegExp]>([
     /^SEARCH_CONCURRENCY is "3", and must be a number from 1 to 2$/,
   ],
   [
+    'a first contact of no message',
+    { FIRST_CONTACT_LIMIT: '0' },
+    /^FIRST_CONTACT_LIMIT is "0", and must be a number from 1 to 999999, or off$/,
+  ],
+  [
+    'an unknown PARTNER_EMAIL',
+    { PARTNER_EMAIL: 'never' },
+    /^PARTNER_EMAIL is "never", and must be always or after_reply$/,
+  ],
+  [
     'a DATABASE_URL of another database',
     { DATABASE_URL: 'mysql://x' },
     /^DATABASE_URL must look like postgresql:\/\/\S+$/,

@@ -41,6 +41,7 @@ const execute = (url: string, ...scripts: string[]): Promise<void> =>
  *   queued     a copy for several workers on the embedding queue
  *   writing    a copy for several writers of profiles
  *   racing     a copy for several writers of reservations
+ *   inbox      a copy for large inboxes, and several writers of one
  *   erased     a copy for erasing accounts under locks
  *   abandoned  a copy with a statement of variable duration
  *   counted    a copy to count round trips
@@ -63,6 +64,7 @@ export default async (project: TestProject) => {
       'counted',
       'writing',
       'racing',
+      'inbox',
     ]
   ) {
     await execute(platform('postgres', 'supabase_admin'), `create database ${copy} template scripted owner postgres`)

@@ -62,6 +62,8 @@ test('the schedule calls the function embed as often as the queue needs it, at m
     }
     const [clock] = await sql`select schedule, command from cron.job where jobname = 'settle reservations'`
     expect(clock).toEqual({ schedule: '10 seconds', command: 'select private.settle_reservations()' })
+    const [purge] = await sql`select schedule, command from cron.job where jobname = 'purge evidence'`
+    expect(purge).toEqual({ schedule: '29 3 * * *', command: 'select private.purge_evidence()' })
     const [cleaning] = await sql`select command from cron.job where jobname = 'forget old runs'`
     expect(await sql.unsafe(cleaning!.command)).toEqual([])
   } finally {

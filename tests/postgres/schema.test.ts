@@ -81,6 +81,7 @@ const tolerated = {
     'function_search_path_mutable private.text_start_at': inlined,
     'function_search_path_mutable private.weight_class': inlined,
     'function_search_path_mutable private.iso': inlined,
+    'function_search_path_mutable private.latest_entries_of': inlined,
     'function_search_path_mutable private.keyword_score': inlined,
     'function_search_path_mutable private.my_id': inlined,
     'function_search_path_mutable private.position_cost': inlined,

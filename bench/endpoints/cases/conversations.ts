@@ -73,6 +73,18 @@ export const conversationCases = async (fixture: Fixture): Promise<Case[]> => {
       litePath: () => `${liteList}&order=id.desc&limit=50`,
     },
     {
+      name: '… archived=false&pinned=first',
+      method: 'GET',
+      requests: [{ user: 1, path: '/conversations?limit=50&archived=false&pinned=first' }],
+      rpc: 'list_conversations(page_limit => 50, page_offset => 0, archived => false, pinned_first => true)',
+      variables: '\\set user 1',
+    },
+    {
+      name: 'PUT /conversations/:id/state',
+      ...inRandomConversations('PUT', '/state', JSON.stringify({ archived: true })),
+      rpc: `set_conversation_state(:conversation, '{"archived": true}')`,
+    },
+    {
       name: 'GET /conversations/:id',
       ...inRandomConversations('GET', ''),
       rpc: 'get_conversation(:conversation)',

@@ -88,7 +88,13 @@ export const success = z.strictObject({ success: z.boolean() })
 
 export const conversationParam = z.object({ id })
 export const messageParams = z.object({ id, messageId: id })
-export const listPage = z.object({ limit: limit(100).optional(), offset: offset.optional() })
+export const listPage = z.object({
+  limit: limit(100).optional(),
+  offset: offset.optional(),
+  archived: z.enum(['true', 'false', 'all']).optional()
+    .describe('Only the archived conversations, or only the others; absent or all: both'),
+  pinned: z.enum(['first']).optional().describe('Pinned conversations come before the rest'),
+})
 export const messagePage = z.object({
   limit: limit(100).default(50),
   offset: offset.optional(),

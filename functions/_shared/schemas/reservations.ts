@@ -62,11 +62,11 @@ const price = z.number().min(0, 'must be 0 to 100,000').max(100_000, 'must be 0 
   .meta({ jsonSchema: { type: 'number', minimum: 0, maximum: 100_000, multipleOf: 0.01 } })
 
 /** As the answers print it. Postgres knows no year 0, and four digits are all that the answers have. */
-const moment = (schema: z.ZodType<string>) =>
+export const moment = (schema: z.ZodType<string>) =>
   schema.transform((value) => new Date(value).toISOString())
     .refine((value) => /^(?!0000)\d{4}-/.test(value), 'must be in the years 1 to 9999')
-const isoMoment = z.iso.datetime({ offset: true, error: 'must be an ISO 8601 timestamp with its offset' })
-const dateTime = { type: 'string', format: 'date-time' }
+export const isoMoment = z.iso.datetime({ offset: true, error: 'must be an ISO 8601 timestamp with its offset' })
+export const dateTime = { type: 'string', format: 'date-time' }
 
 const date = moment(isoMoment).meta({ jsonSchema: { ...dateTime, description: 'In the future' } })
 const endsAt = moment(isoMoment)

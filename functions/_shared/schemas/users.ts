@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { conversation, message } from './conversations.ts'
+import { exportedReport } from './reports.ts'
 import { reservationWithHistory } from './reservations.ts'
+import { exportedState } from './states.ts'
 import type { Columns } from '../columns.ts'
 import { id, interestIds, isBlank, limit, offset, text, timestamp, webAddress } from '../validate.ts'
 
@@ -57,9 +59,11 @@ export const exported = z.strictObject({
     z.strictObject({
       ...conversation.omit({ Messages: true }).shape,
       Reservations: z.array(reservationWithHistory),
+      state: exportedState,
       messages: z.array(message),
     }),
   ),
+  reports: z.array(exportedReport),
 }).meta({ id: 'Export' })
 
 export const profileInterests = z.strictObject({ id: z.int(), user_id: z.int(), Interests: z.array(interest) })

@@ -55,6 +55,10 @@ select is(
         '%s: %s', name,
         case name
           when 'public.reservation_history' then 'select'
+          when 'public.hidden_profiles' then 'select'
+          when 'public.moderation_log' then 'select'
+          when 'public.moderation_queue' then 'select'
+          when 'public.reports' then 'select'
           else 'delete, insert, maintain, references, select, trigger, truncate, update'
         end
       ) collate "C"
@@ -62,8 +66,8 @@ select is(
     where relkind <> 'S' and relnamespace = 'public'::regnamespace
     order by 1
   ),
-  'the secret key has all privileges on the tables that the Data API exposes, select alone on the append-only one, '
-    || 'and none on others'
+  'the secret key has all privileges on the tables that the Data API exposes, select alone on those that only '
+    || 'functions write, and none on others'
 );
 select is(
   array(
@@ -78,7 +82,9 @@ select is(
     from tests.relations
     where relkind = 'S'
       and relnamespace = 'public'::regnamespace
-      and name <> 'public.reservation_history_id_seq'
+      and name not in (
+        'public.moderation_log_id_seq', 'public.reports_id_seq', 'public.reservation_history_id_seq'
+      )
     order by 1
   ),
   'the secret key can use the sequences of those tables, and no other role can use any'
@@ -114,7 +120,12 @@ select is(
     'authenticated: my_blocks',
     'authenticated: my_conversations',
     'authenticated: my_id',
+    'authenticated: my_inbox',
     'authenticated: my_profile_id',
+    'authenticated: my_reports_after',
+    'authenticated: my_state',
+    'authenticated: my_states',
+    'authenticated: my_unread',
     'authenticated: my_writable_conversations',
     'authenticated: parse_ids',
     'authenticated: participants_of',
@@ -137,8 +148,7 @@ select is(
     'edge_functions: check_sign_up',
     'edge_functions: claim_embeddings',
     'edge_functions: consume_rate_limit',
-    'edge_functions: consume_reserve_limit',
-    'edge_functions: consume_send_limit',
+    'edge_functions: consume_write_limit',
     'edge_functions: count_pending_embeddings',
     'edge_functions: describe_search',
     'edge_functions: fail_embeddings',
@@ -147,7 +157,10 @@ select is(
     'edge_functions: report_search',
     'edge_functions: save_embeddings',
     'service_role: is_attachment',
-    'service_role: is_web_address'
+    'service_role: is_web_address',
+    'service_role: lift_restriction',
+    'service_role: read_evidence',
+    'service_role: resolve_report'
   ],
   'these are the grants on functions outside schema api'
 );

@@ -1,0 +1,30 @@
+import { z } from 'zod'
+import { id, limit, timestamp } from '../validate.ts'
+import { dateTime, isoMoment, moment } from './reservations.ts'
+
+const until = '2027-05-14T16:00:00.000Z'
+
+const fields = {
+  archived: z.boolean().describe('Until a newer message comes'),
+  muted_until: timestamp.nullable().describe('No notifications until then; unread messages are counted as before'),
+  pinned: z.boolean(),
+}
+
+export const state = z.strictObject({ conversation_id: z.int(), ...fields }).meta({
+  id: 'ConversationState',
+  examples: [{ conversation_id: 1, archived: false, muted_until: until, pinned: true }],
+})
+
+/** In the export, within its conversation. */
+export const exportedState = z.strictObject(fields)
+
+export const newState = z.object({
+  archived: z.boolean().optional(),
+  muted_until: moment(isoMoment)
+    .meta({ jsonSchema: { ...dateTime, description: 'In the future; null: not muted' } })
+    .nullable()
+    .optional(),
+  pinned: z.boolean().optional().describe('At most 20 conversations can be pinned'),
+}).meta({ examples: [{ muted_until: until, pinned: true }] })
+
+export const statePage = z.object({ limit: limit(100).optional(), before_id: id.optional() })

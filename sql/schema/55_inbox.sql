@@ -1,0 +1,415 @@
+-- The inbox: for each conversation one row with its latest message, and for each of the two participants the number of
+-- unread messages and whether it is archived. A page of an inbox reads this table through an index in its order, so it
+-- costs the same in an inbox of 40 as in one of 10,000. docs/scale.md has the designs that were rejected.
+create table private.conversation_activity (
+  conversation_id bigint primary key references public.conversations (id) on delete cascade,
+  voyager_id bigint not null references public.users (id) on delete restrict,
+  local_id bigint not null references public.users (id) on delete restrict,
+  last_message_id bigint not null default 0,
+  previous_message_id bigint not null default 0,
+  active_at timestamptz not null,
+  voyager_unread integer not null default 0,
+  local_unread integer not null default 0,
+  voyager_archived_id bigint,
+  local_archived_id bigint,
+  voyager_archived boolean not null
+    generated always as (coalesce(voyager_archived_id >= last_message_id, false)) stored,
+  local_archived boolean not null
+    generated always as (coalesce(local_archived_id >= last_message_id, false)) stored,
+  constraint "nobody has fewer than no unread messages" check (least(voyager_unread, local_unread) >= 0)
+);
+comment on table private.conversation_activity is
+  'What the list of conversations is ordered by and the unread counts are read from. Triggers on conversations and
+messages keep it, whoever writes those. Only set_conversation_state and the erasing write it as well: what one
+participant has archived.';
+comment on column private.conversation_activity.last_message_id is 'The message with the highest id; 0 without one.';
+comment on column private.conversation_activity.previous_message_id is
+  'What last_message_id was before the latest message was sent, for its event: before Postgres 18 an update cannot
+return old values, and looking it up took 5 of the 79 pages of a send.';
+comment on column private.conversation_activity.active_at is
+  'When the latest message was sent; when the conversation was opened, without one.';
+comment on column private.conversation_activity.voyager_archived_id is
+  'The latest message when the voyager archived the conversation; null if they did not. A newer message shows it again,
+and nothing has to be written for that but last_message_id.';
+comment on column private.conversation_activity.local_archived_id is 'As voyager_archived_id, of the local.';
+
+create index conversation_activity_voyager_idx
+  on private.conversation_activity (voyager_id, voyager_archived, active_at desc, conversation_id desc);
+comment on index private.conversation_activity_voyager_idx is
+  'The inbox in its order. What is archived is apart from the rest, so that neither is read for a page of the other.';
+create index conversation_activity_local_idx
+  on private.conversation_activity (local_id, local_archived, active_at desc, conversation_id desc);
+comment on index private.conversation_activity_local_idx is 'As conversation_activity_voyager_idx.';
+create index conversation_activity_voyager_unread_idx on private.conversation_activity (voyager_id)
+  where voyager_unread > 0;
+comment on index private.conversation_activity_voyager_unread_idx is
+  'Conversations with unread messages; small, because most have none.';
+create index conversation_activity_local_unread_idx on private.conversation_activity (local_id) where local_unread > 0;
+comment on index private.conversation_activity_local_unread_idx is 'As conversation_activity_voyager_unread_idx.';
+alter table private.conversation_activity enable row level security;
+
+create view private.inbox_entries with (security_invoker = true) as
+select
+  voyager_id as user_id, conversation_id, voyager_id, local_id, last_message_id, active_at, voyager_unread as unread,
+  voyager_archived as is_archived, voyager_archived_id as archived_id
+from private.conversation_activity
+union all
+select
+  local_id, conversation_id, voyager_id, local_id, last_message_id, active_at, local_unread, local_archived,
+  local_archived_id
+from private.conversation_activity;
+comment on view private.inbox_entries is
+  'conversation_activity as each of the two participants sees it: two rows for each conversation.';
+
+create function private.handle_new_conversation()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  insert into private.conversation_activity (conversation_id, voyager_id, local_id, active_at)
+  values (new.id, new.voyager_id, new.local_id, new.created_at);
+  return null;
+end
+$$;
+comment on function private.handle_new_conversation() is
+  'Puts a new conversation into both inboxes. Definer, because nobody has a grant on conversation_activity.';
+
+create trigger handle_new_conversation
+  after insert on public.conversations
+  for each row
+  execute function private.handle_new_conversation();
+
+create function private.refresh_activity(conversation bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  -- A statement of its own: the next one then sees all messages of those whom it has waited for.
+  perform from private.conversation_activity where conversation_id = conversation for no key update;
+  update private.conversation_activity as activity
+  set
+    voyager_id = conversations.voyager_id,
+    local_id = conversations.local_id,
+    last_message_id = coalesce(latest.id, 0),
+    active_at = coalesce(latest.created_at, conversations.created_at)
+  from public.conversations
+  left join lateral (
+    select id, created_at
+    from public.messages
+    where messages.conversation_id = conversations.id
+    order by id desc
+    limit 1
+  ) as latest on true
+  where conversations.id = conversation and activity.conversation_id = conversation;
+end
+$$;
+comment on function private.refresh_activity(bigint) is
+  'Reads participants, latest message and time of activity anew, after an admin changed or removed what they were.';
+
+create function private.handle_changed_conversation()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.refresh_activity(new.id);
+  if (new.voyager_id, new.local_id) <> (old.voyager_id, old.local_id) then
+    update private.conversation_activity
+    set
+      voyager_unread = unread.by_voyager,
+      local_unread = unread.by_local,
+      voyager_archived_id = null,
+      local_archived_id = null
+    from (
+      select
+        count(*) filter (where user_id <> new.voyager_id) as by_voyager,
+        count(*) filter (where user_id <> new.local_id) as by_local
+      from public.messages
+      where conversation_id = new.id and not read
+    ) as unread
+    where conversation_activity.conversation_id = new.id;
+  end if;
+  return null;
+end
+$$;
+comment on function private.handle_changed_conversation() is
+  'An admin changed the participants or the time of a conversation. Definer, as handle_new_conversation.';
+
+create trigger handle_changed_conversation
+  after update of voyager_id, local_id, created_at on public.conversations
+  for each row
+  execute function private.handle_changed_conversation();
+
+create function private.handle_new_message()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  voyager bigint;
+  local bigint;
+  previous_id bigint;
+begin
+  update private.conversation_activity
+  set
+    previous_message_id = last_message_id,
+    last_message_id = greatest(last_message_id, new.id),
+    -- An admin may insert a message with a lower id.
+    active_at = case when new.id > last_message_id then new.created_at else active_at end,
+    voyager_unread = voyager_unread + (voyager_id <> new.user_id and not new.read)::integer,
+    local_unread = local_unread + (local_id <> new.user_id and not new.read)::integer
+  where conversation_id = new.conversation_id
+  returning voyager_id, local_id, nullif(previous_message_id, 0)
+  into voyager, local, previous_id;
+  perform private.broadcast_to_users(
+    event => 'message.created', conversation => new.conversation_id, id => new.id,
+    previous_id => case when previous_id < new.id then previous_id end, user_id => new.user_id, one => voyager,
+    other => local
+  );
+  return null;
+end
+$$;
+comment on function private.handle_new_message() is
+  'Moves the conversation up in both inboxes, counts the message as unread and broadcasts message.created, of which
+user_id is the sender. One trigger, because the event needs what the update returns. Definer, as
+handle_new_conversation, and because callers may not send events.';
+
+create trigger handle_new_message
+  after insert on public.messages
+  for each row
+  execute function private.handle_new_message();
+
+create function private.add_unread(conversation bigint, sender bigint, amount bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  update private.conversation_activity
+  set
+    voyager_unread = voyager_unread + case when voyager_id <> sender then amount else 0 end,
+    local_unread = local_unread + case when local_id <> sender then amount else 0 end
+  where conversation_id = conversation;
+end
+$$;
+comment on function private.add_unread(bigint, bigint, bigint) is
+  'Counts messages of a sender as unread, or with a negative amount as not unread any more, for whoever did not send
+them. Only differences are ever written, each in the transaction that changes the messages: a count of what one
+transaction sees would miss what another has not committed.';
+
+create function private.handle_changed_messages()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  -- Always in the order of ids, so that two such statements do not wait for each other.
+  perform private.add_unread(conversation => conversation_id, sender => user_id, amount => sum(amount)::bigint)
+  from (
+    select conversation_id, user_id, -1 as amount from old_rows where not read
+    union all
+    select conversation_id, user_id, 1 from new_rows where not read
+  ) as changes
+  group by conversation_id, user_id
+  having sum(amount) <> 0
+  order by conversation_id, user_id;
+  perform private.refresh_activity(conversation_id)
+  from (
+    select old_rows.conversation_id
+    from old_rows
+    left join new_rows using (id, conversation_id, created_at)
+    where new_rows.id is null
+    union
+    select new_rows.conversation_id
+    from new_rows
+    left join old_rows using (id, conversation_id, created_at)
+    where old_rows.id is null
+  ) as moved
+  order by conversation_id;
+  return null;
+end
+$$;
+comment on function private.handle_changed_messages() is
+  'Messages were marked as read, or an admin changed them. Definer, as handle_new_conversation.';
+
+create trigger handle_changed_messages
+  after update on public.messages
+  referencing old table as old_rows new table as new_rows
+  for each statement
+  execute function private.handle_changed_messages();
+
+create function private.handle_deleted_messages()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.add_unread(conversation => conversation_id, sender => user_id, amount => -count(*))
+  from old_rows
+  where not read
+  group by conversation_id, user_id
+  order by conversation_id, user_id;
+  perform private.refresh_activity(conversation_id)
+  from (select distinct conversation_id from old_rows) as shortened
+  order by conversation_id;
+  delete from private.idempotent_replies
+  using old_rows
+  where message_id = old_rows.id;
+  return null;
+end
+$$;
+comment on function private.handle_deleted_messages() is
+  'An admin deleted messages, or a conversation with its messages. Definer, as handle_new_conversation.';
+
+create trigger handle_deleted_messages
+  after delete on public.messages
+  referencing old table as old_rows
+  for each statement
+  execute function private.handle_deleted_messages();
+
+create function private.latest_entries_of(
+  person bigint, archived boolean, without bigint[], after_time timestamptz, after_id bigint, max_rows bigint
+)
+returns setof private.inbox_entries
+language sql stable security invoker
+as $$
+  (
+    select
+      voyager_id, conversation_id, voyager_id, local_id, last_message_id, active_at, voyager_unread, voyager_archived,
+      voyager_archived_id
+    from private.conversation_activity
+    where voyager_id = person
+      and not voyager_archived
+      and archived is distinct from true
+      and conversation_id <> all (without)
+      and (active_at, conversation_id) < (after_time, after_id)
+    order by active_at desc, conversation_id desc
+    limit max_rows
+  )
+  union all
+  (
+    select
+      local_id, conversation_id, voyager_id, local_id, last_message_id, active_at, local_unread, local_archived,
+      local_archived_id
+    from private.conversation_activity
+    where local_id = person
+      and not local_archived
+      and archived is distinct from true
+      and conversation_id <> all (without)
+      and (active_at, conversation_id) < (after_time, after_id)
+    order by active_at desc, conversation_id desc
+    limit max_rows
+  )
+  union all
+  (
+    select
+      voyager_id, conversation_id, voyager_id, local_id, last_message_id, active_at, voyager_unread, voyager_archived,
+      voyager_archived_id
+    from private.conversation_activity
+    where voyager_id = person
+      and voyager_archived
+      and archived is distinct from false
+      and conversation_id <> all (without)
+      and (active_at, conversation_id) < (after_time, after_id)
+    order by active_at desc, conversation_id desc
+    limit max_rows
+  )
+  union all
+  (
+    select
+      local_id, conversation_id, voyager_id, local_id, last_message_id, active_at, local_unread, local_archived,
+      local_archived_id
+    from private.conversation_activity
+    where local_id = person
+      and local_archived
+      and archived is distinct from false
+      and conversation_id <> all (without)
+      and (active_at, conversation_id) < (after_time, after_id)
+    order by active_at desc, conversation_id desc
+    limit max_rows
+  )
+$$;
+comment on function private.latest_entries_of(bigint, boolean, bigint[], timestamptz, bigint, bigint) is
+  'At least the max_rows entries of an inbox that come after this time and id, if there are as many: that many from each
+of four indexes, because Postgres does not merge parts of a union that have a condition each. Without
+`set search_path`, so that it is inlined.';
+
+create function private.my_inbox(page_limit bigint, page_offset bigint, archived boolean, pinned_first boolean)
+returns table (
+  id bigint, voyager_id bigint, local_id bigint, active_at timestamptz, is_pinned boolean, latest_id bigint,
+  content text, user_id bigint, read boolean, latest_at timestamptz
+)
+language plpgsql stable security definer rows 50
+set search_path = ''
+-- Otherwise the plan for an inbox of five, which reads and sorts all of it, is kept for one of 10,000.
+set enable_bitmapscan = off
+set enable_seqscan = off
+as $$
+declare
+  me constant bigint := private.my_id();
+  pinned bigint[] := array[]::bigint[];
+  shown bigint[];
+  skipped bigint;
+  -- The page begins after this entry.
+  after_time timestamptz := 'infinity'::timestamptz;
+  after_id bigint := 9223372036854775807;
+begin
+  if pinned_first then
+    pinned := array(
+      select entries.conversation_id
+      from private.conversation_states as states
+      join private.inbox_entries as entries using (user_id, conversation_id)
+      where states.user_id = me and states.is_pinned and (archived is null or entries.is_archived = archived)
+      order by entries.active_at desc, entries.conversation_id desc
+    );
+  end if;
+  shown := pinned[least(page_offset, 20)::integer + 1:];
+  if page_limit < cardinality(shown) then
+    shown := shown[:page_limit::integer];
+  end if;
+  skipped := page_offset - cardinality(pinned);
+  if skipped > 0 then
+    -- From the index alone, so that a late page costs little more than the first.
+    select entries.active_at, entries.conversation_id
+    into after_time, after_id
+    from private.latest_entries_of(me, archived, pinned, after_time, after_id, skipped) as entries
+    order by entries.active_at desc, entries.conversation_id desc
+    limit 1
+    offset skipped - 1;
+  end if;
+  return query
+    with page as materialized (
+      select *, true as is_pinned
+      from private.inbox_entries as entries
+      where entries.user_id = me and entries.conversation_id = any (shown)
+      union all
+      (
+        select *, false
+        from private.latest_entries_of(me, archived, pinned, after_time, after_id, page_limit) as entries
+        order by entries.active_at desc, entries.conversation_id desc
+        limit page_limit - cardinality(shown)
+      )
+    )
+    select
+      page.conversation_id, page.voyager_id, page.local_id, page.active_at, page.is_pinned, messages.id,
+      messages.content, messages.user_id, messages.read, messages.created_at
+    from page
+    left join public.messages on messages.id = page.last_message_id;
+end
+$$;
+comment on function private.my_inbox(bigint, bigint, boolean, boolean) is
+  'A page of the caller''s conversations with their latest messages, in no order; all of them if the limit is null.
+archived null takes archived ones and others. Definer, because callers cannot read conversation_activity, and the policy
+on messages would gather all conversations of the caller.';
+grant execute on function private.my_inbox(bigint, bigint, boolean, boolean) to authenticated;
+
+create function private.my_unread()
+returns table (conversation_id bigint, unread integer)
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return query
+    select entries.conversation_id, entries.unread
+    from private.inbox_entries as entries
+    where entries.user_id = private.my_id() and entries.unread > 0;
+end
+$$;
+comment on function private.my_unread() is
+  'The caller''s conversations with unread messages, and how many. Definer, because callers cannot read
+conversation_activity.';
+grant execute on function private.my_unread() to authenticated;
