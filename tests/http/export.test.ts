@@ -87,7 +87,6 @@ test('contains all own data, received messages and reservations, and no data of 
     Local: contact(local),
     state: { archived: false, muted_until: null, pinned: false },
     createdAt: isoTimestamp,
-    state: { archived: false, muted_until: null, pinned: false },
   })
   expect(body).toEqual({
     exported_at: isoTimestamp,
