@@ -12,7 +12,8 @@ const onServer = [
   'tests/postgres/**',
   'tests/crash/postgres.test.ts',
   'tests/notifications/{kills,post}.test.ts',
-  'tests/{attack/mutants,attack/moderation_mutants,attack/reservation_mutants,clients/live,doctor/doctor,fuzz/cost}.test.ts',
+  'tests/attack/{mutants,inbox_mutants,moderation_mutants,reservation_mutants}.test.ts',
+  'tests/{clients/live,doctor/doctor,fuzz/cost}.test.ts',
 ]
 const onPglite = [
   'tests/demo/**',

@@ -2,27 +2,20 @@
 -- e-mail address. The limits are settings of the Edge Functions, which pass them on.
 create function private.has_written(person bigint, conversation bigint)
 returns boolean
-language plpgsql stable security invoker
-set search_path = ''
--- As in api.list_messages.
-set enable_bitmapscan = off
+language plpgsql stable security invoker set search_path = ''
 as $$
 begin
-  -- Oldest first: under the limit an answer is among the first few messages.
   return exists (
     select
-    from (
-      select id
-      from public.messages
-      where conversation_id = conversation and user_id = person
-      order by id
-      limit 1
-    ) as first_message
+    from private.conversation_activity
+    where conversation_id = conversation
+      and (voyager_id = person and voyager_has_written or local_id = person and local_has_written)
   );
 end
 $$;
 comment on function private.has_written(bigint, bigint) is
-  'Whether a person has sent a message in this conversation. Only for definer functions.';
+  'Whether a person has ever sent a message in this conversation, also if an admin has deleted it since. Only for
+definer functions.';
 
 create function private.may_write_first(conversation bigint, partner bigint, max_messages integer)
 returns boolean

@@ -1585,6 +1585,8 @@ create table private.conversation_activity (
   active_at timestamptz not null,
   voyager_unread integer not null default 0,
   local_unread integer not null default 0,
+  voyager_has_written boolean not null default false,
+  local_has_written boolean not null default false,
   voyager_archived_id bigint,
   local_archived_id bigint,
   voyager_archived boolean not null
@@ -1603,6 +1605,9 @@ comment on column private.conversation_activity.previous_message_id is
 return old values, and looking it up took 5 of the 79 pages of a send.';
 comment on column private.conversation_activity.active_at is
   'When the latest message was sent; when the conversation was opened, without one.';
+comment on column private.conversation_activity.voyager_has_written is
+  'Whether the voyager has ever sent a message here, also if an admin has deleted it since (67_first_contact.sql).';
+comment on column private.conversation_activity.local_has_written is 'As voyager_has_written, of the local.';
 comment on column private.conversation_activity.voyager_archived_id is
   'The latest message when the voyager archived the conversation; null if they did not. A newer message shows it again,
 and nothing has to be written for that but last_message_id.';
@@ -1654,6 +1659,20 @@ create trigger handle_new_conversation
   for each row
   execute function private.handle_new_conversation();
 
+create function private.has_message_of(person bigint, conversation bigint)
+returns boolean
+language plpgsql stable security invoker
+set search_path = ''
+-- As in api.list_messages.
+set enable_bitmapscan = off
+as $$
+begin
+  return exists (select from public.messages where conversation_id = conversation and user_id = person);
+end
+$$;
+comment on function private.has_message_of(bigint, bigint) is
+  'Whether a conversation has a message of this person now. Only for definer functions.';
+
 create function private.refresh_activity(conversation bigint)
 returns void
 language plpgsql volatile security invoker set search_path = ''
@@ -1666,7 +1685,9 @@ begin
     voyager_id = conversations.voyager_id,
     local_id = conversations.local_id,
     last_message_id = coalesce(latest.id, 0),
-    active_at = coalesce(latest.created_at, conversations.created_at)
+    active_at = coalesce(latest.created_at, conversations.created_at),
+    voyager_has_written = voyager_has_written or private.has_message_of(conversations.voyager_id, conversation),
+    local_has_written = local_has_written or private.has_message_of(conversations.local_id, conversation)
   from public.conversations
   left join lateral (
     select id, created_at
@@ -1679,7 +1700,8 @@ begin
 end
 $$;
 comment on function private.refresh_activity(bigint) is
-  'Reads participants, latest message and time of activity anew, after an admin changed or removed what they were.';
+  'Reads participants, latest message and time of activity anew, and who has written besides those who had, after an
+admin changed or removed what they were.';
 
 create function private.handle_changed_conversation()
 returns trigger
@@ -1693,7 +1715,9 @@ begin
       voyager_unread = unread.by_voyager,
       local_unread = unread.by_local,
       voyager_archived_id = null,
-      local_archived_id = null
+      local_archived_id = null,
+      voyager_has_written = private.has_message_of(new.voyager_id, new.id),
+      local_has_written = private.has_message_of(new.local_id, new.id)
     from (
       select
         count(*) filter (where user_id <> new.voyager_id) as by_voyager,
@@ -1730,7 +1754,9 @@ begin
     -- An admin may insert a message with a lower id.
     active_at = case when new.id > last_message_id then new.created_at else active_at end,
     voyager_unread = voyager_unread + (voyager_id <> new.user_id and not new.read)::integer,
-    local_unread = local_unread + (local_id <> new.user_id and not new.read)::integer
+    local_unread = local_unread + (local_id <> new.user_id and not new.read)::integer,
+    voyager_has_written = voyager_has_written or voyager_id = new.user_id,
+    local_has_written = local_has_written or local_id = new.user_id
   where conversation_id = new.conversation_id
   returning voyager_id, local_id, nullif(previous_message_id, 0)
   into voyager, local, previous_id;
@@ -1788,12 +1814,12 @@ begin
   from (
     select old_rows.conversation_id
     from old_rows
-    left join new_rows using (id, conversation_id, created_at)
+    left join new_rows using (id, conversation_id, user_id, created_at)
     where new_rows.id is null
     union
     select new_rows.conversation_id
     from new_rows
-    left join old_rows using (id, conversation_id, created_at)
+    left join old_rows using (id, conversation_id, user_id, created_at)
     where old_rows.id is null
   ) as moved
   order by conversation_id;
@@ -3961,27 +3987,20 @@ grant execute on function api.check_unsubscribe(text) to edge_functions;
 -- e-mail address. The limits are settings of the Edge Functions, which pass them on.
 create function private.has_written(person bigint, conversation bigint)
 returns boolean
-language plpgsql stable security invoker
-set search_path = ''
--- As in api.list_messages.
-set enable_bitmapscan = off
+language plpgsql stable security invoker set search_path = ''
 as $$
 begin
-  -- Oldest first: under the limit an answer is among the first few messages.
   return exists (
     select
-    from (
-      select id
-      from public.messages
-      where conversation_id = conversation and user_id = person
-      order by id
-      limit 1
-    ) as first_message
+    from private.conversation_activity
+    where conversation_id = conversation
+      and (voyager_id = person and voyager_has_written or local_id = person and local_has_written)
   );
 end
 $$;
 comment on function private.has_written(bigint, bigint) is
-  'Whether a person has sent a message in this conversation. Only for definer functions.';
+  'Whether a person has ever sent a message in this conversation, also if an admin has deleted it since. Only for
+definer functions.';
 
 create function private.may_write_first(conversation bigint, partner bigint, max_messages integer)
 returns boolean

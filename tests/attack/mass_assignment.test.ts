@@ -141,6 +141,11 @@ const allowed: Record<
     changes: ['reservations.status', 'reservations.updated_at', 'reservations.due_at'],
     creates: () => ({ status: 'cancelled', note: 'Mine', by_id: fixture.people.voyager.id }),
   },
+  // What it writes is in no table of the Data API.
+  'PUT /conversations/{id}/state': {
+    fields: () => ({ archived: true, pinned: true, muted_until: '2036-07-01T12:00:00Z' }),
+    changes: [],
+  },
   'POST /conversations/{id}/read': {
     fields: () => ({ up_to_message_id: fixture.conversations.voyager.received }),
     changes: ['messages.read'],

@@ -392,6 +392,15 @@ as $$
     where conversation_id = conversations.id
   ) as counted
   where to_jsonb(kept) is distinct from to_jsonb(counted)
+    -- Who has written stays so when their messages are deleted.
+    or exists (
+      select
+      from public.messages
+      join private.conversation_activity as written using (conversation_id)
+      where conversation_id = conversations.id
+        and (user_id = written.voyager_id and not voyager_has_written
+          or user_id = written.local_id and not local_has_written)
+    )
 $$;
 
 grant execute on all functions in schema tests, tap to public;

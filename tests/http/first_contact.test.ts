@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { databaseUrl, useStack } from '../tools/own_stack.ts'
-import { type Answer, openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
+import { type Answer, call, openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
 import { resultOf } from '../tools/responses.ts'
+import { testKeys } from '../tools/stack.ts'
 
 const limited = { status: 403, body: { error: 'You can send 3 messages until this person has answered' } }
 
@@ -45,6 +46,11 @@ describe('with FIRST_CONTACT_LIMIT=3 and PARTNER_EMAIL=after_reply', () => {
       await sendMessage(ana, id, 'Hello')
       await sendMessage(ben, id, 'Hi')
     }
+    const answers = `${new URL(stack.base).origin}/rest/v1/messages?conversation_id=eq.${id}&user_id=eq.${ben.id}`
+    const deleted = await call('DELETE', answers, undefined, { headers: { apikey: testKeys.secretKey } })
+    expect(deleted.status).toBe(204)
+    await sendMessage(ana, id, 'Hello')
+    expect(await addresses(ana)).toEqual([ana.email, ben.email])
   })
 
   test("the partner's address is empty until they have written, in the list and the export", async () => {

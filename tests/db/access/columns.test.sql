@@ -1,5 +1,5 @@
 -- The privileges of authenticated on every column. A new column must be added here, or the test fails.
-select plan(234);
+select plan(236);
 
 select is(
   actual.privileges, expected.privileges,
@@ -13,7 +13,8 @@ from (
       (
         'private.conversation_activity',
         'conversation_id, voyager_id, local_id, last_message_id, previous_message_id, active_at, voyager_unread, '
-          || 'local_unread, voyager_archived_id, local_archived_id, voyager_archived, local_archived',
+          || 'local_unread, voyager_archived_id, local_archived_id, voyager_archived, local_archived, '
+          || 'voyager_has_written, local_has_written',
         ''
       ),
       ('private.conversation_states', 'user_id, conversation_id, is_pinned, muted_until', ''),

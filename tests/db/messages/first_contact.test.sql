@@ -1,5 +1,5 @@
 -- First contact: a few messages until the other participant has written, then as many as one likes.
-select plan(20);
+select plan(26);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'cat']) as name;
 insert into public.conversations (voyager_id, local_id)
 values (tests.id_of('ana'), tests.id_of('ben')), (tests.id_of('ana'), tests.id_of('cat'));
@@ -95,3 +95,29 @@ select throws_ok(
 );
 select tests.become_owner();
 select lives_ok($$ select pg_temp.send('ben', 'cat'); select pg_temp.send('cat', 'cat') $$, 'until its answer');
+
+-- Answering lifts it for ever.
+delete from public.messages where conversation_id = (
+  select id from public.conversations where voyager_id = tests.id_of('ben')
+) and user_id = tests.id_of('ben');
+select lives_ok(
+  $$ select pg_temp.send('cat', 'cat') $$, 'when an admin deletes the only answer, the limit does not come back'
+);
+delete from public.messages;
+select lives_ok(
+  $$ select pg_temp.send('cat', 'cat') from generate_series(1, 4) $$, 'nor when they delete all messages'
+);
+update public.conversations set voyager_id = tests.id_of('ana') where voyager_id = tests.id_of('ben');
+select throws_ok($$ select pg_temp.send('cat', 'cat') $$, 'PT403', null, 'another participant has not written yet');
+select tests.become_owner();
+update public.messages
+set user_id = tests.id_of('ana')
+where id = (select min(id) from public.messages);
+select lives_ok($$ select pg_temp.send('cat', 'cat') $$, 'what an admin changes to a message of theirs is an answer');
+insert into public.conversations (voyager_id, local_id) values (tests.id_of('cat'), tests.id_of('ben'));
+select pg_temp.send('cat', 'ben') from generate_series(1, 3);
+select throws_ok($$ select pg_temp.send('cat', 'ben') $$, 'PT403', null, 'cat cannot write to ben a fourth time');
+select tests.become_owner();
+insert into public.messages (conversation_id, user_id, content)
+select id, tests.id_of('ben'), 'By an admin' from public.conversations where local_id = tests.id_of('ben');
+select lives_ok($$ select pg_temp.send('cat', 'ben') $$, 'until he has, as an admin also can make it');

@@ -21,6 +21,7 @@ from (
     ('private.conversation_activity', 'conversation_id, voyager_id, local_id', 'none'),
     ('private.conversation_activity', 'last_message_id, previous_message_id, active_at', 'none'),
     ('private.conversation_activity', 'voyager_unread, local_unread', 'none'),
+    ('private.conversation_activity', 'voyager_has_written, local_has_written', 'none'),
     ('private.conversation_states', 'user_id, conversation_id', 'erase'),
     ('private.conversation_states', 'is_pinned, muted_until', 'both'),
     ('private.embedding_queue', 'kind, id, attempts, failures, due_at, last_error, queued_at, model', 'erase'),
