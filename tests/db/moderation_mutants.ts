@@ -115,7 +115,11 @@ const changes: Record<string, Change[]> = {
     ['and erased_at is null', 'and false'],
     ['perform private.log_moderation(', 'perform concat('],
   ],
-  'private.has_written': [['and user_id = person', '']],
+  'private.has_written': [
+    ['voyager_id = person and', ''],
+    ['local_id = person and', ''],
+    ['conversation_id = conversation\n      and', ''],
+  ],
   'private.may_write_first': [
     ['max_messages is null', 'false'],
     ['or private.has_written(partner, conversation)', ''],
