@@ -11,12 +11,14 @@ const hasServer = Boolean(process.env.PLATFORM_URL)
 const onServer = [
   'tests/postgres/**',
   'tests/crash/postgres.test.ts',
+  'tests/notifications/{kills,post}.test.ts',
   'tests/attack/{mutants,inbox_mutants,moderation_mutants,reservation_mutants}.test.ts',
   'tests/{clients/live,doctor/doctor,fuzz/cost}.test.ts',
 ]
 const onPglite = [
   'tests/demo/**',
   'tests/doctor/faults.test.ts',
+  'tests/notifications/{addresses,worker}.test.ts',
   'tests/search/quality.test.ts',
   'tests/functions/**',
   'tests/local/{auth_errors,body,dashboard,embedding_failures,embedding_runs,lifecycle,mutex,readme,settings}.test.ts',
@@ -46,6 +48,8 @@ const slow = [
     'http/account_enumeration',
     'http/email_confirmation',
     'local/lifecycle',
+    'notifications/kills',
+    'notifications/worker',
     'postgres/outage',
   ],
 ]

@@ -2,6 +2,7 @@
 import auth from '../functions/auth/index.ts'
 import conversations from '../functions/conversations/index.ts'
 import embed from '../functions/embed/index.ts'
+import notify from '../functions/notify/index.ts'
 import health from '../functions/health/index.ts'
 import users from '../functions/users/index.ts'
 
@@ -15,7 +16,7 @@ const document = {
   paths: {},
   components: { schemas: {}, securitySchemes: {} },
 }
-for (const [name, edgeFunction] of Object.entries({ auth, users, conversations, health, embed })) {
+for (const [name, edgeFunction] of Object.entries({ auth, users, conversations, health, embed, notify })) {
   const response = await edgeFunction.fetch(new Request(`http://localhost/${name}/openapi.json`))
   const { paths, components } = await response.json()
   Object.assign(document.paths, paths)

@@ -68,6 +68,29 @@ const searchMetrics = ({ waiting, dead, oldest, audit, audit_age }: SearchReport
     Object.entries(audit).map(([finding, amount]) => [`finding="${finding}"`, amount]),
   ) + gauge('search_audit_age_seconds', 'Age of the last audit of the search index, in seconds.', audit_age))
 
+interface Channel {
+  depth: number
+  age: number
+  dead: number
+}
+
+const outboxMetrics = (outbox: Record<string, Channel> | null): string => {
+  const samples = (key: keyof Channel): [string, number][] =>
+    Object.entries(outbox ?? {}).map(([channel, counts]) => [`channel="${channel}"`, counts[key]])
+  return outbox === null ? '' : formatMetric(
+    'outbox_depth',
+    'gauge',
+    'Number of rows of the outbox that wait, dead letters excluded, by channel.',
+    samples('depth'),
+  ) + formatMetric(
+    'outbox_age_seconds',
+    'gauge',
+    'For how long the oldest row of the outbox could have been sent, in seconds, by channel.',
+    samples('age'),
+  ) +
+    formatMetric('outbox_dead_letters', 'gauge', 'Number of rows that failed eight times, by channel.', samples('dead'))
+}
+
 const migrationMetrics = (versions: string[] | null): string =>
   versions === null ? '' : formatMetric(
     'database_migration',
@@ -91,10 +114,11 @@ health.get(
     const { inFlight } = statements
     const report = await reportSearch(c.var.query.oldest_audit)
     const migrations: string[] | null = await asService`list_migrations()`.then(JSON.parse).catch(() => null)
+    const outbox: Record<string, Channel> | null = await asService`describe_outbox()`.then(JSON.parse).catch(() => null)
     const body = formatRequestMetrics() +
       gauge('database_statements_in_flight', 'Number of statements that run or wait for a connection.', inFlight) +
       gauge('database_up', 'Whether the database is reachable.', report ? 1 : 0) +
-      (report ? searchMetrics(report.search, report.failed) + migrationMetrics(migrations) : '')
+      (report ? searchMetrics(report.search, report.failed) + migrationMetrics(migrations) + outboxMetrics(outbox) : '')
     return c.body(body, 200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })
   },
 )

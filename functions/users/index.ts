@@ -19,6 +19,7 @@ import { isSecretKey } from '../_shared/secret_key.ts'
 import { settings } from '../_shared/settings.ts'
 import { drainSoon } from '../_shared/embeddings/drain.ts'
 import { removeAvatars } from './avatars.ts'
+import { notifications } from './notifications.ts'
 import { myReservation, reservationPage } from '../_shared/schemas/reservations.ts'
 import { idempotencyHeader } from '../_shared/schemas/conversations.ts'
 import * as reports from '../_shared/schemas/reports.ts'
@@ -193,6 +194,8 @@ users.delete(
     return c.body(null, 204)
   },
 )
+
+users.route('/', notifications)
 
 users.patch(
   '/profile',

@@ -256,6 +256,9 @@ begin
     and (id = message or and_before and id < message)
     and user_id <> me
     and not read;
+  if found then
+    delete from private.silences where user_id = me;
+  end if;
   return json_build_object('success', true);
 end
 $$;

@@ -51,7 +51,9 @@ begin
           'is_searchable', profiles.is_searchable
         ),
         'interests', private.interests_of(profiles.id),
-        'blocks', private.my_blocks()
+        'blocks', private.my_blocks(),
+        'devices', private.my_devices(),
+        'notifications', private.my_notification_settings()
       )::text,
       -1
     ) || ',"conversations":[']
@@ -191,6 +193,11 @@ begin
   using public.messages
   where messages.id = message_id and messages.user_id = person;
   delete from private.reservation_replies where user_id = person;
+  delete from private.devices where user_id = person;
+  delete from private.notification_settings where user_id = person;
+  delete from private.silences where user_id = person;
+  delete from private.outbox where user_id = person;
+  perform private.enqueue_webhook('user.erased', null, person);
   delete from private.report_replies where user_id = person;
   delete from public.hidden_profiles where user_id = person;
   perform private.schedule_purge(person);

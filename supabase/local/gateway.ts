@@ -13,6 +13,7 @@ import { dataApiLimitError, limitSelfEmbeds, missingFilterError } from './data_a
 import type { Database } from './database.ts'
 import { demo } from './demo.ts'
 import type { EdgeFunction } from './edge_functions.ts'
+import type { Inbox } from './inbox.ts'
 import { callLite } from './lite_call.ts'
 import { jsonExceedsDepth } from './nesting.ts'
 import { isUnder, readPath } from './path.ts'
@@ -95,6 +96,7 @@ export const openGateway = (
   functions: Record<string, EdgeFunction>,
   realtime: Realtime,
   dashboard: Dashboard,
+  inbox: Inbox,
 ): Gateway => {
   const unknownFunction = createApp('unknown')
 
@@ -167,6 +169,7 @@ export const openGateway = (
     const isPage = c.req.method === 'GET' && c.req.header('Accept')?.includes('text/html')
     return isPage ? dashboard.closedPage(404) : c.json({ error: 'Not found' }, 404)
   })
+  gateway.route('/mail', inbox.routes)
   gateway.get(
     '/static/*',
     serveStatic({ root: dashboardFiles, rewriteRequestPath: (path) => path.replace('/static', '') }),

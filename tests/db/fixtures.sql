@@ -1,5 +1,6 @@
 -- Fixtures for the pgTAP files:
 --   make_person(name)             creates a user with an Auth account and returns the user id
+--   make_device(name)             gives a user a device
 --   make_history(voyager, local)  gives two users one row in every table
 --   id_of, profile_of, claims_of, conversation_of, message_of, report_of   find what these two have created
 --   become(name)                  runs what follows as that user on the Data API; become(null): as an anonymous caller
@@ -79,6 +80,18 @@ returns void
 language sql volatile set search_path = ''
 as $$ select tests.become_role('none') $$;
 
+-- A Web Push subscription; returns the id of the device.
+create or replace function tests.make_device(person text)
+returns uuid
+language sql volatile security definer set search_path = ''
+as $$
+  insert into private.devices (user_id, id, endpoint, p256dh, auth)
+  select
+    tests.id_of(person), id, 'https://push.example/' || id, 'B' || repeat('A', 86), repeat('A', 22)
+  from gen_random_uuid() as id
+  returning id
+$$;
+
 -- The voyager has the first interest of the seed and has sent a message with a client_id, so there is an idempotent
 -- reply. The two have a reservation, which the voyager offered with a client_id, and the voyager has pinned the
 -- conversation. The voyager has reported the local with a client_id and evidence, which an admin has read. Somebody
@@ -110,6 +123,10 @@ begin
   returning id into reservation;
   insert into private.reservation_replies (user_id, client_id, reservation_id, draft, body)
   values (tests.id_of(voyager), gen_random_uuid(), reservation, '{}', '{}');
+  perform tests.make_device(voyager);
+  insert into private.notification_settings (user_id) values (tests.id_of(voyager));
+  insert into private.silences (user_id) values (tests.id_of(voyager));
+  insert into private.outbox (channel, event, user_id, due_at) values ('mail', 'silence', tests.id_of(voyager), now());
   insert into public.reports (reporter_id, user_id, reason, note, resolution, resolved_at)
   values (tests.id_of(voyager), tests.id_of(local), 'spam', 'Too much', 'hide', clock_timestamp())
   returning id into report;
@@ -237,6 +254,22 @@ begin
         format('(blocker_id, blocked_id) values (%s, %s)', owner, nobody),
         'created_at = created_at'
       ),
+      (
+        'private.devices', format('user_id = %s', owner),
+        format($sql$values (%s, gen_random_uuid(), 'https://x', repeat('A', 87), repeat('A', 22))$sql$, nobody),
+        'endpoint = endpoint'
+      ),
+      (
+        'private.notification_settings', format('user_id = %s', owner), format('(user_id) values (%s)', nobody),
+        'push = false'
+      ),
+      (
+        'private.outbox', format('user_id = %s', owner),
+        format('(channel, event, user_id, due_at) values (%L, %L, %s, now())', 'mail', 'silence', nobody),
+        'due_at = now()'
+      ),
+      ('private.outbox_settings', 'true', '(singleton) values (false)', 'webhooks = true'),
+      ('private.silences', format('user_id = %s', owner), format('(user_id) values (%s)', nobody), 'steps = steps'),
       (
         'public.reports', format('reporter_id = %s', owner),
         format('(reporter_id, user_id, reason) values (%s, %s, %L)', owner, nobody, 'spam'),

@@ -84,7 +84,8 @@ const bodyFaults = (schema: Schema, text: string): string[] => {
 // At most one of these; the schema does not say that they exclude each other.
 const cursors = new Set(['before_id', 'after_id', 'order'])
 
-const isForSecretKey = ({ name }: Operation): boolean => ['POST /embed', 'GET /health/metrics'].includes(name)
+const isForSecretKey = ({ name }: Operation): boolean =>
+  ['POST /embed', 'POST /notify', 'GET /health/metrics'].includes(name)
 
 const validBody = ({ name }: Operation, schema: Schema, fixture: Fixture): Arbitrary<unknown> => {
   const generated = valid(schema, fixture)

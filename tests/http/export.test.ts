@@ -27,6 +27,8 @@ test('a new user gets their account and profile', async () => {
     profile,
     interests: [],
     blocks: [],
+    devices: [],
+    notifications: { push: true, email: true, delay_minutes: 10, quiet_hours: null, previews: false },
     conversations: [],
     reports: [],
   })
@@ -101,6 +103,8 @@ test('contains all own data, received messages and reservations, and no data of 
     profile: { id: zoe.profileId, user_id: zoe.id, ...shown },
     interests: interests.toSorted((one, other) => one.name < other.name ? -1 : 1),
     blocks: [{ user_id: ben.id, name: 'Ben', createdAt: isoTimestamp }],
+    devices: [],
+    notifications: expect.objectContaining({ push: true }),
     conversations: [
       { ...pair(first, zoe, ana), Reservations: [], messages: sent },
       {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { conversation, message } from './conversations.ts'
+import { device, notificationSettings } from './notifications.ts'
 import { exportedReport } from './reports.ts'
 import { reservationWithHistory } from './reservations.ts'
 import { exportedState } from './states.ts'
@@ -55,6 +56,8 @@ export const exported = z.strictObject({
   profile: z.strictObject({ ...profile, user_id: z.int(), is_searchable: z.boolean() }),
   interests: z.array(interest),
   blocks: z.array(block),
+  devices: z.array(device),
+  notifications: notificationSettings,
   conversations: z.array(
     z.strictObject({
       ...conversation.omit({ Messages: true }).shape,

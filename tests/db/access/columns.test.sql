@@ -1,5 +1,5 @@
 -- The privileges of authenticated on every column. A new column must be added here, or the test fails.
-select plan(201);
+select plan(236);
 
 select is(
   actual.privileges, expected.privileges,
@@ -24,6 +24,14 @@ from (
         ''
       ),
       ('private.embedding_queue', 'kind, id, attempts, failures, due_at, last_error, queued_at, model', ''),
+      ('private.devices', 'user_id, id, endpoint, p256dh, auth, created_at', ''),
+      ('private.notification_settings', 'user_id, push, email, delay_minutes', ''),
+      ('private.notification_settings', 'quiet_from, quiet_to, time_zone, previews', ''),
+      ('private.outbox', 'id, channel, event, conversation_id, subject_id, first_id, user_id', ''),
+      ('private.outbox', 'device_id, key, attempts', ''),
+      ('private.outbox', 'due_at, last_error, created_at', ''),
+      ('private.outbox_settings', 'singleton, delay_seconds, webhooks, inner_key, outer_key', ''),
+      ('private.silences', 'user_id, steps, began_at', ''),
       ('private.rate_settings', 'name, rate', ''),
       ('private.idempotent_replies', 'message_id, sender_name', ''),
       ('private.search_audit', 'finding, amount, audited_at', ''),

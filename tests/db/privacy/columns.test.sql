@@ -14,6 +14,8 @@ from (
   values
     ('private.blocks', 'blocker_id', 'erase'),
     ('private.blocks', 'blocked_id, created_at', 'both'),
+    ('private.devices', 'id, endpoint, p256dh, auth, created_at', 'both'),
+    ('private.devices', 'user_id', 'erase'),
     ('private.conversation_activity', 'voyager_archived_id, local_archived_id', 'erase'),
     ('private.conversation_activity', 'voyager_archived, local_archived', 'both'),
     ('private.conversation_activity', 'conversation_id, voyager_id, local_id', 'none'),
@@ -24,6 +26,12 @@ from (
     ('private.conversation_states', 'is_pinned, muted_until', 'both'),
     ('private.embedding_queue', 'kind, id, attempts, failures, due_at, last_error, queued_at, model', 'erase'),
     ('private.idempotent_replies', 'message_id, sender_name', 'erase'),
+    ('private.notification_settings', 'push, email, delay_minutes', 'both'),
+    ('private.notification_settings', 'quiet_from, quiet_to, time_zone, previews', 'both'),
+    ('private.notification_settings', 'user_id', 'erase'),
+    ('private.outbox', 'id, channel, event, conversation_id, subject_id, first_id, user_id, device_id', 'erase'),
+    ('private.outbox', 'key, attempts, due_at, last_error, created_at', 'erase'),
+    ('private.outbox_settings', 'singleton, delay_seconds, webhooks, inner_key, outer_key', 'none'),
     ('private.rate_limits', 'key, tat', 'none'),
     ('private.rate_limit_salts', 'salt, valid_on', 'none'),
     ('private.rate_settings', 'name, rate', 'none'),
@@ -45,6 +53,7 @@ from (
     ('private.search_removed_words', 'word', 'erase'),
     ('private.search_words', 'profile_id, words', 'erase'),
     ('private.sign_ups', 'ticket, user_id, profile_id, address_hash, name, fields, begun_at, is_accepted', 'erase'),
+    ('private.silences', 'user_id, steps, began_at', 'erase'),
     ('public.conversations', 'id, voyager_id, local_id, created_at', 'export'),
     ('public.interests', 'id, name', 'none'),
     ('public.messages', 'id, conversation_id, user_id, content, attachment, read, created_at', 'export'),
@@ -104,6 +113,10 @@ select is_empty(
       union all
       select 'private.blocks', body #> '{blocks,0}' from export
       union all
+      select 'private.devices', body #> '{devices,0}' from export
+      union all
+      select 'private.notification_settings', body -> 'notifications' from export
+      union all
       select name, body #> '{conversations,0,state}'
       from export
       cross join (values ('private.conversation_activity'), ('private.conversation_states')) as tables (name)
@@ -119,6 +132,11 @@ select is_empty(
         when 'updated_at' then 'updatedAt'
         when 'by_id' then 'by'
         when 'blocked_id' then 'user_id'
+        when 'p256dh' then 'keys'
+        when 'auth' then 'keys'
+        when 'quiet_from' then 'quiet_hours'
+        when 'quiet_to' then 'quiet_hours'
+        when 'time_zone' then 'quiet_hours'
         when 'is_pinned' then 'pinned'
         when 'voyager_archived' then 'archived'
         when 'local_archived' then 'archived'
