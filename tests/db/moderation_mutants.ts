@@ -97,6 +97,7 @@ const changes: Record<string, Change[]> = {
     ['resolved.resolved_at is not null', 'false'],
     ['perform private.log_moderation(', 'perform concat('],
     ["if action = 'hide' then", 'if false then'],
+    ['where users.id = person and erased_at is null', 'where users.id = person'],
     ["action = 'suspend'", 'false'],
     ['update public.profiles set is_searchable = false where user_id = person and is_searchable', 'null'],
     ['where user_id = person and is_searchable', 'where is_searchable'],
