@@ -70,7 +70,11 @@ create function private.changes_between(
   person bigint, seen pg_snapshot, target pg_snapshot, after_xid xid8, after_id bigint, max_rows integer
 )
 returns setof private.changes
-language plpgsql stable security invoker set search_path = ''
+language plpgsql stable security invoker
+set search_path = ''
+-- Otherwise the plan for a short log, which reads and sorts all of it, is kept for a long one.
+set enable_bitmapscan = off
+set enable_seqscan = off
 as $$
 declare
   origin_id constant bigint := (select last_id from private.changes_origin);
@@ -110,7 +114,11 @@ comment on function private.changes_between(bigint, pg_snapshot, pg_snapshot, xi
 
 create function private.newest_change(person bigint, snapshot pg_snapshot)
 returns private.changes
-language plpgsql stable security invoker set search_path = ''
+language plpgsql stable security invoker
+set search_path = ''
+-- As in changes_between.
+set enable_bitmapscan = off
+set enable_seqscan = off
 as $$
 declare
   origin_id constant bigint := (select last_id from private.changes_origin);

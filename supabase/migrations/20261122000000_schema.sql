@@ -3015,9 +3015,9 @@ grant execute on function api.list_my_reservations(jsonb) to edge_functions;
 -- The log of changes: what GET /conversations/changes reads. A row is written by the transaction that makes the change,
 -- so it commits or rolls back with it; unlike an event of Realtime it is never lost.
 --
--- Rejected, measured on Postgres 17 as processor time and pages of a send (docs/scale.md):
--- a row for each participant, which inserts into the table twice; a counter for each user, which is gap-free because
--- writers wait for each other: two conversations of a busy host would send one after the other.
+-- It costs a send 6 of 85 pages and 2 to 3 % of its processor time. Rejected (docs/scale.md): a row for each participant;
+-- an index on created_at for what is to be forgotten, which even as a BRIN costs three pages more; a counter for each
+-- user, which is gap-free because writers wait for each other: a busy host would get one message after the other.
 create type private.change_kind as enum (
   'conversation', 'message', 'read', 'reservation', 'state', 'message.removed'
 );
@@ -3035,7 +3035,7 @@ create table private.changes (
 );
 comment on table private.changes is
   'One row for each change that a participant of a conversation can see, kept for 31 days. Holds ids only. Without
-foreign keys, because what was removed is named here too, and because a key would cost a send four pages.';
+foreign keys, because what was removed is named here too, and because keys cost a send six pages (50_messages.sql).';
 comment on column private.changes.user_id is 'The voyager; of a state, its owner, because nobody else may learn of it.';
 comment on column private.changes.other_id is 'The local; null for a state.';
 comment on column private.changes.xid is
@@ -3043,8 +3043,6 @@ comment on column private.changes.xid is
 
 create index changes_other_id_idx on private.changes (other_id, xid, id) where other_id is not null;
 comment on index private.changes_other_id_idx is 'As the primary key, for the other participant.';
-create index changes_created_at_idx on private.changes using brin (created_at);
-comment on index private.changes_created_at_idx is 'What is to be forgotten. Costs a send one page; a B-tree four.';
 alter table private.changes enable row level security;
 
 create materialized view private.changes_origin as
@@ -3126,7 +3124,6 @@ begin
   where new_rows.read and not old_rows.read
   group by new_rows.conversation_id, new_rows.user_id;
 
-  -- Sending and marking as read are most of what happens; the rest costs them one join.
   perform private.log_change(
     case when new_rows.id is null then 'message.removed' else 'message' end::private.change_kind, conversation_id, id
   )
@@ -3240,7 +3237,7 @@ end
 $$;
 comment on function private.forget_changes() is
   'Removes what no cursor can ask for any more, and returns how many rows. A day more than cursors are valid, for
-transactions that take long. Scheduled every hour.';
+transactions that take long. Reads the whole log, so it is scheduled once a day.';
 
 -- What changed since a cursor. A cursor names the snapshot of the database that its owner has seen, and the next page
 -- is what is visible now and was not visible then. So a change that commits late is not skipped, whatever its id.
@@ -3314,7 +3311,11 @@ create function private.changes_between(
   person bigint, seen pg_snapshot, target pg_snapshot, after_xid xid8, after_id bigint, max_rows integer
 )
 returns setof private.changes
-language plpgsql stable security invoker set search_path = ''
+language plpgsql stable security invoker
+set search_path = ''
+-- Otherwise the plan for a short log, which reads and sorts all of it, is kept for a long one.
+set enable_bitmapscan = off
+set enable_seqscan = off
 as $$
 declare
   origin_id constant bigint := (select last_id from private.changes_origin);
@@ -3354,7 +3355,11 @@ comment on function private.changes_between(bigint, pg_snapshot, pg_snapshot, xi
 
 create function private.newest_change(person bigint, snapshot pg_snapshot)
 returns private.changes
-language plpgsql stable security invoker set search_path = ''
+language plpgsql stable security invoker
+set search_path = ''
+-- As in changes_between.
+set enable_bitmapscan = off
+set enable_seqscan = off
 as $$
 declare
   origin_id constant bigint := (select last_id from private.changes_origin);

@@ -22,7 +22,7 @@ const seenBy = async (people: Person[], action: () => Promise<unknown>): Promise
   return feeds.map(({ changes }) => changes.map(({ kind, id }) => [kind, id]))
 }
 const decoded = (cursor: string) => Buffer.from(cursor, 'base64url').toString()
-const snapshot = /,"?\d+:\d+:[\d,]*"?,/
+const snapshot = /,(\d+:\d+:\d*|"\d+:\d+:[\d,]*"),/
 const edited = (cursor: string, edit: (fields: string) => string) =>
   Buffer.from(edit(decoded(cursor))).toString('base64url')
 
@@ -117,7 +117,6 @@ describe('GET /conversations/changes', () => {
       'x',
       '!',
       'x'.repeat(4001),
-      '',
       `${cursor.slice(0, -9)}`,
       edited(cursor, (fields) => fields.replace(/^\(\d+/, '(')),
       edited(cursor, (fields) => fields.replace(snapshot, ',,')),

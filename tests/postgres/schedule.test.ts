@@ -62,6 +62,8 @@ test('the schedule calls the function embed as often as the queue needs it, at m
     }
     const [clock] = await sql`select schedule, command from cron.job where jobname = 'settle reservations'`
     expect(clock).toEqual({ schedule: '10 seconds', command: 'select private.settle_reservations()' })
+    const [forgetting] = await sql`select schedule, command from cron.job where jobname = 'forget old changes'`
+    expect(forgetting).toEqual({ schedule: '47 3 * * *', command: 'select private.forget_changes()' })
     const [cleaning] = await sql`select command from cron.job where jobname = 'forget old runs'`
     expect(await sql.unsafe(cleaning!.command)).toEqual([])
   } finally {
