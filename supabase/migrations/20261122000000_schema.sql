@@ -3313,7 +3313,9 @@ create function private.changes_between(
 returns setof private.changes
 language plpgsql stable security invoker
 set search_path = ''
--- Otherwise the plan for a short log, which reads and sorts all of it, is kept for a long one.
+-- Otherwise it is planned again at each call, which takes more than the five pages that it reads; and without the next
+-- two the plan for a short log, which reads and sorts all of it, is kept for a long one.
+set plan_cache_mode = force_generic_plan
 set enable_bitmapscan = off
 set enable_seqscan = off
 as $$
@@ -3358,6 +3360,7 @@ returns private.changes
 language plpgsql stable security invoker
 set search_path = ''
 -- As in changes_between.
+set plan_cache_mode = force_generic_plan
 set enable_bitmapscan = off
 set enable_seqscan = off
 as $$
