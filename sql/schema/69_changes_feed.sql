@@ -195,7 +195,7 @@ declare
   present constant pg_snapshot := private.bounded_snapshot(pg_current_snapshot(), 100);
   cursor private.change_cursor;
   newest private.changes;
-  page private.changes[] := '{}';
+  page private.changes[] := array[]::private.changes[];
   more boolean := false;
 begin
   if after is not null then

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import postgres from 'postgres'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { seededRandom } from '../tools/random.ts'
 import { platform } from '../tools/supabase.ts'
 
@@ -54,6 +54,9 @@ const race = async (seed: number, steps: number): Promise<{ committed: number[];
   const cursors = [(await read(owner, host)).cursor, (await read(owner, host)).cursor]
   const random = seededRandom(seed)
   const writers = pairs.map(() => connect())
+  onTestFinished(async () => {
+    await Promise.all(writers.map((sql) => sql.end({ timeout: 0 })))
+  })
   const open = pairs.map(() => [] as number[])
   for (let step = 0; step < steps; step++) {
     const index = Math.floor(random() * 4)
@@ -75,7 +78,6 @@ const race = async (seed: number, steps: number): Promise<{ committed: number[];
   for (const [index, sql] of writers.entries()) {
     if (open[index]!.length) await sql`commit`
     committed.push(...open[index]!)
-    await sql.end()
   }
   for (const reader of [0, 1]) {
     // A mutant may never come to an end.

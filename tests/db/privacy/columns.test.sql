@@ -12,6 +12,7 @@ from (
   values
     ('private.blocks', 'blocker_id', 'erase'),
     ('private.blocks', 'blocked_id, created_at', 'both'),
+    ('private.changes', 'id, xid, user_id, other_id, kind, conversation_id, entity_id, created_at', 'none'),
     ('private.conversation_activity', 'voyager_archived_id, local_archived_id', 'erase'),
     ('private.conversation_activity', 'voyager_archived, local_archived', 'both'),
     ('private.conversation_activity', 'conversation_id, voyager_id, local_id', 'none'),
