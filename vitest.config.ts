@@ -11,13 +11,17 @@ const hasServer = Boolean(process.env.PLATFORM_URL)
 const onServer = [
   'tests/postgres/**',
   'tests/crash/postgres.test.ts',
-  'tests/{attack/mutants,attack/reservation_mutants,clients/live,doctor/doctor,fuzz/cost}.test.ts',
+  'tests/notifications/{kills,post}.test.ts',
+  'tests/attack/{mutants,inbox_mutants,moderation_mutants,reservation_mutants}.test.ts',
+  'tests/{clients/live,doctor/doctor,fuzz/cost}.test.ts',
 ]
 const onPglite = [
   'tests/demo/**',
   'tests/doctor/faults.test.ts',
+  'tests/notifications/{addresses,worker}.test.ts',
   'tests/search/quality.test.ts',
   'tests/functions/**',
+  'tests/reference/**',
   'tests/local/{auth_errors,body,dashboard,embedding_failures,embedding_runs,lifecycle,mutex,readme,settings}.test.ts',
   // These use the network simulator.
   'tests/clients/!(account_switch|deno|live).test.ts',
@@ -33,6 +37,7 @@ const slow = [
     'attack/reservation_mutants',
     'db/schedules',
     'clients/live',
+    'clients/package',
     'demo/page',
     'doctor/doctor',
     'doctor/faults',
@@ -45,6 +50,8 @@ const slow = [
     'http/account_enumeration',
     'http/email_confirmation',
     'local/lifecycle',
+    'notifications/kills',
+    'notifications/worker',
     'postgres/outage',
   ],
 ]

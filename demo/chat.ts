@@ -1,8 +1,11 @@
+import type { SupabaseClient } from '@supabase/supabase-js'
 import type { Conversation, Inbox } from '../clients/inbox.ts'
+import { openChatMenu } from './chat_menu.ts'
 import { openComposer } from './composer.ts'
 import { avatar, el, icon, setText, visuallyHidden } from './dom.ts'
 import { openMessages } from './messages.ts'
 import { openReservations } from './reservations.ts'
+import type { openStates } from './states.ts'
 
 interface Callbacks {
   onChange: () => void
@@ -11,13 +14,15 @@ interface Callbacks {
 
 /** One open conversation. */
 export const openChat = (
+  supabase: SupabaseClient,
   conversation: Conversation,
   inbox: Inbox,
+  states: ReturnType<typeof openStates>,
   { onChange, onBack }: Callbacks,
 ) => {
   const { id } = conversation
   const messages = openMessages(conversation, inbox)
-  const reservations = openReservations()
+  const reservations = openReservations(supabase, id)
   const composer = openComposer(conversation, messages.scrollToEnd)
   const face = el('span', { class: 'face' })
   const name = el('h3', {})
@@ -28,8 +33,16 @@ export const openChat = (
     icon('back'),
     visuallyHidden('Back'),
   )
-  const header = el('header', { class: 'chat-bar' }, back, face, name)
-  const node = el('div', { class: 'chat' }, header, reservations.node, messages.node, typing, composer.node)
+  const notice = el('p', { class: 'hint', role: 'status', hidden: true })
+  const menu = openChatMenu({
+    supabase,
+    conversation: id,
+    states,
+    other: () => conversation.view.other,
+    notify: (text) => setText(notice, text),
+  })
+  const header = el('header', { class: 'chat-bar' }, back, face, name, menu.node)
+  const node = el('div', { class: 'chat' }, header, notice, reservations.node, messages.node, typing, composer.node)
 
   /** The name is in the list already before the conversation has loaded. */
   const nameOfOther = (): string => {
@@ -47,7 +60,7 @@ export const openChat = (
     }
     composer.showDraft()
     setText(typing, conversation.view.typing ? `${other} is typing` : '')
-    reservations.show(conversation.view.reservations)
+    reservations.show(conversation.view.reservations, inbox.view.me?.id ?? 0, other)
     messages.show(other)
     onChange()
   }

@@ -1,21 +1,39 @@
 import type { Inbox, InboxView } from '../clients/inbox.ts'
-import { avatar, el, setText, visuallyHidden } from './dom.ts'
+import { avatar, el, icon, setText, visuallyHidden } from './dom.ts'
 import { formatShort, pluralize } from './format.ts'
 import { createList } from './list.ts'
+import type { openStates } from './states.ts'
 
-type Entry = InboxView['conversations'][number] & { name: string; preview: string; isOpen: boolean }
+type Entry = InboxView['conversations'][number] & {
+  name: string
+  preview: string
+  isOpen: boolean
+  isPinned: boolean
+  isMuted: boolean
+}
 
-/** The list of conversations, latest first. */
-export const openConversations = (inbox: Inbox, open: (id: number) => void) => {
+/** The list of conversations: pinned ones, then the latest first. Archived ones are apart. */
+export const openConversations = (inbox: Inbox, states: ReturnType<typeof openStates>, open: (id: number) => void) => {
   let openId: number | null = null
+  let listed: InboxView['conversations'] = []
+  let showsArchived = false
 
-  const render = ({ id, name, preview, unread, isOpen, Messages: [latest], createdAt }: Entry): HTMLElement => {
+  const render = (entry: Entry): HTMLElement => {
+    const { id, name, preview, unread, isOpen, isPinned, isMuted, Messages: [latest], createdAt } = entry
     const label = visuallyHidden(` unread ${unread === 1 ? 'message' : 'messages'}`)
     const button = el(
       'button',
       { type: 'button', class: 'entry', 'aria-current': isOpen && 'true', 'data-id': `${id}`, click: () => open(id) },
       avatar(name),
-      el('span', { class: 'name' }, name),
+      el(
+        'span',
+        { class: 'name' },
+        name,
+        isPinned && icon('pin'),
+        isPinned && visuallyHidden(' pinned'),
+        isMuted && icon('muted'),
+        isMuted && visuallyHidden(' muted'),
+      ),
       el('span', { class: 'when' }, formatShort(latest?.createdAt ?? createdAt)),
       el('span', { class: 'preview' }, preview),
       unread > 0 && el('span', { class: 'badge' }, `${unread}`, label),
@@ -25,26 +43,47 @@ export const openConversations = (inbox: Inbox, open: (id: number) => void) => {
 
   const list = el('ul', { class: 'entries' })
   const note = el('p', { class: 'empty' }, 'Loading…')
-  const node = el('div', { class: 'panel' }, note, list)
+  const archive = el('button', {
+    type: 'button',
+    class: 'link',
+    hidden: true,
+    click: () => {
+      showsArchived = !showsArchived
+      update()
+    },
+  })
+  const node = el('div', { class: 'panel' }, note, list, archive)
   const show = createList<Entry>(list, ({ id }) => `${id}`, render)
 
   const update = () => {
     const { me, conversations, loaded } = inbox.view
     if (!loaded || !me) return
-    setText(note, conversations.length ? '' : 'No conversations yet. Find someone under People.')
-    list.setAttribute('aria-label', pluralize(conversations.length, 'conversation', 'conversations'))
-    show(conversations.map((conversation) => {
+    // A message brings an archived conversation back.
+    if (conversations !== listed) states.refresh()
+    listed = conversations
+    const archived = conversations.filter(({ id }) => states.of(id).archived)
+    showsArchived &&= archived.length > 0
+    const shown = showsArchived ? archived : conversations.filter((one) => !archived.includes(one))
+    const empty = archived.length ? 'All of them are archived.' : 'No conversations yet. Find someone under People.'
+    setText(note, shown.length ? '' : empty)
+    setText(archive, archived.length ? showsArchived ? 'Back to the inbox' : `Archived (${archived.length})` : '')
+    list.setAttribute('aria-label', pluralize(shown.length, 'conversation', 'conversations'))
+    const entries = shown.map((conversation) => {
       const { voyager_id, Voyager, Local, Messages: [latest] } = conversation
       const preview = latest ? `${latest.user_id === me.id ? 'You: ' : ''}${latest.content}` : 'No messages yet'
       const name = (voyager_id === me.id ? Local : Voyager).name
-      return { ...conversation, name, preview, isOpen: conversation.id === openId }
-    }))
+      const { pinned, muted_until } = states.of(conversation.id)
+      const isOpen = conversation.id === openId
+      return { ...conversation, name, preview, isOpen, isPinned: pinned, isMuted: muted_until !== null }
+    })
+    show([...entries.filter(({ isPinned }) => isPinned), ...entries.filter(({ isPinned }) => !isPinned)])
   }
   inbox.subscribe(update)
   update()
 
   return {
     node,
+    update,
     setOpen(id: number | null) {
       openId = id
       update()

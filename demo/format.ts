@@ -13,6 +13,17 @@ const daysAgo = (moment: Date): number => {
 export const formatTime = (timestamp: string): string => time.format(new Date(timestamp))
 export const formatDate = (timestamp: string): string => date.format(new Date(timestamp))
 
+const price = new Intl.NumberFormat(language, { minimumFractionDigits: 2, maximumFractionDigits: 2 })
+/** The service knows no currency: the two agree on one. */
+export const formatPrice = (amount: number): string => amount === 0 ? 'free' : price.format(amount)
+
+/** The beginning, and the end if there is one, in the time zone of the browser. */
+export const formatPeriod = (from: string, until: string | null): string => {
+  if (!until) return formatDate(from)
+  const isSameDay = new Date(from).toDateString() === new Date(until).toDateString()
+  return `${formatDate(from)} – ${isSameDay ? formatTime(until) : formatDate(until)}`
+}
+
 /** "Today", "Yesterday" or the date, for the separators between messages. */
 export const formatDay = (timestamp: string): string => {
   const moment = new Date(timestamp)

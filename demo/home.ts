@@ -4,6 +4,7 @@ import { openChat } from './chat.ts'
 import { openConversations } from './conversations.ts'
 import { el } from './dom.ts'
 import { openPeople } from './people.ts'
+import { openStates } from './states.ts'
 
 interface HomeView {
   name: string | undefined
@@ -40,7 +41,7 @@ export const openHome = (supabase: SupabaseClient, onChange: (view: HomeView) =>
   const show = (conversation: Conversation) => {
     focusedBefore = document.activeElement
     chat?.close()
-    chat = openChat(conversation, inbox, { onChange: update, onBack: back })
+    chat = openChat(supabase, conversation, inbox, states, { onChange: update, onBack: back })
     room.replaceChildren(chat.node)
     node.classList.add('chatting')
     conversations.setOpen(conversation.id)
@@ -63,7 +64,8 @@ export const openHome = (supabase: SupabaseClient, onChange: (view: HomeView) =>
     tabs.find(({ ariaSelected }) => ariaSelected === 'true')!.focus()
   }
 
-  const conversations = openConversations(inbox, (id) => show(inbox.open(id)))
+  const states = openStates(supabase, () => conversations.update())
+  const conversations = openConversations(inbox, states, (id) => show(inbox.open(id)))
   const people = openPeople(supabase, async (user) => show(await inbox.openWith(user)))
 
   const panels = [conversations.node, people.node] as const
@@ -122,6 +124,7 @@ export const openHome = (supabase: SupabaseClient, onChange: (view: HomeView) =>
     close() {
       chat?.close()
       people.close()
+      states.close()
       inbox.close()
     },
   }

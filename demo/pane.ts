@@ -4,6 +4,8 @@ import { avatar, el, setText } from './dom.ts'
 import { openHome } from './home.ts'
 import { logInForm } from './login.ts'
 import { createNetworkSimulator } from './network_simulator.ts'
+import { canPush, subscribe, unsubscribe } from './push.ts'
+import { messageOf } from './request.ts'
 
 const disconnectSeconds = 12
 
@@ -40,13 +42,23 @@ export const openPane = (
     title: `Blocks all traffic for ${disconnectSeconds} seconds`,
     click: () => network.disconnect(disconnectSeconds),
   }, ...disconnectLabel)
+  const notifyButton = el('button', {
+    type: 'button',
+    class: 'quiet',
+    title: 'Tells you of messages while this page is closed; a browser belongs to one person at a time',
+    click: () =>
+      subscribe(supabase).then(
+        () => notifyButton.textContent = 'You are notified',
+        (error) => setText(alert, messageOf(error)),
+      ),
+  }, 'Notify me')
   const logOutButton = el('button', { type: 'button', class: 'quiet', click: () => logOut() }, 'Log out')
   const face = el('span', { class: 'face' })
   const heading = el('h2', {}, `${name} person`)
   const status = el('p', { class: 'status', role: 'status' })
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
   const user = el('div', { class: 'user' }, heading, status)
-  const bar = el('header', { class: 'bar' }, face, user, disconnect, logOutButton)
+  const bar = el('header', { class: 'bar' }, face, user, notifyButton, disconnect, logOutButton)
   const content = el('div', { class: 'room' })
   const pane = el('section', { class: 'pane', 'aria-label': `${name} person` }, bar, alert, content)
 
@@ -86,11 +98,14 @@ export const openPane = (
     const hadFocus = content.contains(document.activeElement) || bar.contains(document.activeElement)
     shownUser = user
     for (const button of [disconnect, logOutButton]) button.hidden = !user
+    notifyButton.hidden = !user || !canPush
+    notifyButton.textContent = 'Notify me'
     if (user) showHome()
     else showLogIn()
     if (hadFocus) content.querySelector<HTMLElement>('[data-first]')?.focus()
   }
   const logOut = async () => {
+    await unsubscribe(supabase).catch((error) => setText(alert, messageOf(error)))
     const { error } = await supabase.auth.signOut({ scope: 'local' })
     if (error) setText(alert, error.message)
   }

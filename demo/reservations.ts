@@ -1,28 +1,117 @@
+import type { SupabaseClient } from '@supabase/supabase-js'
 import type { Reservation } from '../clients/inbox.ts'
-import { el } from './dom.ts'
-import { formatDate, pluralize } from './format.ts'
+import { el, setText } from './dom.ts'
+import { formatPeriod, formatPrice, pluralize } from './format.ts'
 import { createList } from './list.ts'
+import { openOffer, type ReservationDetail } from './offer.ts'
+import { messageOf, request } from './request.ts'
 
-/** The reservations of a conversation, read-only. */
-export const openReservations = () => {
-  const render = ({ title, price, date, status }: Reservation): HTMLElement =>
+type Step = 'accept' | 'decline' | 'cancel'
+interface Entry extends Reservation {
+  /** Null until it is loaded, and of those that nobody can act on any more. */
+  detail: ReservationDetail | null
+  isMine: boolean
+  partner: string
+}
+
+const isOpen = ({ status }: Reservation): boolean => status === 'pending' || status === 'accepted'
+
+/** What the status means for the reader. */
+const wording = ({ status, detail, isMine, partner }: Entry): string => {
+  if (status !== 'pending') return { ...done, accepted: 'Agreed' }[status]
+  if (!detail) return 'Offered'
+  return isMine ? `Waiting for ${partner}` : 'Your answer?'
+}
+const done = { declined: 'Declined', cancelled: 'Cancelled', completed: 'Took place' }
+
+/** The reservations of a conversation, with what the user can do about them. */
+export const openReservations = (supabase: SupabaseClient, conversation: number) => {
+  const path = `conversations/${conversation}/reservations`
+  let shown: readonly Reservation[] = []
+  let details = new Map<number, ReservationDetail>()
+  let me = 0
+  let partner = ''
+
+  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
+  const act = async (id: number, step: Step) => {
+    try {
+      await request(supabase, `${path}/${id}/${step}`, { method: 'POST', body: {} })
+      setText(alert, '')
+    } catch (error) {
+      setText(alert, messageOf(error))
+    }
+    // The event may be late or lost.
+    await load()
+  }
+  const button = (label: string, click: () => void, kind = 'quiet') =>
+    el('button', { type: 'button', class: kind, click }, label)
+
+  const actions = ({ id, status, detail, isMine }: Entry): HTMLElement | null => {
+    if (!detail) return null
+    const answer = status === 'pending' && !isMine
+    return el(
+      'span',
+      { class: 'actions' },
+      answer && button('Accept', () => act(id, 'accept'), 'strong'),
+      answer && button('Decline', () => act(id, 'decline')),
+      status === 'pending' && button('Change', () => openOffer(supabase, conversation, detail, load)),
+      !answer && button('Cancel', () => act(id, 'cancel')),
+    )
+  }
+  const render = (entry: Entry): HTMLElement =>
     el(
       'li',
-      {},
-      el('span', { class: 'name' }, title),
-      el('span', { class: `tag ${status}` }, status),
-      el('span', { class: 'when' }, `${formatDate(date)} · ${price.toFixed(2)}`),
+      { 'data-reservation': `${entry.id}` },
+      el('span', { class: 'name' }, entry.title),
+      el('span', { class: `tag ${entry.status}` }, wording(entry)),
+      el(
+        'span',
+        { class: 'when' },
+        `${formatPeriod(entry.date, entry.detail?.ends_at ?? null)} · ${formatPrice(entry.price)}`,
+      ),
+      actions(entry),
     )
   const list = el('ul', {})
   const summary = el('summary', {})
-  const node = el('details', { class: 'reservations', hidden: true }, summary, list)
-  const show = createList<Reservation>(list, ({ id }) => `${id}`, render)
+  const offer = button('Offer a reservation', () => openOffer(supabase, conversation, null, load), 'link')
+  const node = el('details', { class: 'reservations' }, summary, list, alert, offer)
+  const showList = createList<Entry>(list, ({ id }) => `${id}`, render)
+
+  const draw = () => {
+    const entries = shown.map((reservation) => {
+      const detail = isOpen(reservation) ? details.get(reservation.id) ?? null : null
+      const current = detail
+        ? { title: detail.title, price: detail.price, date: detail.date, status: detail.status }
+        : {}
+      return { ...reservation, ...current, detail, isMine: detail?.offered_by === me, partner }
+    })
+    const waiting = entries.filter(({ status, detail, isMine }) => status === 'pending' && detail && !isMine).length
+    summary.textContent = (shown.length ? pluralize(shown.length, 'reservation', 'reservations') : 'Reservations') +
+      (waiting ? ` · ${waiting} for you to answer` : '')
+    showList(entries)
+  }
+  const load = async () => {
+    try {
+      const open = shown.filter(isOpen)
+      const loaded = await Promise.all(open.map(({ id }) => request<ReservationDetail>(supabase, `${path}/${id}`)))
+      details = new Map(loaded.map((detail) => [detail.id, detail]))
+    } catch {
+      // Offline: what is known stays, and the next event or resync loads it.
+    }
+    draw()
+  }
+
   return {
     node,
-    show(reservations: readonly Reservation[]) {
-      node.hidden = reservations.length === 0
-      summary.textContent = pluralize(reservations.length, 'reservation', 'reservations')
-      show(reservations)
+    show(reservations: readonly Reservation[], user: number, other: string) {
+      const isSame = reservations === shown && user === me && other === partner
+      if (isSame) return
+      const changed = reservations !== shown
+      shown = reservations
+      me = user
+      partner = other
+      draw()
+      if (changed) load()
     },
   }
 }

@@ -32,12 +32,85 @@ export type Database = {
           {
             foreignKeyName: 'conversations_local_id_fkey'
             columns: ['local_id']
+            referencedRelation: 'moderation_queue'
+            referencedColumns: ['person_id']
+          },
+          {
+            foreignKeyName: 'conversations_local_id_fkey'
+            columns: ['local_id']
+            referencedRelation: 'moderation_queue'
+            referencedColumns: ['reporter_id']
+          },
+          {
+            foreignKeyName: 'conversations_local_id_fkey'
+            columns: ['local_id']
             referencedRelation: 'users'
             referencedColumns: ['id']
           },
           {
             foreignKeyName: 'conversations_voyager_id_fkey'
             columns: ['voyager_id']
+            referencedRelation: 'moderation_queue'
+            referencedColumns: ['person_id']
+          },
+          {
+            foreignKeyName: 'conversations_voyager_id_fkey'
+            columns: ['voyager_id']
+            referencedRelation: 'moderation_queue'
+            referencedColumns: ['reporter_id']
+          },
+          {
+            foreignKeyName: 'conversations_voyager_id_fkey'
+            columns: ['voyager_id']
+            referencedRelation: 'users'
+            referencedColumns: ['id']
+          },
+        ]
+      }
+      hidden_profiles: {
+        Row: {
+          hidden_at: string
+          report_id: number
+          user_id: number
+        }
+        Insert: {
+          hidden_at?: string
+          report_id: number
+          user_id: number
+        }
+        Update: {
+          hidden_at?: string
+          report_id?: number
+          user_id?: number
+        }
+        Relationships: [
+          {
+            foreignKeyName: 'hidden_profiles_report_id_fkey'
+            columns: ['report_id']
+            referencedRelation: 'moderation_queue'
+            referencedColumns: ['report']
+          },
+          {
+            foreignKeyName: 'hidden_profiles_report_id_fkey'
+            columns: ['report_id']
+            referencedRelation: 'reports'
+            referencedColumns: ['id']
+          },
+          {
+            foreignKeyName: 'hidden_profiles_user_id_fkey'
+            columns: ['user_id']
+            referencedRelation: 'moderation_queue'
+            referencedColumns: ['person_id']
+          },
+          {
+            foreignKeyName: 'hidden_profiles_user_id_fkey'
+            columns: ['user_id']
+            referencedRelation: 'moderation_queue'
+            referencedColumns: ['reporter_id']
+          },
+          {
+            foreignKeyName: 'hidden_profiles_user_id_fkey'
+            columns: ['user_id']
             referencedRelation: 'users'
             referencedColumns: ['id']
           },
@@ -98,6 +171,79 @@ export type Database = {
           },
           {
             foreignKeyName: 'messages_user_id_fkey'
+            columns: ['user_id']
+            referencedRelation: 'moderation_queue'
+            referencedColumns: ['person_id']
+          },
+          {
+            foreignKeyName: 'messages_user_id_fkey'
+            columns: ['user_id']
+            referencedRelation: 'moderation_queue'
+            referencedColumns: ['reporter_id']
+          },
+          {
+            foreignKeyName: 'messages_user_id_fkey'
+            columns: ['user_id']
+            referencedRelation: 'users'
+            referencedColumns: ['id']
+          },
+        ]
+      }
+      moderation_log: {
+        Row: {
+          action: string
+          by_whom: string
+          created_at: string
+          id: number
+          note: string | null
+          report_id: number | null
+          user_id: number
+        }
+        Insert: {
+          action: string
+          by_whom: string
+          created_at?: string
+          id?: never
+          note?: string | null
+          report_id?: number | null
+          user_id: number
+        }
+        Update: {
+          action?: string
+          by_whom?: string
+          created_at?: string
+          id?: never
+          note?: string | null
+          report_id?: number | null
+          user_id?: number
+        }
+        Relationships: [
+          {
+            foreignKeyName: 'moderation_log_report_id_fkey'
+            columns: ['report_id']
+            referencedRelation: 'moderation_queue'
+            referencedColumns: ['report']
+          },
+          {
+            foreignKeyName: 'moderation_log_report_id_fkey'
+            columns: ['report_id']
+            referencedRelation: 'reports'
+            referencedColumns: ['id']
+          },
+          {
+            foreignKeyName: 'moderation_log_user_id_fkey'
+            columns: ['user_id']
+            referencedRelation: 'moderation_queue'
+            referencedColumns: ['person_id']
+          },
+          {
+            foreignKeyName: 'moderation_log_user_id_fkey'
+            columns: ['user_id']
+            referencedRelation: 'moderation_queue'
+            referencedColumns: ['reporter_id']
+          },
+          {
+            foreignKeyName: 'moderation_log_user_id_fkey'
             columns: ['user_id']
             referencedRelation: 'users'
             referencedColumns: ['id']
@@ -173,6 +319,97 @@ export type Database = {
           {
             foreignKeyName: 'profiles_user_id_fkey'
             columns: ['user_id']
+            referencedRelation: 'moderation_queue'
+            referencedColumns: ['person_id']
+          },
+          {
+            foreignKeyName: 'profiles_user_id_fkey'
+            columns: ['user_id']
+            referencedRelation: 'moderation_queue'
+            referencedColumns: ['reporter_id']
+          },
+          {
+            foreignKeyName: 'profiles_user_id_fkey'
+            columns: ['user_id']
+            referencedRelation: 'users'
+            referencedColumns: ['id']
+          },
+        ]
+      }
+      reports: {
+        Row: {
+          created_at: string
+          id: number
+          message_id: number | null
+          note: string | null
+          purge_at: string | null
+          reason: string
+          reporter_id: number
+          resolution: string | null
+          resolved_at: string | null
+          shares_messages: boolean
+          user_id: number
+        }
+        Insert: {
+          created_at?: string
+          id?: never
+          message_id?: number | null
+          note?: string | null
+          purge_at?: string | null
+          reason: string
+          reporter_id: number
+          resolution?: string | null
+          resolved_at?: string | null
+          shares_messages?: boolean
+          user_id: number
+        }
+        Update: {
+          created_at?: string
+          id?: never
+          message_id?: number | null
+          note?: string | null
+          purge_at?: string | null
+          reason?: string
+          reporter_id?: number
+          resolution?: string | null
+          resolved_at?: string | null
+          shares_messages?: boolean
+          user_id?: number
+        }
+        Relationships: [
+          {
+            foreignKeyName: 'reports_reporter_id_fkey'
+            columns: ['reporter_id']
+            referencedRelation: 'moderation_queue'
+            referencedColumns: ['person_id']
+          },
+          {
+            foreignKeyName: 'reports_reporter_id_fkey'
+            columns: ['reporter_id']
+            referencedRelation: 'moderation_queue'
+            referencedColumns: ['reporter_id']
+          },
+          {
+            foreignKeyName: 'reports_reporter_id_fkey'
+            columns: ['reporter_id']
+            referencedRelation: 'users'
+            referencedColumns: ['id']
+          },
+          {
+            foreignKeyName: 'reports_user_id_fkey'
+            columns: ['user_id']
+            referencedRelation: 'moderation_queue'
+            referencedColumns: ['person_id']
+          },
+          {
+            foreignKeyName: 'reports_user_id_fkey'
+            columns: ['user_id']
+            referencedRelation: 'moderation_queue'
+            referencedColumns: ['reporter_id']
+          },
+          {
+            foreignKeyName: 'reports_user_id_fkey'
+            columns: ['user_id']
             referencedRelation: 'users'
             referencedColumns: ['id']
           },
@@ -219,6 +456,18 @@ export type Database = {
           title?: string
         }
         Relationships: [
+          {
+            foreignKeyName: 'reservation_history_by_id_fkey'
+            columns: ['by_id']
+            referencedRelation: 'moderation_queue'
+            referencedColumns: ['person_id']
+          },
+          {
+            foreignKeyName: 'reservation_history_by_id_fkey'
+            columns: ['by_id']
+            referencedRelation: 'moderation_queue'
+            referencedColumns: ['reporter_id']
+          },
           {
             foreignKeyName: 'reservation_history_by_id_fkey'
             columns: ['by_id']
@@ -292,8 +541,32 @@ export type Database = {
           {
             foreignKeyName: 'reservations_host_id_fkey'
             columns: ['host_id']
+            referencedRelation: 'moderation_queue'
+            referencedColumns: ['person_id']
+          },
+          {
+            foreignKeyName: 'reservations_host_id_fkey'
+            columns: ['host_id']
+            referencedRelation: 'moderation_queue'
+            referencedColumns: ['reporter_id']
+          },
+          {
+            foreignKeyName: 'reservations_host_id_fkey'
+            columns: ['host_id']
             referencedRelation: 'users'
             referencedColumns: ['id']
+          },
+          {
+            foreignKeyName: 'reservations_offered_by_fkey'
+            columns: ['offered_by']
+            referencedRelation: 'moderation_queue'
+            referencedColumns: ['person_id']
+          },
+          {
+            foreignKeyName: 'reservations_offered_by_fkey'
+            columns: ['offered_by']
+            referencedRelation: 'moderation_queue'
+            referencedColumns: ['reporter_id']
           },
           {
             foreignKeyName: 'reservations_offered_by_fkey'
@@ -347,10 +620,65 @@ export type Database = {
       }
     }
     Views: {
-      [_ in never]: never
+      moderation_queue: {
+        Row: {
+          created_at: string | null
+          earlier_dismissed: number | null
+          earlier_reports: number | null
+          earlier_upheld: number | null
+          is_active: boolean | null
+          is_hidden: boolean | null
+          message_id: number | null
+          note: string | null
+          person: string | null
+          person_id: number | null
+          reason: string | null
+          report: number | null
+          reporter: string | null
+          reporter_id: number | null
+          shares_messages: boolean | null
+        }
+        Relationships: []
+      }
     }
     Functions: {
-      [_ in never]: never
+      lift_restriction: {
+        Args: { note: string; person: number; restriction: string }
+        Returns: string
+      }
+      read_evidence: {
+        Args: { report: number }
+        Returns: {
+          attachment: Json
+          content: string
+          is_by_reported: boolean
+          message_id: number
+          sender_id: number
+          sent_at: string
+        }[]
+      }
+      resolve_report: {
+        Args: { action: string; note: string; report: number }
+        Returns: {
+          created_at: string
+          id: number
+          message_id: number | null
+          note: string | null
+          purge_at: string | null
+          reason: string
+          reporter_id: number
+          resolution: string | null
+          resolved_at: string | null
+          shares_messages: boolean
+          user_id: number
+        }
+        SetofOptions: {
+          from: '*'
+          to: 'reports'
+          isOneToOne: true
+          isSetofReturn: false
+        }
+      }
     }
     Enums: {
       [_ in never]: never

@@ -38,23 +38,17 @@ const consume = (name: RateName, who: string): Consume => (secondsEach, burst) =
 /** Consumes a token of the user or address, or throws 429. */
 export const consumeRateLimit = (name: RateName, who: string): Promise<void> => enforce(name, consume(name, who), allow)
 
-/** As consumeRateLimit, for sending a message. A retry with a client_id that was sent before consumes none. */
-export const consumeSendLimit = (account: string, clientId: string | null): Promise<void> =>
-  enforce(
-    'RATE_LIMIT_SEND',
-    (secondsEach, burst) =>
-      asService`consume_send_limit(
-        account => ${account}, client_id => ${clientId}, seconds_each => ${secondsEach}, burst => ${burst})`,
-    allow,
-  )
+/** The limits of what takes an idempotency key. */
+type WriteLimit = 'RATE_LIMIT_SEND' | 'RATE_LIMIT_RESERVE' | 'RATE_LIMIT_REPORT'
 
-/** As consumeSendLimit, for offers and steps of reservations. Only offers have a client_id. */
-export const consumeReserveLimit = (account: string, clientId: string | null = null): Promise<void> =>
+/** As consumeRateLimit; a repeat with a client_id that was used before consumes none. */
+export const consumeWriteLimit = (name: WriteLimit, account: string, clientId: string | null = null): Promise<void> =>
   enforce(
-    'RATE_LIMIT_RESERVE',
+    name,
     (secondsEach, burst) =>
-      asService`consume_reserve_limit(
-        account => ${account}, client_id => ${clientId}, seconds_each => ${secondsEach}, burst => ${burst})`,
+      asService`consume_write_limit(
+        kind => ${name}, account => ${account}, client_id => ${clientId}, seconds_each => ${secondsEach},
+        burst => ${burst})`,
     allow,
   )
 

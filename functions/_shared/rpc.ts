@@ -7,7 +7,7 @@ import type { Claims } from './token.ts'
 /** The JSON of an API function as Postgres wrote it, and its response metadata. */
 export interface RpcResult {
   body: string
-  metadata: { next?: number; replayed?: boolean; place?: Record<string, number> }
+  metadata: { next?: number; replayed?: boolean; existing?: boolean; place?: Record<string, number> }
 }
 
 /** Calls one function of schema `api` as the caller: db`send_message(${id}, ${draft})`. */
@@ -55,6 +55,14 @@ const connect = (): Query => {
 
 const run: Query = (text, values) => (query ??= withRetryAndLimit(connect()))(text, values)
 
+let settingsToPass: string | undefined
+
+/** Sets what the database has to know of our settings. The default is not passed on, so that it costs nothing. */
+const passSettings = (): string =>
+  settingsToPass ??= settings.partnerEmail === 'always'
+    ? ''
+    : `set_config('api.partner_email', '${settings.partnerEmail}', true) is not null and `
+
 /** The API functions with the rights of one caller. `strict` refuses unknown (401) and deactivated (403) accounts. */
 export const actAs = (claims: Claims | null, strict: boolean): Rpc => async (text, ...values) => {
   const call = text.reduce((sql, part, index) => `${sql}$${index + 1}${part}`)
@@ -62,7 +70,9 @@ export const actAs = (claims: Claims | null, strict: boolean): Rpc => async (tex
   // it, and the function runs before its metadata is read.
   const [row] = await run(
     `select reply.body, current_setting('api.response_metadata', true) as metadata
-     from (select case when private.act_as($1::jsonb, ${strict}) then api.${call}::text end as body) as reply`,
+     from (
+       select case when ${passSettings()}private.act_as($1::jsonb, ${strict}) then api.${call}::text end as body
+     ) as reply`,
     [claims, ...values],
   )
   return { body: String(row?.body), metadata: row?.metadata ? JSON.parse(String(row.metadata)) : {} }

@@ -9,12 +9,22 @@ const keys = (name: string): string[] => {
   return single ? [single] : []
 }
 
-const count = (name: string, fallback: number): number => {
+const count = (name: string, fallback: number, min = 1): number => {
   const value = read(name) ?? String(fallback)
-  if (!/^[1-9]\d{0,5}$/.test(value)) {
-    throw new Error(`${name} is "${value}", and must be a number of 1 or more`)
+  if (!/^(0|[1-9]\d{0,5})$/.test(value) || Number(value) < min) {
+    throw new Error(`${name} is "${value}", and must be a number of ${min} or more`)
   }
   return Number(value)
+}
+
+/** Which addresses of this machine may be spoken to: for one machine and for tests. */
+const loopbackTargets = ['none', 'webhook', 'all'] as const
+
+const oneOf = <Value extends string>(name: string, values: readonly [Value, ...Value[]]): Value => {
+  const value = read(name) ?? values[0]
+  const found = values.find((allowed) => allowed === value)
+  if (!found) throw new Error(`${name} is "${value}", and must be ${values.join(' or ')}`)
+  return found
 }
 
 /** Which answers are logged. */
@@ -74,6 +84,14 @@ export const settings = {
   get searchTimeout() {
     return count('SEARCH_TIMEOUT', 2000)
   },
+  /** Messages of one person to another who has not written yet; null for no limit. */
+  get firstContactLimit() {
+    return read('FIRST_CONTACT_LIMIT') === 'off' ? null : count('FIRST_CONTACT_LIMIT', 3)
+  },
+  /** From when on partners see each other's e-mail address. */
+  get partnerEmail() {
+    return oneOf('PARTNER_EMAIL', ['always', 'after_reply'])
+  },
   get openaiKey() {
     return read('OPENAI_API_KEY')
   },
@@ -86,6 +104,36 @@ export const settings = {
   /** Supabase takes 100 lines in ten seconds, and drops the others, those of errors too. */
   get accessLog() {
     return accessLogs.find((name) => name === read('ACCESS_LOG')) ?? 'slow'
+  },
+  /** Where people read what a mail tells of; the link is left out if it is unset. */
+  get appUrl() {
+    return read('APP_URL')
+  },
+  /** smtp:// or smtps://, with user name and password. */
+  get smtpUrl() {
+    return read('SMTP_URL')
+  },
+  get mailFrom() {
+    return read('MAIL_FROM') ?? 'no-reply@localhost'
+  },
+  /** Seconds after which those are told who have not chosen a delay. */
+  get notifyDelay() {
+    return count('NOTIFY_DELAY_SECONDS', 600, 0)
+  },
+  /** The keys of Web Push, as `npx web-push generate-vapid-keys` prints them; null without. */
+  get vapid() {
+    const [publicKey, privateKey] = [read('VAPID_PUBLIC_KEY'), read('VAPID_PRIVATE_KEY')]
+    const subject = read('VAPID_SUBJECT') ?? this.url
+    return publicKey && privateKey ? { publicKey, privateKey, subject } : null
+  },
+  /** Where the operator is told of events, and what signs them; null without. */
+  get webhook() {
+    const [url, secret] = [read('WEBHOOK_URL'), read('WEBHOOK_SECRET')]
+    return url && secret ? { url, secret } : null
+  },
+  /** Whether the webhook, or push endpoints as well, may be on this machine, without TLS. */
+  get loopbackTargets() {
+    return loopbackTargets.find((name) => name === read('LOOPBACK_TARGETS')) ?? 'none'
   },
   get publicUserCreation() {
     return read('PUBLIC_USER_CREATION') !== 'off'

@@ -1,10 +1,11 @@
 import { requireUser } from '../_shared/auth.ts'
 import { createApp, sendJson } from '../_shared/app.ts'
 import { validate } from '../_shared/validate.ts'
-import { consumeRateLimit, consumeReserveLimit, consumeSendLimit } from '../_shared/rate_limit.ts'
+import { consumeRateLimit, consumeWriteLimit } from '../_shared/rate_limit.ts'
 import { nextPageLink } from '../_shared/next_page.ts'
 import { route } from '../_shared/openapi.ts'
-import { httpError } from '../_shared/errors.ts'
+import { idempotencyKey } from '../_shared/idempotency_key.ts'
+import { settings } from '../_shared/settings.ts'
 import { matchesMimeType } from './attachments.ts'
 import { changePage, changes } from '../_shared/schemas/changes.ts'
 import * as shape from '../_shared/schemas/conversations.ts'
@@ -12,16 +13,17 @@ import * as reservations from '../_shared/schemas/reservations.ts'
 import * as states from '../_shared/schemas/states.ts'
 
 const conversations = createApp('conversations')
+const { firstContactLimit } = settings
 const notFound = 'No such conversation, or the caller is not a participant'
 const messageNotFound = 'No such message, or the caller is not a participant'
 const forbidden = 'The account is deactivated, or one of the two has blocked the other'
-const cannotSend = `${forbidden}, or the other account was erased`
+const cannotSend = `${forbidden}, or the other account was erased, or the limit of messages before an answer is reached`
 const cannotReserve = `${forbidden}, or the other account was deactivated or erased`
 const reservationNotFound = 'No such reservation, or the caller is not a participant'
 
 conversations.get(
   '/',
-  route("The caller's conversations, latest activity first", { 200: shape.conversation.array() }),
+  route('listConversations', "The caller's conversations, latest activity first", { 200: shape.conversation.array() }),
   requireUser,
   validate({ query: shape.listPage }),
   async (c) => {
@@ -35,7 +37,7 @@ conversations.get(
 
 conversations.post(
   '/',
-  route('Open a conversation with another user', {
+  route('openConversation', 'Open a conversation with another user', {
     201: shape.opened,
     403: forbidden,
     404: 'No such user',
@@ -51,16 +53,20 @@ conversations.post(
 
 conversations.get(
   '/unread',
-  route('Unread messages, in total and by conversation', { 200: shape.unread }),
+  route('countUnread', 'Unread messages, in total and by conversation', { 200: shape.unread }),
   requireUser,
   async (c) => sendJson(c, await c.var.db`count_unread()`),
 )
 
 conversations.get(
   '/states',
-  route('The conversations that the caller has archived, muted or pinned, by descending conversation_id', {
-    200: states.state.array(),
-  }, { operationId: 'listConversationStates' }),
+  route(
+    'listConversationStates',
+    'The conversations that the caller has archived, muted or pinned, by descending conversation_id',
+    {
+      200: states.state.array(),
+    },
+  ),
   requireUser,
   validate({ query: states.statePage }),
   async (c) => {
@@ -72,10 +78,10 @@ conversations.get(
 
 conversations.get(
   '/changes',
-  route('What has changed since the last request, in all conversations', {
+  route('listChanges', 'What has changed since the last request, in all conversations', {
     200: changes,
     410: 'The cursor is older than 30 days or from before a restore: read everything anew',
-  }, { operationId: 'listChanges' }),
+  }),
   requireUser,
   validate({ query: changePage }),
   async (c) => {
@@ -86,10 +92,10 @@ conversations.get(
 
 conversations.put(
   '/:id/state',
-  route('Archive, mute or pin a conversation for oneself; what is absent stays unchanged', {
+  route('setConversationState', 'Archive, mute or pin a conversation for oneself; what is absent stays unchanged', {
     200: states.state,
     404: notFound,
-  }, { operationId: 'setConversationState' }),
+  }),
   requireUser,
   validate({ params: shape.conversationParam, json: states.newState }),
   async (c) => sendJson(c, await c.var.db`set_conversation_state(${c.var.params.id}, ${c.var.json})`),
@@ -97,7 +103,7 @@ conversations.put(
 
 conversations.get(
   '/:id',
-  route('A conversation with its reservations', { 200: shape.conversationDetail, 404: notFound }),
+  route('getConversation', 'A conversation with its reservations', { 200: shape.conversationDetail, 404: notFound }),
   requireUser,
   validate({ params: shape.conversationParam }),
   async (c) => sendJson(c, await c.var.db`get_conversation(${c.var.params.id})`),
@@ -112,17 +118,12 @@ const nextPage = (page: Page, lastId: number) => {
   return { ...others, ...position }
 }
 
-/** The idempotency key of a request, from its header or its body. */
-const idempotencyKey = (fromHeader?: string, fromBody?: string | null): string | null => {
-  if (fromHeader && fromBody && fromHeader !== fromBody) {
-    httpError(400, 'client_id: differs from the Idempotency-Key header')
-  }
-  return fromBody ?? fromHeader ?? null
-}
-
 conversations.get(
   '/:id/messages',
-  route('A page of messages; the Link header names the next one', { 200: shape.message.array(), 404: notFound }),
+  route('listMessages', 'A page of messages; the Link header names the next one', {
+    200: shape.message.array(),
+    404: notFound,
+  }),
   requireUser,
   validate({ params: shape.conversationParam, query: shape.messagePage }),
   async (c) => {
@@ -134,7 +135,7 @@ conversations.get(
 
 conversations.post(
   '/:id/messages',
-  route('Send a message; with an Idempotency-Key, exactly once', {
+  route('sendMessage', 'Send a message; with an Idempotency-Key, exactly once', {
     201: shape.message,
     403: cannotSend,
     404: notFound,
@@ -146,10 +147,15 @@ conversations.post(
     const { client_id: fromBody, ...draft } = c.var.json
     const client_id = idempotencyKey(c.var.headers['idempotency-key'], fromBody)
     const { id } = c.var.params
-    await consumeSendLimit(c.var.claims.sub, client_id)
+    await consumeWriteLimit('RATE_LIMIT_SEND', c.var.claims.sub, client_id)
     // The database refuses a wrong type, because a retry must return the first response whatever the file is now.
     const matches_mime_type = draft.attachment ? await matchesMimeType(draft.attachment, id, c.var.token) : null
-    const sent = await c.var.db`send_message(${id}, ${{ ...draft, client_id, matches_mime_type }})`
+    const sent = await c.var.db`send_message(${id}, ${{
+      ...draft,
+      client_id,
+      matches_mime_type,
+      first_contact_limit: firstContactLimit,
+    }})`
     if (sent.metadata.replayed) c.header('Idempotency-Replayed', 'true')
     return sendJson(c, sent, 201)
   },
@@ -157,7 +163,7 @@ conversations.post(
 
 conversations.patch(
   '/:id/messages/:messageId/read',
-  route('Mark a received message as read', { 200: shape.success, 404: messageNotFound }),
+  route('markMessageRead', 'Mark a received message as read', { 200: shape.success, 404: messageNotFound }),
   requireUser,
   validate({ params: shape.messageParams }),
   async (c) => {
@@ -169,7 +175,10 @@ conversations.patch(
 
 conversations.post(
   '/:id/read',
-  route('Mark all received messages up to one as read', { 200: shape.success, 404: messageNotFound }),
+  route('markConversationRead', 'Mark all received messages up to one as read', {
+    200: shape.success,
+    404: messageNotFound,
+  }),
   requireUser,
   validate({ params: shape.conversationParam, json: shape.readUpTo }),
   async (c) => {
@@ -181,18 +190,18 @@ conversations.post(
 
 conversations.post(
   '/:id/reservations',
-  route('Offer a reservation; with an Idempotency-Key, exactly once', {
+  route('offerReservation', 'Offer a reservation; with an Idempotency-Key, exactly once', {
     201: reservations.reservation,
     403: cannotReserve,
     404: notFound,
     422: 'The Idempotency-Key was used with another payload',
-  }, { operationId: 'offerReservation' }),
+  }),
   requireUser,
   validate({ params: shape.conversationParam, headers: shape.idempotencyHeader, json: reservations.newReservation }),
   async (c) => {
     const { client_id: fromBody, ...draft } = c.var.json
     const client_id = idempotencyKey(c.var.headers['idempotency-key'], fromBody)
-    await consumeReserveLimit(c.var.claims.sub, client_id)
+    await consumeWriteLimit('RATE_LIMIT_RESERVE', c.var.claims.sub, client_id)
     const offered = await c.var.db`offer_reservation(${c.var.params.id}, ${{ ...draft, client_id }})`
     if (offered.metadata.replayed) c.header('Idempotency-Replayed', 'true')
     return sendJson(c, offered, 201)
@@ -201,10 +210,10 @@ conversations.post(
 
 conversations.get(
   '/:id/reservations/:rid',
-  route('A reservation with its history', {
+  route('getReservation', 'A reservation with its history', {
     200: reservations.reservationWithHistory,
     404: reservationNotFound,
-  }, { operationId: 'getReservation' }),
+  }),
   requireUser,
   validate({ params: reservations.reservationParams }),
   async (c) => sendJson(c, await c.var.db`get_reservation(${c.var.params.id}, ${c.var.params.rid})`),
@@ -212,17 +221,17 @@ conversations.get(
 
 conversations.patch(
   '/:id/reservations/:rid',
-  route('Make a counter-offer, which the other participant answers', {
+  route('counterReservation', 'Make a counter-offer, which the other participant answers', {
     200: reservations.reservation,
     403: cannotReserve,
     404: reservationNotFound,
     409: reservations.conflict,
-  }, { operationId: 'counterReservation' }),
+  }),
   requireUser,
   validate({ params: reservations.reservationParams, json: reservations.counterOffer }),
   async (c) => {
     const { id, rid } = c.var.params
-    await consumeReserveLimit(c.var.claims.sub)
+    await consumeWriteLimit('RATE_LIMIT_RESERVE', c.var.claims.sub)
     const call = c.var.db`counter_reservation(conversation => ${id}, reservation => ${rid}, changes => ${c.var.json})`
     return sendJson(c, await call)
   },
@@ -235,20 +244,20 @@ const steps = {
   complete: 'Complete an accepted reservation that has ended',
 }
 
-for (const [step, summary] of Object.entries(steps)) {
+for (const [step, summary] of Object.entries(steps) as [keyof typeof steps, string][]) {
   conversations.post(
     `/:id/reservations/:rid/${step}`,
-    route(summary, {
+    route(`${step}Reservation`, summary, {
       200: reservations.reservation,
       403: cannotReserve,
       404: reservationNotFound,
       409: reservations.conflict,
-    }, { operationId: `${step}Reservation` }),
+    }),
     requireUser,
     validate({ params: reservations.reservationParams, json: reservations.stepNote }),
     async (c) => {
       const { params: { id, rid }, json: { note = null } = {} } = c.var
-      await consumeReserveLimit(c.var.claims.sub)
+      await consumeWriteLimit('RATE_LIMIT_RESERVE', c.var.claims.sub)
       const call = c.var.db`step_reservation(
         conversation => ${id}, reservation => ${rid}, step => ${step}, note => ${note})`
       return sendJson(c, await call)

@@ -17,7 +17,7 @@ const report = z.strictObject({
   embeddings: z.strictObject({ provider: z.string(), model: z.string(), pending: z.int().nullable() }),
 })
 
-health.get('/', route('Whether the service is up', { 200: report, 503: report }), async (c) => {
+health.get('/', route('getHealth', 'Whether the service is up', { 200: report, 503: report }), async (c) => {
   const { name, model } = currentProvider()
   // Any other answer than a number means that the database is not working.
   const pending = await asService`count_pending_embeddings()`
@@ -68,6 +68,29 @@ const searchMetrics = ({ waiting, dead, oldest, audit, audit_age }: SearchReport
     Object.entries(audit).map(([finding, amount]) => [`finding="${finding}"`, amount]),
   ) + gauge('search_audit_age_seconds', 'Age of the last audit of the search index, in seconds.', audit_age))
 
+interface Channel {
+  depth: number
+  age: number
+  dead: number
+}
+
+const outboxMetrics = (outbox: Record<string, Channel> | null): string => {
+  const samples = (key: keyof Channel): [string, number][] =>
+    Object.entries(outbox ?? {}).map(([channel, counts]) => [`channel="${channel}"`, counts[key]])
+  return outbox === null ? '' : formatMetric(
+    'outbox_depth',
+    'gauge',
+    'Number of rows of the outbox that wait, dead letters excluded, by channel.',
+    samples('depth'),
+  ) + formatMetric(
+    'outbox_age_seconds',
+    'gauge',
+    'For how long the oldest row of the outbox could have been sent, in seconds, by channel.',
+    samples('age'),
+  ) +
+    formatMetric('outbox_dead_letters', 'gauge', 'Number of rows that failed eight times, by channel.', samples('dead'))
+}
+
 const migrationMetrics = (versions: string[] | null): string =>
   versions === null ? '' : formatMetric(
     'database_migration',
@@ -80,21 +103,25 @@ const seconds = z.string().regex(/^\d{1,6}$/, 'must be a number of seconds').tra
 
 health.get(
   '/metrics',
-  route('Metrics for Prometheus; needs the secret key, in `apikey` or as a bearer token', {
+  route('getMetrics', 'Metrics for Prometheus; needs the secret key, in `apikey` or as a bearer token', {
     200: z.string().meta({ mediaType: 'text/plain', description: 'Prometheus text format 0.0.4' }),
   }),
   requireSecretKey,
   validate({
-    query: z.object({ oldest_audit: seconds.default(300).meta({ jsonSchema: { type: 'integer', default: 300 } }) }),
+    query: z.object({
+      oldest_audit: seconds.default(300).meta({ jsonSchema: { type: 'integer', default: 300 } })
+        .describe('In seconds: an older audit of the search index is repeated'),
+    }),
   }),
   async (c) => {
     const { inFlight } = statements
     const report = await reportSearch(c.var.query.oldest_audit)
     const migrations: string[] | null = await asService`list_migrations()`.then(JSON.parse).catch(() => null)
+    const outbox: Record<string, Channel> | null = await asService`describe_outbox()`.then(JSON.parse).catch(() => null)
     const body = formatRequestMetrics() +
       gauge('database_statements_in_flight', 'Number of statements that run or wait for a connection.', inFlight) +
       gauge('database_up', 'Whether the database is reachable.', report ? 1 : 0) +
-      (report ? searchMetrics(report.search, report.failed) + migrationMetrics(migrations) : '')
+      (report ? searchMetrics(report.search, report.failed) + migrationMetrics(migrations) + outboxMetrics(outbox) : '')
     return c.body(body, 200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })
   },
 )

@@ -9,7 +9,8 @@ import { currentProvider } from '../_shared/embeddings/current_provider.ts'
 import { limitConcurrency } from '../_shared/concurrency.ts'
 import { knownWords, queryVector, textToEmbed } from '../_shared/embeddings/query_vector.ts'
 import { validate } from '../_shared/validate.ts'
-import { consumeRateLimit, consumeSignUpLimit } from '../_shared/rate_limit.ts'
+import { consumeRateLimit, consumeSignUpLimit, consumeWriteLimit } from '../_shared/rate_limit.ts'
+import { idempotencyKey } from '../_shared/idempotency_key.ts'
 import { nextPageLink } from '../_shared/next_page.ts'
 import { route } from '../_shared/openapi.ts'
 import type { Rpc } from '../_shared/rpc.ts'
@@ -18,10 +19,14 @@ import { isSecretKey } from '../_shared/secret_key.ts'
 import { settings } from '../_shared/settings.ts'
 import { drainSoon } from '../_shared/embeddings/drain.ts'
 import { removeAvatars } from './avatars.ts'
+import { notifications } from './notifications.ts'
 import { myReservation, reservationPage } from '../_shared/schemas/reservations.ts'
+import { idempotencyHeader } from '../_shared/schemas/conversations.ts'
+import * as reports from '../_shared/schemas/reports.ts'
 import * as shape from '../_shared/schemas/users.ts'
 
 const users = createApp('users')
+const hidden = 'The account is deactivated, or an admin has hidden the profile and it cannot be made searchable'
 
 /** Embeds a changed profile after the response instead of waiting for the schedule. */
 const embedAfterwards = createMiddleware(async (c, next) => {
@@ -46,7 +51,7 @@ const withEtag = etag({
 
 users.post(
   '/',
-  route('Create a user, for administration and seeding', {
+  route('createUser', 'Create a user, for administration and seeding', {
     201: accountShape,
     403: 'Only the secret key may create users here',
     409: 'The e-mail is taken',
@@ -61,14 +66,14 @@ users.post(
 
 users.get(
   '/me',
-  route('The caller with profile and interests', { 200: shape.user }),
+  route('getMe', 'The caller with profile and interests', { 200: shape.user }),
   requireUser,
   async (c) => sendJson(c, await c.var.db`get_me()`),
 )
 
 users.get(
   '/me/export',
-  route('All data of the caller, including received messages', { 200: shape.exported }),
+  route('exportMe', 'All data of the caller, including received messages', { 200: shape.exported }),
   requireUser,
   async (c) => {
     await consumeRateLimit('RATE_LIMIT_EXPORT', c.var.claims.sub)
@@ -92,9 +97,13 @@ users.get(
 
 users.delete(
   '/me',
-  route('Erase the caller: account, log-in, profile, interests and blocks; the partners keep the conversations', {
-    204: 'Erased',
-  }),
+  route(
+    'eraseMe',
+    'Erase the caller: account, log-in, profile, interests and blocks; the partners keep the conversations',
+    {
+      204: 'Erased',
+    },
+  ),
   requireUser,
   async (c) => {
     // First the avatars: if the process dies in between, the user can still retry.
@@ -106,9 +115,9 @@ users.delete(
 
 users.get(
   '/me/reservations',
-  route("A page of the caller's reservations, newest first; the Link header names the next one", {
+  route('listMyReservations', "A page of the caller's reservations, newest first; the Link header names the next one", {
     200: myReservation.array(),
-  }, { operationId: 'listMyReservations' }),
+  }),
   requireUser,
   validate({ query: reservationPage }),
   async (c) => {
@@ -119,15 +128,49 @@ users.get(
 )
 
 users.get(
+  '/me/reports',
+  route('listMyReports', "A page of the caller's reports, newest first; the Link header names the next one", {
+    200: reports.myReport.array(),
+  }),
+  requireUser,
+  validate({ query: reports.reportPage }),
+  async (c) => {
+    const page = await c.var.db`list_my_reports(${c.var.query})`
+    if (page.metadata.next) c.header('Link', nextPageLink(c, { ...c.var.query, before_id: page.metadata.next }))
+    return sendJson(c, page)
+  },
+)
+
+users.post(
+  '/me/reports',
+  route('reportPerson', 'Report a person or a message to the moderators; with an Idempotency-Key, exactly once', {
+    200: reports.report,
+    201: reports.report,
+    404: 'No such user, or no such message in a conversation of the caller',
+    422: 'The Idempotency-Key was used with another payload',
+  }),
+  requireUser,
+  validate({ headers: idempotencyHeader, json: reports.newReport }),
+  async (c) => {
+    const { client_id: fromBody, ...draft } = c.var.json
+    const client_id = idempotencyKey(c.var.headers['idempotency-key'], fromBody)
+    await consumeWriteLimit('RATE_LIMIT_REPORT', c.var.claims.sub, client_id)
+    const reported = await c.var.db`report_person(${{ ...draft, client_id }})`
+    if (reported.metadata.replayed) c.header('Idempotency-Replayed', 'true')
+    return sendJson(c, reported, reported.metadata.existing ? 200 : 201)
+  },
+)
+
+users.get(
   '/me/blocks',
-  route('The users whom the caller has blocked, latest first', { 200: shape.block.array() }),
+  route('listBlocks', 'The users whom the caller has blocked, latest first', { 200: shape.block.array() }),
   requireUser,
   async (c) => sendJson(c, await c.var.db`list_blocks()`),
 )
 
 users.put(
   '/me/blocks/:user_id',
-  route('Block a user: stops new conversations, messages and search hits both ways', {
+  route('blockUser', 'Block a user: stops new conversations, messages and search hits both ways', {
     204: 'Blocked',
     404: 'No such user',
   }),
@@ -142,7 +185,7 @@ users.put(
 
 users.delete(
   '/me/blocks/:user_id',
-  route('Unblock a user', { 204: 'Not blocked', 404: 'No such user' }),
+  route('unblockUser', 'Unblock a user', { 204: 'Not blocked', 404: 'No such user' }),
   requireUser,
   validate({ params: shape.blockParam }),
   async (c) => {
@@ -152,9 +195,11 @@ users.delete(
   },
 )
 
+users.route('/', notifications)
+
 users.patch(
   '/profile',
-  route('Update the given fields', { 200: shape.user }),
+  route('updateProfile', 'Update the given fields', { 200: shape.user, 403: hidden }),
   requireUser,
   embedAfterwards,
   validate({ json: shape.profileChanges }),
@@ -170,7 +215,7 @@ users.patch(
 
 users.put(
   '/profile/interests',
-  route('Replace the set of interests', { 200: shape.profileInterests }),
+  route('setInterests', 'Replace the set of interests', { 200: shape.profileInterests }),
   requireUser,
   embedAfterwards,
   validate({ json: shape.interestSet }),
@@ -182,7 +227,7 @@ users.put(
 
 users.patch(
   '/searchable',
-  route('Show or hide the profile', { 200: shape.searchable }),
+  route('setSearchable', 'Show or hide the profile', { 200: shape.searchable, 403: hidden }),
   requireUser,
   embedAfterwards,
   validate({ json: shape.visibility }),
@@ -194,7 +239,7 @@ users.patch(
 
 users.get(
   '/interests',
-  route('All interests', { 200: shape.interest.array() }),
+  route('listInterests', 'All interests', { 200: shape.interest.array() }),
   anonymousUser,
   async (c) => {
     c.header('Cache-Control', 'public, max-age=3600')
@@ -224,14 +269,9 @@ const consumeSearchLimit = (claims: Claims | null, headers: Headers): Promise<vo
 
 users.get(
   '/search',
-  route('Search profiles by keywords and by meaning', {
+  route('searchProfiles', 'Search profiles by keywords and by meaning', {
     200: shape.searchResult,
     404: 'like: no such profile',
-  }, {
-    operationId: 'searchProfiles',
-    description: 'Finds the searchable profiles of active users by words and by meaning, best first. Nobody is found ' +
-      'across a block. With a token the interests, bio and location of the caller, who is no hit, order the hits; ' +
-      'with `like` that profile takes their place.',
   }),
   optionalUser,
   validate({ query: shape.searchQuery }),
@@ -260,12 +300,7 @@ users.get(
 
 users.get(
   '/search/complete',
-  route('What a search box may go on to', { 200: shape.completions }, {
-    operationId: 'completeSearch',
-    description: 'Interests, cities and displayed names that have the typed text at their beginning or from a later ' +
-      "word on, whatever its case and accents, of the profiles that the caller's searches find. Nothing typed " +
-      'completes to nothing. Counts as a search for the rate limit.',
-  }),
+  route('completeSearch', 'What a search box may go on to', { 200: shape.completions }),
   requireUser,
   validate({ query: shape.completionQuery }),
   async (c) => {
@@ -276,7 +311,7 @@ users.get(
 
 users.get(
   '/:id',
-  route('The public view of a profile', {
+  route('getPublicProfile', 'The public view of a profile', {
     200: shape.publicProfile,
     304: 'Unchanged since the ETag of If-None-Match',
     403: 'The profile is not public',

@@ -73,6 +73,28 @@ $$;
 comment on function api.list_blocks() is 'The users whom the caller has blocked, latest first.';
 grant execute on function api.list_blocks() to edge_functions;
 
+create function private.add_block(me bigint, other_user bigint, field text)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  -- Serialize concurrent blocks by one user, so that the limit of 1,000 holds.
+  perform from public.users where id = me and is_active for no key update;
+  if not found then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
+  if (select count(*) from private.blocks where blocker_id = me and blocked_id <> other_user) >= 1000 then
+    raise sqlstate 'PT400' using message = field || ': you cannot block more than 1,000 people';
+  end if;
+  insert into private.blocks (blocker_id, blocked_id)
+  values (me, other_user)
+  on conflict do nothing;
+end
+$$;
+comment on function private.add_block(bigint, bigint, text) is
+  'Blocks a user for the caller; a repeat changes nothing. Errors name this field of the request. Only for definer
+functions.';
+
 create function api.block_person(other_user bigint)
 returns json
 language plpgsql volatile security definer set search_path = ''
@@ -86,17 +108,7 @@ begin
   if not exists (select from public.users where id = other_user and is_active) then
     raise sqlstate 'PT404' using message = 'User not found';
   end if;
-  -- Serialize concurrent blocks by one user, so that the limit of 1,000 holds.
-  perform from public.users where id = me and is_active for no key update;
-  if not found then
-    raise sqlstate 'PT401' using message = 'This account no longer exists';
-  end if;
-  if (select count(*) from private.blocks where blocker_id = me and blocked_id <> other_user) >= 1000 then
-    raise sqlstate 'PT400' using message = 'user_id: you cannot block more than 1,000 people';
-  end if;
-  insert into private.blocks (blocker_id, blocked_id)
-  values (me, other_user)
-  on conflict do nothing;
+  perform private.add_block(me, other_user, 'user_id');
   return to_json(true);
 end
 $$;

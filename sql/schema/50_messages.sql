@@ -182,6 +182,7 @@ declare
   my_name text;
   draft_client_id uuid := (draft ->> 'client_id')::uuid;
   draft_attachment jsonb := nullif(draft -> 'attachment', 'null');
+  first_contact_limit integer := (draft ->> 'first_contact_limit')::integer;
   sent public.messages;
 begin
   -- The lock makes ids follow commit order within the conversation and serializes sends with the same client_id.
@@ -203,13 +204,14 @@ begin
   select conversation, me, draft ->> 'content', draft_attachment, draft_client_id
   where not private.is_blocked_between(me, partner)
     and exists (select from public.users where id = partner and erased_at is null)
+    and private.may_write_first(conversation, partner, first_contact_limit)
   on conflict (user_id, client_id) do nothing
   returning * into sent;
 
   if sent.id is null then
     select * into sent from public.messages where user_id = me and client_id = draft_client_id;
     if sent.id is null then
-      raise sqlstate 'PT403' using message = 'You cannot write to this person';
+      raise sqlstate 'PT403' using message = private.refusal_to_send(conversation, partner, first_contact_limit);
     end if;
     if (sent.conversation_id, sent.content, sent.attachment)
       is distinct from (conversation, draft ->> 'content', draft_attachment) then
@@ -231,10 +233,10 @@ begin
 end
 $$;
 comment on function api.send_message(bigint, jsonb) is
-  'Sends {content, attachment, client_id, matches_mime_type} as the caller. A client_id that was used before returns
-the first answer again and sets replayed in the response metadata. Raises 403 if one of the two has blocked the other or
-the partner is erased, without saying which. Definer, because no caller has a grant to insert messages: only this
-function does.';
+  'Sends {content, attachment, client_id, matches_mime_type, first_contact_limit} as the caller. A client_id that was
+used before returns the first answer again and sets replayed in the response metadata. Raises 403 if one of the two has
+blocked the other or the partner is erased, without saying which, or if the partner has not written yet and the limit is
+reached. Definer, because no caller has a grant to insert messages: only this function does.';
 grant execute on function api.send_message(bigint, jsonb) to edge_functions;
 
 create function api.mark_read(conversation bigint, message bigint, and_before boolean)
@@ -254,6 +256,9 @@ begin
     and (id = message or and_before and id < message)
     and user_id <> me
     and not read;
+  if found then
+    delete from private.silences where user_id = me;
+  end if;
   return json_build_object('success', true);
 end
 $$;

@@ -10,6 +10,8 @@ create table private.conversation_activity (
   active_at timestamptz not null,
   voyager_unread integer not null default 0,
   local_unread integer not null default 0,
+  voyager_has_written boolean not null default false,
+  local_has_written boolean not null default false,
   voyager_archived_id bigint,
   local_archived_id bigint,
   voyager_archived boolean not null
@@ -28,6 +30,9 @@ comment on column private.conversation_activity.previous_message_id is
 return old values, and looking it up took 5 of the 79 pages of a send.';
 comment on column private.conversation_activity.active_at is
   'When the latest message was sent; when the conversation was opened, without one.';
+comment on column private.conversation_activity.voyager_has_written is
+  'Whether the voyager has ever sent a message here, also if an admin has deleted it since (67_first_contact.sql).';
+comment on column private.conversation_activity.local_has_written is 'As voyager_has_written, of the local.';
 comment on column private.conversation_activity.voyager_archived_id is
   'The latest message when the voyager archived the conversation; null if they did not. A newer message shows it again,
 and nothing has to be written for that but last_message_id.';
@@ -79,6 +84,20 @@ create trigger handle_new_conversation
   for each row
   execute function private.handle_new_conversation();
 
+create function private.has_message_of(person bigint, conversation bigint)
+returns boolean
+language plpgsql stable security invoker
+set search_path = ''
+-- As in api.list_messages.
+set enable_bitmapscan = off
+as $$
+begin
+  return exists (select from public.messages where conversation_id = conversation and user_id = person);
+end
+$$;
+comment on function private.has_message_of(bigint, bigint) is
+  'Whether a conversation has a message of this person now. Only for definer functions.';
+
 create function private.refresh_activity(conversation bigint)
 returns void
 language plpgsql volatile security invoker set search_path = ''
@@ -91,7 +110,9 @@ begin
     voyager_id = conversations.voyager_id,
     local_id = conversations.local_id,
     last_message_id = coalesce(latest.id, 0),
-    active_at = coalesce(latest.created_at, conversations.created_at)
+    active_at = coalesce(latest.created_at, conversations.created_at),
+    voyager_has_written = voyager_has_written or private.has_message_of(conversations.voyager_id, conversation),
+    local_has_written = local_has_written or private.has_message_of(conversations.local_id, conversation)
   from public.conversations
   left join lateral (
     select id, created_at
@@ -104,7 +125,8 @@ begin
 end
 $$;
 comment on function private.refresh_activity(bigint) is
-  'Reads participants, latest message and time of activity anew, after an admin changed or removed what they were.';
+  'Reads participants, latest message and time of activity anew, and who has written besides those who had, after an
+admin changed or removed what they were.';
 
 create function private.handle_changed_conversation()
 returns trigger
@@ -118,7 +140,9 @@ begin
       voyager_unread = unread.by_voyager,
       local_unread = unread.by_local,
       voyager_archived_id = null,
-      local_archived_id = null
+      local_archived_id = null,
+      voyager_has_written = private.has_message_of(new.voyager_id, new.id),
+      local_has_written = private.has_message_of(new.local_id, new.id)
     from (
       select
         count(*) filter (where user_id <> new.voyager_id) as by_voyager,
@@ -155,7 +179,9 @@ begin
     -- An admin may insert a message with a lower id.
     active_at = case when new.id > last_message_id then new.created_at else active_at end,
     voyager_unread = voyager_unread + (voyager_id <> new.user_id and not new.read)::integer,
-    local_unread = local_unread + (local_id <> new.user_id and not new.read)::integer
+    local_unread = local_unread + (local_id <> new.user_id and not new.read)::integer,
+    voyager_has_written = voyager_has_written or voyager_id = new.user_id,
+    local_has_written = local_has_written or local_id = new.user_id
   where conversation_id = new.conversation_id
   returning voyager_id, local_id, nullif(previous_message_id, 0)
   into voyager, local, previous_id;
@@ -171,8 +197,8 @@ end
 $$;
 comment on function private.handle_new_message() is
   'Moves the conversation up in both inboxes, counts the message as unread, logs it as a change and broadcasts
-message.created, of which user_id is the sender. One trigger, because the rest needs what the update returns. Definer, as
-handle_new_conversation, and because callers may not send events.';
+message.created, of which user_id is the sender. One trigger, because the rest needs what the update returns. Definer,
+as handle_new_conversation, and because callers may not send events.';
 
 create trigger handle_new_message
   after insert on public.messages
@@ -215,12 +241,12 @@ begin
   from (
     select old_rows.conversation_id
     from old_rows
-    left join new_rows using (id, conversation_id, created_at)
+    left join new_rows using (id, conversation_id, user_id, created_at)
     where new_rows.id is null
     union
     select new_rows.conversation_id
     from new_rows
-    left join old_rows using (id, conversation_id, created_at)
+    left join old_rows using (id, conversation_id, user_id, created_at)
     where old_rows.id is null
   ) as moved
   order by conversation_id;

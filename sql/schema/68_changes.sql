@@ -1,9 +1,10 @@
 -- The log of changes: what GET /conversations/changes reads. A row is written by the transaction that makes the change,
 -- so it commits or rolls back with it; unlike an event of Realtime it is never lost.
 --
--- It costs a send 6 of 85 pages and 2 to 3 % of its processor time. Rejected (docs/scale.md): a row for each participant;
--- an index on created_at for what is to be forgotten, which even as a BRIN costs three pages more; a counter for each
--- user, which is gap-free because writers wait for each other: a busy host would get one message after the other.
+-- It costs a send 6 of 87 pages and 3 to 4 % of its processor time. Rejected (docs/scale.md): a row for each
+-- participant; an index on created_at for what is to be forgotten, which even as a BRIN costs three pages more; a
+-- counter for each user, which is gap-free because writers wait for each other: a busy host would get one message after
+-- the other.
 create type private.change_kind as enum (
   'conversation', 'message', 'read', 'reservation', 'state', 'message.removed'
 );

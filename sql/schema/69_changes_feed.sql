@@ -47,18 +47,19 @@ end
 $$;
 comment on function private.decode_cursor(text) is 'The reverse of encode_cursor; null for anything else.';
 
-create function private.bounded_snapshot(snapshot pg_snapshot, most integer)
+create function private.bounded_snapshot(snapshot pg_snapshot, max_running integer)
 returns pg_snapshot
 language plpgsql immutable security invoker set search_path = ''
 as $$
 declare
   running constant xid8[] := array(select pg_snapshot_xip(snapshot) order by 1);
 begin
-  if cardinality(running) <= most then
+  if cardinality(running) <= max_running then
     return snapshot;
   end if;
   return format(
-    '%s:%s:%s', pg_snapshot_xmin(snapshot), running[most + 1], array_to_string(running[:most], ',')
+    '%s:%s:%s', pg_snapshot_xmin(snapshot), running[max_running + 1],
+    array_to_string(running[:max_running], ',')
   )::pg_snapshot;
 end
 $$;

@@ -37,9 +37,9 @@ set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  -- To list a profile takes 4 µs. Without a list the vector index visits 200 * profiles / passing, at 16 µs each, to
-  -- find 200 that pass. Both take as long where passing is sqrt(800 * profiles).
-  max_passing constant integer := greatest(2000, sqrt(800 * profiles));
+  -- To list a profile takes 4 µs. Without a list the vector index visits 100 * profiles / passing, at 16 µs each, to
+  -- find 100 that pass. Both take as long where passing is sqrt(400 * profiles).
+  max_passing constant integer := greatest(2000, sqrt(400 * profiles));
   share constant double precision := (
     select avg((
       (filter.required is null or words @@ filter.required)
@@ -99,41 +99,58 @@ language plpgsql stable security invoker set search_path = ''
 as $$
 declare
   profiles constant double precision := private.count_profiles();
-  sample constant tsvector[] := private.sample_profiles(profiles);
+  has_conditions constant boolean := exists (select from unnest(asked.words) where quoted or excluded)
+    or exists (select from unnest(array['interests', 'cities', 'countries']) as key where request -> key <> '[]');
+  sample constant tsvector[] := case when has_conditions then private.sample_profiles(profiles) end;
   alternatives tsquery[];
   filter private.search_filter;
 begin
-  with conditions as (
-    select array_agg(distinct private.lexeme(private.facet(kind, value))::tsquery) as alternatives
-    from (values ('interest', 'interests'), ('city', 'cities'), ('country', 'countries')) as facets (kind, key)
-    cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
-    group by kind
-    union all
-    select queries[:1] from unnest(asked.units) where quoted
-  )
-  -- All conditions, as the limit comes after the window, and the alternatives of one.
-  select private.all_of(condition) over (), conditions.alternatives
-  into filter.required, alternatives
-  from conditions
-  cross join lateral (
-    select
-      private.any_of(alternative) as condition,
-      replace(private.any_of(alternative)::text, '<->', '&')::tsquery as looked_up
-    from unnest(conditions.alternatives) as alternative
-  ) as joined
-  -- The one for which the index looks at the fewest profiles: for a phrase, all that have its words.
-  order by (select count(*) from unnest(sample) as words where words @@ looked_up)
-  limit 1;
-  filter.excluded := (
-    select private.any_of(phrase)
-    from (
-      select string_agg(private.lexeme(word), ' <-> ' order by position)::tsquery as phrase
-      from unnest(asked.words)
-      where excluded
-      group by unit
-    ) as phrases
-  );
   filter.hidden_ids := private.hidden_profiles_of(caller);
+  if has_conditions then
+    with conditions as (
+      select array_agg(distinct private.lexeme(private.facet(kind, value))::tsquery) as alternatives
+      from (values ('interest', 'interests'), ('city', 'cities'), ('country', 'countries')) as facets (kind, key)
+      cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
+      group by kind
+      union all
+      select queries[:1] from unnest(asked.units) where quoted
+    )
+    -- All conditions, as the limit comes after the window, those with the fewest alternatives first: they take the
+    -- least time and let the fewest pass. And the alternatives of the one for which the index looks at the fewest
+    -- profiles, if they are less than all: it looks at those with several interests several times.
+    select
+      private.all_of(condition) over (
+        order by cardinality(conditions.alternatives) rows between unbounded preceding and unbounded following
+      ),
+      case when looked_at <= 1 or sample is null then conditions.alternatives end
+    into filter.required, alternatives
+    from conditions
+    cross join lateral (
+      select
+        private.any_of(alternative) as condition,
+        -- For a phrase, all that have its words.
+        sum((
+          select avg((words @@ looked_up)::integer)
+          -- At most some 2,000 comparisons.
+          from unnest(sample[:1 + 2000 / cardinality(conditions.alternatives)]) as words
+        )) as looked_at
+      from unnest(conditions.alternatives) as alternative
+      cross join lateral (select replace(alternative::text, '<->', '&')::tsquery as looked_up offset 0) as written
+    ) as estimated
+    order by looked_at
+    limit 1;
+    filter.excluded := (
+      select private.any_of(phrase)
+      from (
+        select string_agg(private.lexeme(word), ' <-> ' order by position)::tsquery as phrase
+        from unnest(asked.words)
+        where excluded
+        group by unit
+      ) as phrases
+    );
+  elsif profiles > 2000 then
+    return filter;
+  end if;
   filter.passing := private.find_passing(
     filter => filter, alternatives => alternatives, sample => sample, profiles => profiles
   );

@@ -81,9 +81,6 @@ declare
   words_asked constant integer := (select max(place) from unnest(asked.terms));
   rarity_asked constant double precision := (select sum(rarity) from unnest(units));
   names_share constant double precision := private.names_share(asked);
-  typo_budgets constant integer[] := array(
-    select private.typo_budget(word) from unnest(asked.words) where not excluded and place is not null order by place
-  );
   all_words constant tsquery := (select private.all_of(query) from unnest(units));
   -- Whoever has exactly this name comes first, also if more people than max_results have its words.
   exact_names constant bigint[] := case when max_results <= all (select holders from unnest(units)) then array(
@@ -133,7 +130,7 @@ begin
     -- is 0, elsewhere 4.
     matches as (
       select
-        found.profile_id, unit.rarity, unit.named_rarity, unit.size, unit.budget,
+        found.profile_id, unit.*,
         case
           when is_phrase then case when words @@ query_2 then 0 when words @@ query_1 then 4 end
           else coalesce(
@@ -146,13 +143,19 @@ begin
       cross join (
         select
           is_phrase, rarity, case when is_named then rarity else 0 end as named_rarity,
-          queries[1] as query_1, queries[2] as query_2, queries[3] as query_3,
-          cardinality(places) as size, (select sum(typo_budgets[place]) from unnest(places) as place) as budget
-        from unnest(units)
+          queries[1] as query_1, queries[2] as query_2, queries[3] as query_3, cardinality(places) as size, budget, bits
+        from unnest(units) as each
+        cross join lateral (
+          select sum(private.typo_budget(word)) as budget, bit_or(private.closest_bit(place, 0)) as bits
+          from unnest(asked.words) as part
+          where part.unit = each.unit and place = any (places)
+        ) as words_of_unit
         offset 0
       ) as unit
+      -- Else Postgres computes the match again for each use of it.
+      offset 0
     ),
-    tallies as materialized (
+    tallies as (
       select
         matches.profile_id,
         sum(matches.rarity) / rarity_asked as coverage,
@@ -163,32 +166,41 @@ begin
         -- A weight stands for one attribute or two, and a phrase elsewhere for any.
         sum(size * (array[0, 1, 2, 4, 0])[match % 10 + 1])::integer as min_attribute_cost,
         sum(size * (array[0, 1, 3, 5, 5])[match % 10 + 1])::integer as max_attribute_cost,
-        bool_and(match = 0) and count(*) = cardinality(units) as in_name
+        bool_and(match = 0) and count(*) = cardinality(units) as in_name,
+        bit_or(bits << match / 10) as closest
       from matches
       where match is not null
       group by matches.profile_id
-      order by 2 desc, matches.profile_id = any (exact_names) desc, 1
-      limit max_results
+    ),
+    pairs as materialized (
+      select * from private.word_pairs(asked) where words_asked > 1
     )
     select
-      tallies.profile_id,
+      found.profile_id,
       least(1, tallies.coverage),
       greatest(0, names_share - names_found),
-      -- At worst the words are far apart and at the end of a text, at best they are all of it. Rejected: to read their
-      -- places from ts_rank_cd, which leaves fewer for keyword_scores, but took 26 to 35 ms, where this takes 24 to 29.
+      -- At worst the words are at the end of a text, at best they are all of it.
       private.keyword_score(row(
-        words_asked, words_matched, typos, typo_max, 3 * (words_matched - 1),
-        max_attribute_cost, 5 * words_matched + 1, 10 * words_matched, 1, 0
+        words_asked, words_matched, typos, typo_max, proximity_cost, max_attribute_cost, 5 * words_matched + 1,
+        10 * words_matched, 1, 0
       )::private.keyword_ranks),
       private.keyword_score(row(
-        words_asked, words_matched, typos, typo_max, 0,
-        min_attribute_cost, 5 * words_matched + 1, 0, 3, words_matched
+        words_asked, words_matched, typos, typo_max, proximity_cost, min_attribute_cost, 5 * words_matched + 1,
+        0, 3, words_matched
       )::private.keyword_ranks),
       tallies.in_name
     from tallies
+    join found on found.profile_id = tallies.profile_id
     cross join lateral (
       select greatest(budget, case when words_matched > 1 then words_matched else 0 end) + 1 as typo_max
-    ) as maxima;
+    ) as maxima
+    cross join lateral (
+      select 3 * (words_matched - 1) - coalesce(sum(private.nearness(words, pair)), 0)::integer as proximity_cost
+      from pairs as pair
+      where words_matched > 1 and closest & pair.bits = pair.bits
+    ) as near
+    order by 2 desc, found.profile_id = any (exact_names) desc, 1
+    limit max_results;
 end
 $$;
 comment on function private.keyword_candidates(private.search_query, private.search_filter, integer) is
@@ -208,7 +220,7 @@ language plpgsql stable security invoker
 set search_path = 'extensions'
 -- Nearly in the order of the distances, which is enough: strict order takes half as long again.
 set hnsw.iterative_scan = 'relaxed_order'
-set hnsw.ef_search = 200
+set hnsw.ef_search = 100
 -- The walk gives up after so many, which matters where a filter lets nearly nobody pass.
 set hnsw.max_scan_tuples = 10000
 -- Allow only one plan, a scan of the vector index.
@@ -261,7 +273,7 @@ begin
       misses := misses + 1;
     end if;
     -- If half a batch of ef_search is too far away, so are all that follow.
-    exit when misses = 100 or hits >= max_results;
+    exit when misses = 50 or hits >= max_results;
   end loop;
 end
 $$;

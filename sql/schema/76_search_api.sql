@@ -61,7 +61,7 @@ as $$
 declare
   -- No query has more hits, and no total counts further.
   max_results constant integer := 1000;
-  max_neighbours constant integer := 200;
+  max_neighbours constant integer := 100;
   -- The most that nearness to the caller's own interests can add to a score.
   context_share constant double precision := 0.1;
   has_words constant boolean := cardinality(asked.units) > 0;
@@ -290,7 +290,7 @@ comment on function private.find_profiles(
   integer, bigint, boolean, text[]
 ) is
   'The search: profiles that contain words of a query or are similar to it in meaning, filtered, best first. At most
-1,000 count by words and 200 by meaning. Embeddings are read, and then exact keyword scores computed, only for those
+1,000 count by words and 100 by meaning. Embeddings are read, and then exact keyword scores computed, only for those
 that can be on the page. Facets are counted over all candidates.';
 
 create function api.search_profiles(request jsonb)

@@ -82,54 +82,44 @@ comment on function private.consume_rate_limit(text, text, double precision, int
 the next token; a refusal consumes nothing. Definer, because the Edge Functions have no grant on rate_limits.';
 grant execute on function private.consume_rate_limit(text, text, double precision, integer) to edge_functions;
 
-create function private.consume_send_limit(
-  account uuid, client_id uuid, seconds_each double precision, burst integer
+create function private.consume_write_limit(
+  kind text, account uuid, client_id uuid, seconds_each double precision, burst integer
 )
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
+declare
+  me bigint;
+  is_repeat boolean;
 begin
-  if client_id is not null and exists (
-    select
-    from public.messages
-    join public.users on users.id = messages.user_id
-    where users.auth_id = account and messages.client_id = consume_send_limit.client_id
-  ) then
-    return to_json(0);
+  if client_id is not null then
+    select id into me from public.users where auth_id = account;
+    is_repeat := case kind
+      when 'RATE_LIMIT_SEND' then exists (
+        select from public.messages where user_id = me and messages.client_id = consume_write_limit.client_id
+      )
+      when 'RATE_LIMIT_RESERVE' then exists (
+        select
+        from private.reservation_replies
+        where user_id = me and reservation_replies.client_id = consume_write_limit.client_id
+      )
+      when 'RATE_LIMIT_REPORT' then exists (
+        select
+        from private.report_replies
+        where user_id = me and report_replies.client_id = consume_write_limit.client_id
+      )
+    end;
+    if is_repeat then
+      return to_json(0);
+    end if;
   end if;
-  return private.consume_rate_limit(
-    kind => 'send', who => account::text, seconds_each => seconds_each, burst => burst
-  );
+  return private.consume_rate_limit(kind => kind, who => account::text, seconds_each => seconds_each, burst => burst);
 end
 $$;
-comment on function private.consume_send_limit(uuid, uuid, double precision, integer) is
-  'As consume_rate_limit, for messages: sending again with the same client_id consumes nothing. Definer, as
-consume_rate_limit.';
-grant execute on function private.consume_send_limit(uuid, uuid, double precision, integer) to edge_functions;
-
-create function private.consume_reserve_limit(
-  account uuid, client_id uuid, seconds_each double precision, burst integer
-)
-returns json
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  if client_id is not null and exists (
-    select
-    from private.reservation_replies
-    join public.users on users.id = reservation_replies.user_id
-    where users.auth_id = account and reservation_replies.client_id = consume_reserve_limit.client_id
-  ) then
-    return to_json(0);
-  end if;
-  return private.consume_rate_limit(
-    kind => 'reserve', who => account::text, seconds_each => seconds_each, burst => burst
-  );
-end
-$$;
-comment on function private.consume_reserve_limit(uuid, uuid, double precision, integer) is
-  'As consume_send_limit, for offers and steps of reservations. Definer, as consume_rate_limit.';
-grant execute on function private.consume_reserve_limit(uuid, uuid, double precision, integer) to edge_functions;
+comment on function private.consume_write_limit(text, uuid, uuid, double precision, integer) is
+  'As consume_rate_limit, for messages, reservations and reports: repeating one with the same client_id consumes
+nothing. Definer, as consume_rate_limit.';
+grant execute on function private.consume_write_limit(text, uuid, uuid, double precision, integer) to edge_functions;
 
 create table private.rate_settings (
   name text primary key

@@ -29,6 +29,7 @@ declare
   -- two or three pieces in memory: with 500 messages in each, ten stalled exports of one user took 400 MB.
   remaining integer := 100;
   at_conversation constant bigint := coalesce((place ->> 'conversation')::bigint, 0);
+  at_report bigint := (place ->> 'report')::bigint;
   after_id bigint := (place ->> 'message')::bigint;
   separator text := case when place is null then '' else ',' end;
   pieces text[] := array[]::text[];
@@ -50,7 +51,9 @@ begin
           'is_searchable', profiles.is_searchable
         ),
         'interests', private.interests_of(profiles.id),
-        'blocks', private.my_blocks()
+        'blocks', private.my_blocks(),
+        'devices', private.my_devices(),
+        'notifications', private.my_notification_settings()
       )::text,
       -1
     ) || ',"conversations":[']
@@ -83,7 +86,13 @@ begin
     from public.conversations
     -- Each conversation counts as one message, so no more than these fit into a piece.
     join private.participants_of(
-      array(select id from public.conversations where id >= at_conversation order by id limit remaining + 1)
+      array(
+        select id
+        from public.conversations
+        where id >= at_conversation and at_report is null
+        order by id
+        limit remaining + 1
+      )
     ) as participants on participants.id = conversations.id
     order by conversations.id
   loop
@@ -121,6 +130,19 @@ begin
     pieces := pieces || ']}'::text;
     remaining := remaining - page.length;
   end loop;
+
+  if at_report is null then
+    pieces := pieces || '],"reports":['::text;
+    at_report := 0;
+  end if;
+  select string_agg(body, ',' order by id) as bodies, count(*) as length, max(id) as last_id
+  into page
+  from private.my_reports_after(at_report, remaining + 1);
+  pieces := pieces || (case when at_report > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
+  if page.length > remaining then
+    perform private.set_response_metadata(jsonb_build_object('place', jsonb_build_object('report', page.last_id)));
+    return array_to_string(pieces, '');
+  end if;
   return array_to_string(pieces || ']}'::text, '');
 end
 $$;
@@ -171,6 +193,14 @@ begin
   using public.messages
   where messages.id = message_id and messages.user_id = person;
   delete from private.reservation_replies where user_id = person;
+  delete from private.devices where user_id = person;
+  delete from private.notification_settings where user_id = person;
+  delete from private.silences where user_id = person;
+  delete from private.outbox where user_id = person;
+  perform private.enqueue_webhook('user.erased', null, person);
+  delete from private.report_replies where user_id = person;
+  delete from public.hidden_profiles where user_id = person;
+  perform private.schedule_purge(person);
   -- Cascades to its sessions, refresh tokens and identities.
   delete from auth.users where id = account;
   begin
@@ -187,7 +217,8 @@ end
 $$;
 comment on function private.erase_person(bigint) is
   'Erases a user and their log-in in one transaction or not at all; false if that was done before. Messages to others
-stay, sent by "Deleted user", and so do reservations, of which the pending and accepted ones are cancelled.
+stay, sent by "Deleted user", and so do reservations, of which the pending and accepted ones are cancelled. Reports by
+and about the person keep their evidence for 180 days.
 Definer, because it deletes from auth.users. Admins call it in the SQL editor.';
 
 create function api.erase_me()

@@ -11,11 +11,11 @@ import type { Keys, Settings } from './settings.ts'
 const folder = new URL('../../demo/', import.meta.url)
 const read = (name: string) => readFile(new URL(name, folder), 'utf8')
 
-/** Bundles the page's sources into one script. The bundler is loaded on the first request. */
-const bundle = async (): Promise<string> => {
+/** Bundles one of the page's scripts with what it imports. The bundler is loaded on the first request. */
+const bundle = async (entry: string): Promise<string> => {
   const { build } = await import('rolldown')
   const { output: [script] } = await build({
-    input: fileURLToPath(new URL('main.ts', folder)),
+    input: fileURLToPath(new URL(entry, folder)),
     platform: 'browser',
     tsconfig: false,
     write: false,
@@ -32,6 +32,7 @@ const policy = (host: string): string =>
     "script-src 'self'",
     "style-src 'self'",
     "img-src 'self'",
+    "worker-src 'self'",
     `connect-src 'self' ws://${host} wss://${host}`,
     "base-uri 'none'",
     "form-action 'none'",
@@ -41,12 +42,13 @@ const policy = (host: string): string =>
 
 /** The demo page: two seeded users side by side. */
 export const demo = (settings: Settings, keys: Keys, build = bundle) => {
-  let script: Promise<string> | null = null
-  const bundled = () =>
-    script ??= build().catch((error) => {
-      script = null
-      throw error
-    })
+  const scripts = new Map<string, Promise<string>>()
+  const bundled = (entry: string): Promise<string> => {
+    const script = scripts.get(entry) ?? build(entry)
+    scripts.set(entry, script)
+    script.catch(() => scripts.delete(entry))
+    return script
+  }
 
   const page = new Hono()
   page.use(secureHeaders({ strictTransportSecurity: false }))
@@ -61,10 +63,14 @@ export const demo = (settings: Settings, keys: Keys, build = bundle) => {
   })
   page.get('/', async (c) => {
     // Fail here, rather than serve a page without a script.
-    await bundled()
+    await bundled('main.ts')
     return c.html(await read('index.html'))
   })
-  page.get('/main.js', async (c) => c.body(await bundled(), 200, { 'Content-Type': 'text/javascript; charset=utf-8' }))
+  for (const name of ['main', 'service_worker']) {
+    page.get(`/${name}.js`, async (c) => {
+      return c.body(await bundled(`${name}.ts`), 200, { 'Content-Type': 'text/javascript; charset=utf-8' })
+    })
+  }
   page.get(
     '/style.css',
     async (c) => c.body(await read('style.css'), 200, { 'Content-Type': 'text/css; charset=utf-8' }),

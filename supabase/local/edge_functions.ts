@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { log } from '../../functions/_shared/log.ts'
 import { CannotStart, type Keys, type Settings } from './settings.ts'
 
 export type EdgeFunction = { fetch: (request: Request) => Response | Promise<Response> }
@@ -10,12 +11,15 @@ export interface EdgeFunctions {
   byName: Record<string, EdgeFunction>
   /** Makes the embeddings that are due. */
   drain: () => void
+  /** Sends the notifications that are due. */
+  notify: () => void
   close: () => void
 }
 
 /** The functions' sources, in this process. */
 const inThisProcess = async (): Promise<EdgeFunctions> => {
   const { drainInBackground } = await import('../../functions/_shared/embeddings/drain.ts')
+  const { notify } = await import('../../functions/notify/run.ts')
   return {
     byName: {
       auth: (await import('../../functions/auth/index.ts')).default,
@@ -23,8 +27,10 @@ const inThisProcess = async (): Promise<EdgeFunctions> => {
       conversations: (await import('../../functions/conversations/index.ts')).default,
       health: (await import('../../functions/health/index.ts')).default,
       embed: (await import('../../functions/embed/index.ts')).default,
+      notify: (await import('../../functions/notify/index.ts')).default,
     },
     drain: drainInBackground,
+    notify: () => void notify().catch(({ name, code }) => log('warn', 'Sending notifications failed', { name, code })),
     close: () => {},
   }
 }
@@ -109,12 +115,13 @@ const asBundles = async (deno: string, keys: Keys): Promise<EdgeFunctions> => {
   const { base, close } = await serveBundles(deno).catch((error) => {
     throw new CannotStart(`FUNCTIONS_DENO is "${deno}", which could not serve the bundles: ${error.message}`)
   })
-  const drain = () =>
-    void fetch(`${base}/embed`, { method: 'POST', headers: { apikey: keys.secretKey } })
+  const run = (name: string) =>
+    void fetch(`${base}/${name}`, { method: 'POST', headers: { apikey: keys.secretKey } })
       .then((answer) => answer.body?.cancel()).catch(() => {})
   return {
     byName: Object.fromEntries(names.map((name) => [name, { fetch: (request) => forward(request, base) }])),
-    drain,
+    drain: () => run('embed'),
+    notify: () => run('notify'),
     close,
   }
 }

@@ -12,7 +12,9 @@ import type { Dashboard } from './dashboard.ts'
 import { dataApiLimitError, limitSelfEmbeds, missingFilterError } from './data_api_limits.ts'
 import type { Database } from './database.ts'
 import { demo } from './demo.ts'
+import { reference } from './reference.ts'
 import type { EdgeFunction } from './edge_functions.ts'
+import type { Inbox } from './inbox.ts'
 import { callLite } from './lite_call.ts'
 import { jsonExceedsDepth } from './nesting.ts'
 import { isUnder, readPath } from './path.ts'
@@ -77,6 +79,15 @@ const onlySchema = (schema: string, found: Record<string, unknown>): Record<stri
     ]),
   )
 
+/** Adds the views to the tables, because the table editor lists these alone. It can read them. */
+const withViews = (found: Record<string, unknown>): Record<string, unknown> => {
+  const [tables, views] = [found.tables, found.views].map((list) => list as { name: string; schema: string }[])
+  return {
+    ...found,
+    tables: [...tables!, ...views!.map(({ name, schema }) => ({ ...tables![0], name, schema, type: 'view' }))],
+  }
+}
+
 /** Routes each request as Supabase's gateway does. */
 export const openGateway = (
   platform: App,
@@ -86,6 +97,7 @@ export const openGateway = (
   functions: Record<string, EdgeFunction>,
   realtime: Realtime,
   dashboard: Dashboard,
+  inbox: Inbox,
 ): Gateway => {
   const unknownFunction = createApp('unknown')
 
@@ -150,6 +162,9 @@ export const openGateway = (
     }, 501))
   gateway.get('/demo/', (c) => c.redirect('/demo'))
   gateway.route('/demo', demo(settings, keys))
+  // The page's addresses are relative, because it can be published anywhere.
+  gateway.get('/docs', (c) => c.redirect('/docs/'))
+  gateway.route('/docs', reference())
 
   // All other paths belong to the dashboard.
   gateway.get('/', async (c, next) => dashboard.open(c.req.raw, c.env.url, c.env.peerAddress) ?? await next())
@@ -158,6 +173,7 @@ export const openGateway = (
     const isPage = c.req.method === 'GET' && c.req.header('Accept')?.includes('text/html')
     return isPage ? dashboard.closedPage(404) : c.json({ error: 'Not found' }, 404)
   })
+  gateway.route('/mail', inbox.routes)
   gateway.get(
     '/static/*',
     serveStatic({ root: dashboardFiles, rewriteRequestPath: (path) => path.replace('/static', '') }),
@@ -173,7 +189,7 @@ export const openGateway = (
   // auth.users as ours.
   gateway.get('/_system/introspect', async (c) => {
     const found: Record<string, unknown> = await (await toPlatform(c)).json()
-    return c.json(onlySchema('public', found))
+    return c.json(withViews(onlySchema('public', found)))
   })
   gateway.all('*', toPlatform)
 

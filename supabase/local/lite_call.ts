@@ -22,7 +22,9 @@ for (const level of ['debug', 'info', 'log', 'warn', 'error'] as const) {
 }
 
 /** Prints an e-mail instead of delivering it. */
-export const printMail = ({ to, subject, text }: { to: string; subject: string; text?: string }): Promise<void> =>
+export const printMail = (
+  { to, subject, text }: { to: string; subject: string; text?: string; html?: string },
+): Promise<void> =>
   calls.exit(() => {
     console.info(
       ['E-mail (not delivered by the local stack)', `To: ${to}`, `Subject: ${subject}`, '', text ?? ''].join('\n'),

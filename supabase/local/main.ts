@@ -8,18 +8,31 @@ import { openDataDir } from './data_dir.ts'
 import { type Database, openPglite, openPostgres, retryOnConflict } from './database.ts'
 import { openEdgeFunctions } from './edge_functions.ts'
 import { openGateway } from './gateway.ts'
+import { type Inbox, openInbox } from './inbox.ts'
 import { openPlatform } from './platform.ts'
 import { openRealtime } from './realtime/server.ts'
 import { CannotStart, type Keys, originOf, readSettings, type Settings } from './settings.ts'
+import { openVapidKeys } from './vapid.ts'
 
 /** Sets the environment variables that the platform gives its Edge Functions, and their access to the database. */
-const configureFunctions = async (settings: Settings, keys: Keys, database: Database): Promise<void> => {
+const configureFunctions = async (settings: Settings, keys: Keys, database: Database, inbox: Inbox): Promise<void> => {
+  const vapid = await openVapidKeys(settings.dataDir, settings.vapid)
+  const defaults = {
+    VAPID_PUBLIC_KEY: vapid.publicKey,
+    VAPID_PRIVATE_KEY: vapid.privateKey,
+    VAPID_SUBJECT: 'mailto:nobody@example.com',
+    SMTP_URL: inbox.smtpUrl,
+    APP_URL: `${originOf(settings)}/demo`,
+    LOOPBACK_TARGETS: 'webhook',
+  }
+  for (const [name, value] of Object.entries(defaults)) Deno.env.set(name, Deno.env.get(name) || value)
   Deno.env.set('SUPABASE_URL', originOf(settings))
   Deno.env.set('SUPABASE_PUBLISHABLE_KEYS', JSON.stringify({ default: keys.publishableKey }))
   Deno.env.set('SUPABASE_SECRET_KEYS', JSON.stringify({ default: keys.secretKey }))
   Deno.env.set('JWT_SECRET', keys.jwtSecret)
   Deno.env.set('CLIENT_ADDRESS_HEADER', 'x-forwarded-for')
   for (const [name, rate] of Object.entries(settings.rates)) Deno.env.set(name, rate)
+  Deno.env.set('FIRST_CONTACT_LIMIT', settings.firstContactLimit)
   Deno.env.set('ACCESS_LOG', settings.accessLog)
   if (database.functionsQuery) return provideQuery(database.functionsQuery)
   // Roles belong to the whole server, so the password is derived: another stack with the same login sets the same one.
@@ -71,11 +84,12 @@ const start = async (): Promise<void> => {
   const database = settings.databaseUrl
     ? await openPostgres(settings.databaseUrl, dataApiSettings(settings))
     : await openPglite(settings.dataDir, dataApiSettings(settings))
-  const platform = await openPlatform(database, keys, settings).catch((error) => {
+  const inbox = await openInbox()
+  const platform = await openPlatform(database, keys, settings, inbox.add).catch((error) => {
     if (error instanceof CannotStart) throw error
     throw new CannotStart(`The database could not be set up: ${error.message}`)
   })
-  await configureFunctions(settings, keys, database)
+  await configureFunctions(settings, keys, database, inbox)
   const realtime = await openRealtime(database, keys).catch((error) => {
     throw new CannotStart(`Realtime could not be set up in the database: ${error.message}`)
   })
@@ -89,16 +103,20 @@ const start = async (): Promise<void> => {
     functions.byName,
     realtime,
     dashboard,
+    inbox,
   )
   handler = (request, info) => gateway.fetch(request, { peerAddress: info.remoteAddr.hostname })
   provideFetch(async (input, init) => await gateway.fetch(new Request(input, init), { peerAddress: '127.0.0.1' }))
 
-  // pg_cron does this on Supabase: it makes the embeddings that were not made right after a write, and lets the clock
-  // of the reservations take its steps. If one run of it fails, the next one catches up.
+  // pg_cron does this on Supabase: it makes the embeddings that were not made right after a write, sends what is due to
+  // people who are away, lets the clock of the reservations take its steps, and deletes evidence whose time has passed.
+  // If one run fails, the next one catches up.
   const work = () => {
     functions.drain()
-    database.query('select private.settle_reservations()', [])
-      .catch(({ code }) => log('warn', 'Settling the reservations failed', { code }))
+    functions.notify()
+    for (const job of ['settle_reservations', 'purge_evidence']) {
+      database.query(`select private.${job}()`, []).catch(({ code }) => log('warn', 'A job failed', { job, code }))
+    }
   }
   const schedule = setInterval(work, 5000)
   work()

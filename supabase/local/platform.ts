@@ -1,6 +1,7 @@
 import { App } from '@supabase/lite'
 import { type Database, retryOnConflict } from './database.ts'
 import { printMail } from './lite_call.ts'
+import type { Inbox } from './inbox.ts'
 import { migrate, seed } from './migrate.ts'
 import { type Keys, originOf, type Settings } from './settings.ts'
 
@@ -12,7 +13,12 @@ const ensureSchema = async (database: Database, schema: string, script: string):
 }
 
 /** Opens Auth, the Data API and the dashboard, and migrates and seeds the database. */
-export const openPlatform = async (database: Database, keys: Keys, settings: Settings): Promise<App> => {
+export const openPlatform = async (
+  database: Database,
+  keys: Keys,
+  settings: Settings,
+  keepMail: Inbox['add'] = () => {},
+): Promise<App> => {
   await ensureSchema(database, 'extensions', 'platform.sql')
   await ensureSchema(database, 'realtime', 'platform_realtime.sql')
   await ensureSchema(database, 'storage', 'platform_storage.sql')
@@ -28,7 +34,12 @@ export const openPlatform = async (database: Database, keys: Keys, settings: Set
       email: { enable_confirmations: settings.emailConfirmation },
     },
     // The gateway decides who is admin without a key.
-    options: { server: { admin: true }, drivers: { email: { send: printMail } } },
+    options: {
+      server: { admin: true },
+      drivers: {
+        email: { send: (mail) => (keepMail({ text: '', ...mail, html: mail.html ?? null }), printMail(mail)) },
+      },
+    },
   })
   await app.ensureSystemSchema()
   await retryOnConflict(() => database.run('grant usage on schema auth to anon, authenticated, service_role'))

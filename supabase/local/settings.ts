@@ -1,5 +1,6 @@
 import { parseRate, type RateName, rateNames } from '../../functions/_shared/rates.ts'
 import { defaultPool } from '../../functions/_shared/settings.ts'
+import type { VapidKeys } from './vapid.ts'
 
 /** Why the stack cannot start, in one line that says what to do. */
 export class CannotStart extends Error {}
@@ -17,10 +18,16 @@ export interface Settings {
   emailConfirmation: boolean
   /** The rate limits as configured; limits that are not configured are off. */
   rates: Record<RateName, string>
+  /** Messages of one person to another who has not written yet; no limit if it is not configured. */
+  firstContactLimit: string
   /** Which responses are logged. None by default: who waits for the ready line may not read the output after it. */
   accessLog: 'off' | 'errors' | 'slow' | 'all'
   /** The configured keys; the others are made on first start. */
   keys: Partial<Keys>
+  /** The configured keys of Web Push; null: made on first start. */
+  vapid: VapidKeys | null
+  /** The configured mail server; null: the inbox at /mail. */
+  smtpUrl: string | null
 }
 
 export interface Keys {
@@ -102,6 +109,38 @@ const functionsDeno = (env: Environment): string | null => {
   return env.FUNCTIONS_DENO || null
 }
 
+const vapid = (env: Environment): VapidKeys | null => {
+  const { VAPID_PUBLIC_KEY: publicKey, VAPID_PRIVATE_KEY: privateKey, VAPID_SUBJECT: subject } = env
+  if (subject && !/^(https:\/\/|mailto:)./.test(subject)) {
+    throw new CannotStart(`VAPID_SUBJECT is "${subject}", and must begin with mailto: or https://`)
+  }
+  if (!publicKey && !privateKey) return null
+  if (!/^B[\w-]{86}$/.test(publicKey ?? '') || !/^[\w-]{43}$/.test(privateKey ?? '')) {
+    throw new CannotStart('VAPID_PUBLIC_KEY and VAPID_PRIVATE_KEY must be a pair in base64url, of 87 and 43 characters')
+  }
+  return { publicKey: publicKey!, privateKey: privateKey! }
+}
+
+const checkWebhook = ({ WEBHOOK_URL: url, WEBHOOK_SECRET: secret }: Environment): void => {
+  if (!url && !secret) return
+  if (!url || !secret) throw new CannotStart('WEBHOOK_URL and WEBHOOK_SECRET must be set together')
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw new CannotStart(`WEBHOOK_URL is "${url}", and must be an https URL, or http on this machine`)
+  }
+  if (!/^(whsec_)?([A-Za-z0-9+/]{4}){6,}([A-Za-z0-9+/]{2,3}={0,2})?$/.test(secret)) {
+    throw new CannotStart('WEBHOOK_SECRET must be whsec_ and 24 to 64 bytes in base64')
+  }
+}
+
+const smtpUrl = (env: Environment): string | null => {
+  const value = env.SMTP_URL
+  if (!value) return null
+  if (!URL.canParse(value) || !/^smtps?:$/.test(new URL(value).protocol)) {
+    throw new CannotStart('SMTP_URL must look like smtps://user:password@host:port')
+  }
+  return value
+}
+
 const rates = (env: Environment): Record<RateName, string> => {
   try {
     for (const name of rateNames) parseRate(name, env[name])
@@ -112,10 +151,10 @@ const rates = (env: Environment): Record<RateName, string> => {
 }
 
 /** Checks a setting that the functions read themselves. */
-const checkNumber = (env: Environment, name: string, max: number): void => {
+const checkNumber = (env: Environment, name: string, max: number, alternative = ''): void => {
   const value = env[name]
   if (value && !(/^[1-9]\d*$/.test(value) && Number(value) <= max)) {
-    throw new CannotStart(`${name} is "${value}", and must be a number from 1 to ${max}`)
+    throw new CannotStart(`${name} is "${value}", and must be a number from 1 to ${max}${alternative}`)
   }
 }
 
@@ -128,6 +167,11 @@ export const readSettings = (env: Environment): Settings => {
   // Leave one connection for other requests.
   checkNumber(env, 'SEARCH_CONCURRENCY', Math.max(1, Number(env.DATABASE_POOL || defaultPool) - 1))
   checkNumber(env, 'SEARCH_TIMEOUT', 5000)
+  if (env.NOTIFY_DELAY_SECONDS !== '0') checkNumber(env, 'NOTIFY_DELAY_SECONDS', 86_400)
+  oneOf(env, 'LOOPBACK_TARGETS', ['none', 'webhook', 'all'])
+  checkWebhook(env)
+  if (env.FIRST_CONTACT_LIMIT !== 'off') checkNumber(env, 'FIRST_CONTACT_LIMIT', 999_999, ', or off')
+  oneOf(env, 'PARTNER_EMAIL', ['always', 'after_reply'])
   return {
     host: env.HOST || '127.0.0.1',
     port: port(env),
@@ -137,7 +181,10 @@ export const readSettings = (env: Environment): Settings => {
     seed: oneOf(env, 'SEED', ['demo', 'none']),
     emailConfirmation: oneOf(env, 'EMAIL_CONFIRMATION', ['off', 'on']) === 'on',
     rates: rates(env),
+    firstContactLimit: env.FIRST_CONTACT_LIMIT || 'off',
     accessLog: oneOf(env, 'ACCESS_LOG', ['off', 'errors', 'slow', 'all']),
     keys: keys(env),
+    vapid: vapid(env),
+    smtpUrl: smtpUrl(env),
   }
 }

@@ -953,6 +953,28 @@ $$;
 comment on function api.list_blocks() is 'The users whom the caller has blocked, latest first.';
 grant execute on function api.list_blocks() to edge_functions;
 
+create function private.add_block(me bigint, other_user bigint, field text)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  -- Serialize concurrent blocks by one user, so that the limit of 1,000 holds.
+  perform from public.users where id = me and is_active for no key update;
+  if not found then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
+  if (select count(*) from private.blocks where blocker_id = me and blocked_id <> other_user) >= 1000 then
+    raise sqlstate 'PT400' using message = field || ': you cannot block more than 1,000 people';
+  end if;
+  insert into private.blocks (blocker_id, blocked_id)
+  values (me, other_user)
+  on conflict do nothing;
+end
+$$;
+comment on function private.add_block(bigint, bigint, text) is
+  'Blocks a user for the caller; a repeat changes nothing. Errors name this field of the request. Only for definer
+functions.';
+
 create function api.block_person(other_user bigint)
 returns json
 language plpgsql volatile security definer set search_path = ''
@@ -966,17 +988,7 @@ begin
   if not exists (select from public.users where id = other_user and is_active) then
     raise sqlstate 'PT404' using message = 'User not found';
   end if;
-  -- Serialize concurrent blocks by one user, so that the limit of 1,000 holds.
-  perform from public.users where id = me and is_active for no key update;
-  if not found then
-    raise sqlstate 'PT401' using message = 'This account no longer exists';
-  end if;
-  if (select count(*) from private.blocks where blocker_id = me and blocked_id <> other_user) >= 1000 then
-    raise sqlstate 'PT400' using message = 'user_id: you cannot block more than 1,000 people';
-  end if;
-  insert into private.blocks (blocker_id, blocked_id)
-  values (me, other_user)
-  on conflict do nothing;
+  perform private.add_block(me, other_user, 'user_id');
   return to_json(true);
 end
 $$;
@@ -1113,9 +1125,13 @@ set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   me bigint := private.my_id();
+  is_shown constant boolean := coalesce(current_setting('api.partner_email', true), '') <> 'after_reply';
 begin
   return query
-    select mine.id, voyager.id, voyager.name, voyager.email, local.id, local.name, local.email,
+    select
+      mine.id,
+      voyager.id, voyager.name, case when is_shown then voyager.email else private.shown_email(voyager, mine.id) end,
+      local.id, local.name, case when is_shown then local.email else private.shown_email(local, mine.id) end,
       mine.created_at
     from public.conversations as mine
     join public.users as voyager on voyager.id = mine.voyager_id
@@ -1450,6 +1466,7 @@ declare
   my_name text;
   draft_client_id uuid := (draft ->> 'client_id')::uuid;
   draft_attachment jsonb := nullif(draft -> 'attachment', 'null');
+  first_contact_limit integer := (draft ->> 'first_contact_limit')::integer;
   sent public.messages;
 begin
   -- The lock makes ids follow commit order within the conversation and serializes sends with the same client_id.
@@ -1471,13 +1488,14 @@ begin
   select conversation, me, draft ->> 'content', draft_attachment, draft_client_id
   where not private.is_blocked_between(me, partner)
     and exists (select from public.users where id = partner and erased_at is null)
+    and private.may_write_first(conversation, partner, first_contact_limit)
   on conflict (user_id, client_id) do nothing
   returning * into sent;
 
   if sent.id is null then
     select * into sent from public.messages where user_id = me and client_id = draft_client_id;
     if sent.id is null then
-      raise sqlstate 'PT403' using message = 'You cannot write to this person';
+      raise sqlstate 'PT403' using message = private.refusal_to_send(conversation, partner, first_contact_limit);
     end if;
     if (sent.conversation_id, sent.content, sent.attachment)
       is distinct from (conversation, draft ->> 'content', draft_attachment) then
@@ -1499,10 +1517,10 @@ begin
 end
 $$;
 comment on function api.send_message(bigint, jsonb) is
-  'Sends {content, attachment, client_id, matches_mime_type} as the caller. A client_id that was used before returns
-the first answer again and sets replayed in the response metadata. Raises 403 if one of the two has blocked the other or
-the partner is erased, without saying which. Definer, because no caller has a grant to insert messages: only this
-function does.';
+  'Sends {content, attachment, client_id, matches_mime_type, first_contact_limit} as the caller. A client_id that was
+used before returns the first answer again and sets replayed in the response metadata. Raises 403 if one of the two has
+blocked the other or the partner is erased, without saying which, or if the partner has not written yet and the limit is
+reached. Definer, because no caller has a grant to insert messages: only this function does.';
 grant execute on function api.send_message(bigint, jsonb) to edge_functions;
 
 create function api.mark_read(conversation bigint, message bigint, and_before boolean)
@@ -1522,6 +1540,9 @@ begin
     and (id = message or and_before and id < message)
     and user_id <> me
     and not read;
+  if found then
+    delete from private.silences where user_id = me;
+  end if;
   return json_build_object('success', true);
 end
 $$;
@@ -1564,6 +1585,8 @@ create table private.conversation_activity (
   active_at timestamptz not null,
   voyager_unread integer not null default 0,
   local_unread integer not null default 0,
+  voyager_has_written boolean not null default false,
+  local_has_written boolean not null default false,
   voyager_archived_id bigint,
   local_archived_id bigint,
   voyager_archived boolean not null
@@ -1582,6 +1605,9 @@ comment on column private.conversation_activity.previous_message_id is
 return old values, and looking it up took 5 of the 79 pages of a send.';
 comment on column private.conversation_activity.active_at is
   'When the latest message was sent; when the conversation was opened, without one.';
+comment on column private.conversation_activity.voyager_has_written is
+  'Whether the voyager has ever sent a message here, also if an admin has deleted it since (67_first_contact.sql).';
+comment on column private.conversation_activity.local_has_written is 'As voyager_has_written, of the local.';
 comment on column private.conversation_activity.voyager_archived_id is
   'The latest message when the voyager archived the conversation; null if they did not. A newer message shows it again,
 and nothing has to be written for that but last_message_id.';
@@ -1633,6 +1659,20 @@ create trigger handle_new_conversation
   for each row
   execute function private.handle_new_conversation();
 
+create function private.has_message_of(person bigint, conversation bigint)
+returns boolean
+language plpgsql stable security invoker
+set search_path = ''
+-- As in api.list_messages.
+set enable_bitmapscan = off
+as $$
+begin
+  return exists (select from public.messages where conversation_id = conversation and user_id = person);
+end
+$$;
+comment on function private.has_message_of(bigint, bigint) is
+  'Whether a conversation has a message of this person now. Only for definer functions.';
+
 create function private.refresh_activity(conversation bigint)
 returns void
 language plpgsql volatile security invoker set search_path = ''
@@ -1645,7 +1685,9 @@ begin
     voyager_id = conversations.voyager_id,
     local_id = conversations.local_id,
     last_message_id = coalesce(latest.id, 0),
-    active_at = coalesce(latest.created_at, conversations.created_at)
+    active_at = coalesce(latest.created_at, conversations.created_at),
+    voyager_has_written = voyager_has_written or private.has_message_of(conversations.voyager_id, conversation),
+    local_has_written = local_has_written or private.has_message_of(conversations.local_id, conversation)
   from public.conversations
   left join lateral (
     select id, created_at
@@ -1658,7 +1700,8 @@ begin
 end
 $$;
 comment on function private.refresh_activity(bigint) is
-  'Reads participants, latest message and time of activity anew, after an admin changed or removed what they were.';
+  'Reads participants, latest message and time of activity anew, and who has written besides those who had, after an
+admin changed or removed what they were.';
 
 create function private.handle_changed_conversation()
 returns trigger
@@ -1672,7 +1715,9 @@ begin
       voyager_unread = unread.by_voyager,
       local_unread = unread.by_local,
       voyager_archived_id = null,
-      local_archived_id = null
+      local_archived_id = null,
+      voyager_has_written = private.has_message_of(new.voyager_id, new.id),
+      local_has_written = private.has_message_of(new.local_id, new.id)
     from (
       select
         count(*) filter (where user_id <> new.voyager_id) as by_voyager,
@@ -1709,7 +1754,9 @@ begin
     -- An admin may insert a message with a lower id.
     active_at = case when new.id > last_message_id then new.created_at else active_at end,
     voyager_unread = voyager_unread + (voyager_id <> new.user_id and not new.read)::integer,
-    local_unread = local_unread + (local_id <> new.user_id and not new.read)::integer
+    local_unread = local_unread + (local_id <> new.user_id and not new.read)::integer,
+    voyager_has_written = voyager_has_written or voyager_id = new.user_id,
+    local_has_written = local_has_written or local_id = new.user_id
   where conversation_id = new.conversation_id
   returning voyager_id, local_id, nullif(previous_message_id, 0)
   into voyager, local, previous_id;
@@ -1725,8 +1772,8 @@ end
 $$;
 comment on function private.handle_new_message() is
   'Moves the conversation up in both inboxes, counts the message as unread, logs it as a change and broadcasts
-message.created, of which user_id is the sender. One trigger, because the rest needs what the update returns. Definer, as
-handle_new_conversation, and because callers may not send events.';
+message.created, of which user_id is the sender. One trigger, because the rest needs what the update returns. Definer,
+as handle_new_conversation, and because callers may not send events.';
 
 create trigger handle_new_message
   after insert on public.messages
@@ -1769,12 +1816,12 @@ begin
   from (
     select old_rows.conversation_id
     from old_rows
-    left join new_rows using (id, conversation_id, created_at)
+    left join new_rows using (id, conversation_id, user_id, created_at)
     where new_rows.id is null
     union
     select new_rows.conversation_id
     from new_rows
-    left join old_rows using (id, conversation_id, created_at)
+    left join old_rows using (id, conversation_id, user_id, created_at)
     where old_rows.id is null
   ) as moved
   order by conversation_id;
@@ -3012,12 +3059,1248 @@ with the partner {id, name}. from and to are about the date: from is included, t
 the last id of the page if another page follows.';
 grant execute on function api.list_my_reservations(jsonb) to edge_functions;
 
+-- Reports: what people tell the operator about others, with the messages that they share as evidence. Nothing of it is
+-- visible to the reported person. 66 is what admins do with it.
+create table public.reports (
+  id bigint generated always as identity primary key,
+  reporter_id bigint not null references public.users (id) on delete restrict,
+  user_id bigint not null references public.users (id) on delete restrict,
+  message_id bigint,
+  reason text not null
+    constraint "reason is spam, harassment, scam, danger, impersonation or other"
+    check (reason in ('spam', 'harassment', 'scam', 'danger', 'impersonation', 'other')),
+  note text
+    constraint "note has at most 2,000 characters" check (char_length(note) <= 2000),
+  shares_messages boolean not null default false,
+  created_at timestamptz not null default clock_timestamp(),
+  resolution text
+    constraint "resolution is dismiss, warn, hide or suspend"
+    check (resolution in ('dismiss', 'warn', 'hide', 'suspend')),
+  resolved_at timestamptz,
+  purge_at timestamptz,
+  constraint "nobody reports themselves" check (reporter_id <> user_id),
+  constraint "a resolved report says when and how" check ((resolved_at is null) = (resolution is null))
+);
+comment on table public.reports is
+  'What people have reported. Written only by api.report_person and by the functions of the moderators, so that each
+change is in public.moderation_log. The users cannot be deleted while it exists; erasing a user keeps the row.';
+comment on column public.reports.user_id is 'The reported person; of a message, its sender.';
+comment on column public.reports.message_id is
+  'The reported message; null: the person. No foreign key, because the report outlives the message.';
+comment on column public.reports.shares_messages is
+  'Whether the reporter agreed to share the latest messages of the conversation.';
+comment on column public.reports.resolution is 'What an admin decided; null while the report is open.';
+comment on column public.reports.purge_at is
+  'When private.purge_evidence() deletes note and evidence: 180 days after one of the two was erased. Null: both have
+an account, or it is done.';
+
+create unique index reports_one_open_per_subject on public.reports (reporter_id, user_id, coalesce(message_id, 0))
+  where resolved_at is null;
+comment on index public.reports_one_open_per_subject is
+  'A person has one open report about another person, and one about each message.';
+create index reports_reporter_id_id_idx on public.reports (reporter_id, id);
+create index reports_user_id_id_idx on public.reports (user_id, id);
+create index reports_open_idx on public.reports (id) where resolved_at is null;
+comment on index public.reports_open_idx is 'The queue of the moderators.';
+create index reports_purge_at_idx on public.reports (purge_at) where purge_at is not null;
+
+alter table public.reports enable row level security;
+-- The platform grants everything to service_role.
+revoke all on public.reports from service_role;
+grant select on public.reports to service_role;
+revoke all on sequence public.reports_id_seq from service_role;
+
+create table private.report_evidence (
+  report_id bigint not null references public.reports (id) on delete cascade,
+  message_id bigint not null,
+  is_by_reported boolean not null,
+  content text not null,
+  attachment jsonb,
+  sent_at timestamptz not null,
+  primary key (report_id, message_id)
+);
+comment on table private.report_evidence is
+  'Copies of messages as they were when they were reported: the reported one, and with the reporter''s consent the
+latest 20 of the conversation. Admins read them with public.read_evidence(), which is logged.';
+comment on column private.report_evidence.is_by_reported is
+  'Whether the reported person sent it; otherwise the reporter did.';
+alter table private.report_evidence enable row level security;
+
+create table private.report_replies (
+  user_id bigint not null references public.users (id) on delete cascade,
+  client_id uuid not null,
+  report_id bigint not null references public.reports (id) on delete cascade,
+  draft_hash bytea not null,
+  is_new boolean not null,
+  primary key (user_id, client_id)
+);
+comment on table private.report_replies is
+  'Reports with an idempotency key: a hash of what was sent, and whether the answer was a new report. The rest of the
+first answer never changes, so a repeat is answered from the report.';
+create index report_replies_report_id_idx on private.report_replies (report_id);
+alter table private.report_replies enable row level security;
+
+create function private.report_body(report public.reports)
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return json_build_object(
+    'id', report.id, 'status', 'open', 'reason', report.reason, 'createdAt', private.iso(report.created_at)
+  );
+end
+$$;
+comment on function private.report_body(public.reports) is
+  'A report as reporting answers: {id, status, reason, createdAt}, as it was made.';
+
+create function private.copy_evidence(report public.reports)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  insert into private.report_evidence (report_id, message_id, is_by_reported, content, attachment, sent_at)
+  select
+    report.id, messages.id, messages.user_id = report.user_id, messages.content, messages.attachment,
+    messages.created_at
+  from public.messages
+  where messages.id = report.message_id
+    or messages.id in (
+      select latest.id
+      from public.conversations
+      join public.messages as latest on latest.conversation_id = conversations.id
+      where report.shares_messages
+        and least(voyager_id, local_id) = least(report.reporter_id, report.user_id)
+        and greatest(voyager_id, local_id) = greatest(report.reporter_id, report.user_id)
+      order by latest.id desc
+      limit 20
+    )
+  on conflict do nothing;
+end
+$$;
+comment on function private.copy_evidence(public.reports) is
+  'Copies the reported message and, if the reporter shares them, the latest 20 messages of the two. Only for definer
+functions.';
+
+create function api.report_person(draft jsonb)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+  draft_client_id constant uuid := (draft ->> 'client_id')::uuid;
+  hash constant bytea := sha256(convert_to(jsonb_strip_nulls(draft - 'client_id')::text, 'UTF8'));
+  shares constant boolean := coalesce((draft ->> 'share_messages')::boolean, false);
+  message constant bigint := (draft ->> 'message_id')::bigint;
+  subject bigint := (draft ->> 'user_id')::bigint;
+  person public.users;
+  stored private.report_replies;
+  report public.reports;
+  is_new boolean;
+begin
+  if draft_client_id is not null then
+    -- Serializes reports with the same key.
+    perform pg_advisory_xact_lock(hashtextextended(format('report %s %s', me, draft_client_id), 0));
+    select * into stored from private.report_replies where user_id = me and client_id = draft_client_id;
+    if found then
+      if stored.draft_hash <> hash then
+        raise sqlstate 'PT422' using message = 'This idempotency key was used for another report';
+      end if;
+      select * into strict report from public.reports where id = stored.report_id;
+      perform private.set_response_metadata(jsonb_build_object('replayed', true, 'existing', not stored.is_new));
+      return private.report_body(report);
+    end if;
+  end if;
+  if message is not null then
+    select messages.user_id
+    into subject
+    from public.messages
+    join public.conversations on conversations.id = messages.conversation_id
+    where messages.id = message and me in (voyager_id, local_id);
+    if not found then
+      raise sqlstate 'PT404' using message = 'Message not found';
+    end if;
+  end if;
+  if subject = me then
+    raise sqlstate 'PT400' using
+      message = case when message is null then 'user_id' else 'message_id' end || ': you cannot report yourself';
+  end if;
+  -- A concurrent erasure waits, or has happened by now, and so does another report or block by the caller.
+  perform from public.users where id in (me, subject) order by id for no key update;
+  if not exists (select from public.users where id = me and is_active) then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
+  select * into person from public.users where id = subject;
+
+  select *
+  into report
+  from public.reports
+  where reporter_id = me and user_id = subject and message_id is not distinct from message and resolved_at is null;
+  is_new := not found;
+  if is_new then
+    -- Who has sent a message can be reported for it after being deactivated or erased.
+    if message is null and person.is_active is not true then
+      raise sqlstate 'PT404' using message = 'User not found';
+    end if;
+    insert into public.reports (reporter_id, user_id, message_id, reason, note, shares_messages, purge_at)
+    values (
+      me, subject, message, draft ->> 'reason', draft ->> 'note', shares,
+      case when person.erased_at is not null then private.present() + interval '180 days' end
+    )
+    returning * into report;
+    perform private.copy_evidence(report);
+  elsif shares and not report.shares_messages then
+    -- The consent came with a repeat.
+    update public.reports set shares_messages = true where id = report.id returning * into report;
+    perform private.copy_evidence(report);
+  end if;
+  if (draft ->> 'block')::boolean and person.erased_at is null then
+    perform private.add_block(me, subject, 'block');
+  end if;
+  if draft_client_id is not null then
+    insert into private.report_replies (user_id, client_id, report_id, draft_hash, is_new)
+    values (me, draft_client_id, report.id, hash, is_new);
+  end if;
+  perform private.set_response_metadata(jsonb_build_object('existing', not is_new));
+  return private.report_body(report);
+end
+$$;
+comment on function api.report_person(jsonb) is
+  'Reports {user_id or message_id, reason, note, share_messages, block, client_id}; evidence and block in the same
+transaction. While a report about the same subject is open it is returned instead, with existing in the response
+metadata; what the repeat shares or blocks is still done. A client_id that was used before returns the first answer
+again. Blocks in either direction make no difference. Definer, because no caller has a grant on reports: the reported
+must not learn of them.';
+grant execute on function api.report_person(jsonb) to edge_functions;
+
+create function api.list_my_reports(page jsonb)
+returns json
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  page_limit constant integer := (page ->> 'limit')::integer;
+  before_id constant bigint := coalesce((page ->> 'before_id')::bigint, 9223372036854775807);
+  listed json[];
+  last_id bigint;
+begin
+  select
+    array_agg(
+      json_build_object(
+        'id', id, 'status', case when resolved_at is null then 'open' else 'resolved' end, 'reason', reason,
+        'createdAt', private.iso(created_at), 'resolvedAt', private.iso(resolved_at)
+      )
+      order by id desc
+    ),
+    (array_agg(id order by id desc))[page_limit]
+  into listed, last_id
+  from (
+    -- One more than the page, to know whether another page follows.
+    select *
+    from public.reports
+    where reporter_id = (select private.my_id()) and id < before_id
+    order by id desc
+    limit page_limit + 1
+  ) as reports;
+  if cardinality(listed) > page_limit then
+    perform private.set_response_metadata(jsonb_build_object('next', last_id));
+  end if;
+  return coalesce(array_to_json(listed[:page_limit]), '[]');
+end
+$$;
+comment on function api.list_my_reports(jsonb) is
+  'A page {limit, before_id} of the caller''s own reports, newest first: whether each is resolved, not how. The response
+metadata holds the last id of the page if another page follows. Definer, because callers cannot read reports.';
+grant execute on function api.list_my_reports(jsonb) to edge_functions;
+
+create function private.my_reports_after(after_id bigint, max_rows integer)
+returns table (id bigint, body text)
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+begin
+  return query
+    select
+      reports.id,
+      json_build_object(
+        'id', reports.id, 'user_id', reports.user_id, 'message_id', reports.message_id, 'reason', reports.reason,
+        'note', reports.note, 'share_messages', reports.shares_messages,
+        'status', case when reports.resolved_at is null then 'open' else 'resolved' end,
+        'createdAt', private.iso(reports.created_at), 'resolvedAt', private.iso(reports.resolved_at)
+      )::text
+    from public.reports
+    where reports.reporter_id = me and reports.id > after_id
+    order by reports.id
+    limit max_rows;
+end
+$$;
+comment on function private.my_reports_after(bigint, integer) is
+  'The next of the caller''s own reports as the export has them, oldest first. Definer, because callers cannot read
+reports.';
+grant execute on function private.my_reports_after(bigint, integer) to authenticated;
+
+-- Devices: the Web Push subscriptions of users' browsers, as the Push API gives them.
+create table private.devices (
+  user_id bigint not null references public.users (id) on delete cascade,
+  id uuid not null,
+  endpoint text not null
+    constraint "endpoint has at most 2,048 visible ASCII characters"
+    check (char_length(endpoint) <= 2048 and endpoint ~ '^[\u0021-\u007e]+$'),
+  p256dh text not null
+    constraint "p256dh is a public key in base64url" check (p256dh ~ '^[A-Za-z0-9_-]{87}$'),
+  auth text not null
+    constraint "auth is 16 bytes in base64url" check (auth ~ '^[A-Za-z0-9_-]{22}$'),
+  created_at timestamptz not null default clock_timestamp(),
+  primary key (user_id, id)
+);
+comment on table private.devices is
+  'Where pushes for a user go. The endpoint and the keys are what a browser hands out for one subscription; whoever
+knows them can push to it.';
+create unique index devices_endpoint_key on private.devices (endpoint);
+comment on index private.devices_endpoint_key is
+  'A browser belongs to whoever logged in there last, so that nobody else''s messages are shown on it.';
+alter table private.devices enable row level security;
+
+create function private.my_devices()
+returns json
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return (
+    select coalesce(
+      json_agg(
+        json_build_object(
+          'id', id, 'endpoint', endpoint, 'keys', json_build_object('p256dh', p256dh, 'auth', auth),
+          'createdAt', private.iso(created_at)
+        )
+        order by created_at desc, id
+      ),
+      '[]'
+    )
+    from private.devices
+    where user_id = (select private.my_id())
+  );
+end
+$$;
+comment on function private.my_devices() is
+  'The caller''s devices as [{id, endpoint, keys, createdAt}], newest first. Definer, because callers have no grant on
+devices.';
+grant execute on function private.my_devices() to authenticated;
+
+create function api.list_devices()
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return private.my_devices();
+end
+$$;
+comment on function api.list_devices() is 'The caller''s devices, newest first.';
+grant execute on function api.list_devices() to edge_functions;
+
+create function api.put_device(device uuid, subscription jsonb)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+begin
+  -- Serialize concurrent calls of one user, so that the limit holds. An erasure waits, or has happened.
+  perform from public.users where id = me and is_active for no key update;
+  if not found then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
+  -- Serialize calls of different users with the same endpoint: the second takes the device over.
+  perform pg_advisory_xact_lock(hashtextextended('device ' || (subscription ->> 'endpoint'), 0));
+  delete from private.devices where endpoint = subscription ->> 'endpoint' and (user_id, id) <> (me, device);
+  if (select count(*) from private.devices where user_id = me and id <> device) >= 10 then
+    raise sqlstate 'PT400' using message = 'device: you cannot have more than 10 devices';
+  end if;
+  insert into private.devices as known (user_id, id, endpoint, p256dh, auth)
+  values (
+    me, device, subscription ->> 'endpoint', subscription #>> '{keys,p256dh}', subscription #>> '{keys,auth}'
+  )
+  on conflict (user_id, id) do update
+  set endpoint = excluded.endpoint, p256dh = excluded.p256dh, auth = excluded.auth;
+  return to_json(true);
+end
+$$;
+comment on function api.put_device(uuid, jsonb) is
+  'Stores a subscription {endpoint, keys: {p256dh, auth}} as the caller''s device; a repeat changes nothing. Whoever had
+the endpoint before loses it. Definer, because no caller has a grant on devices.';
+grant execute on function api.put_device(uuid, jsonb) to edge_functions;
+
+create function api.delete_device(device uuid)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  delete from private.devices where user_id = private.my_id() and id = device;
+  return to_json(true);
+end
+$$;
+comment on function api.delete_device(uuid) is
+  'Removes a device of the caller; a repeat changes nothing. Definer, as put_device.';
+grant execute on function api.delete_device(uuid) to edge_functions;
+
+-- How long reports keep what people wrote: 180 days longer than the account of either of the two.
+create function private.schedule_purge(person bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  update public.reports
+  set purge_at = least(purge_at, private.present() + interval '180 days')
+  where reporter_id = person or user_id = person;
+end
+$$;
+comment on function private.schedule_purge(bigint) is
+  'Lets the evidence of all reports by and about an erased person end in 180 days, or when it ends already.';
+
+create function private.purge_evidence()
+returns integer
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  purged bigint[];
+begin
+  with due as (
+    update public.reports
+    set note = null, purge_at = null
+    where purge_at <= (select private.present())
+    returning id
+  )
+  select array_agg(id) into purged from due;
+  delete from private.report_evidence where report_id = any (purged);
+  return coalesce(cardinality(purged), 0);
+end
+$$;
+comment on function private.purge_evidence() is
+  'Deletes notes and evidence whose time has passed, and returns of how many reports. What stays of these: who, whom,
+reason, dates and outcome. Scheduled.';
+
+-- Moderation: the queue of open reports, and what admins do about them. Only the secret key and the owner can read and
+-- call this, in the table editor and the SQL editor; every call is logged.
+create table public.moderation_log (
+  id bigint generated always as identity primary key,
+  action text not null
+    constraint "action is a step of moderation"
+    check (action in ('read evidence', 'dismiss', 'warn', 'hide', 'suspend', 'lift hide', 'lift suspend')),
+  report_id bigint references public.reports (id) on delete restrict,
+  user_id bigint not null references public.users (id) on delete restrict,
+  by_whom text not null,
+  note text
+    constraint "the reason has 1 to 2,000 characters"
+    check (char_length(note) <= 2000 and note ~ '[^[:space:][:cntrl:]]'),
+  created_at timestamptz not null default clock_timestamp(),
+  constraint "every decision has a reason" check (note is not null or action = 'read evidence')
+);
+comment on table public.moderation_log is
+  'What admins did: who, when and why. Append-only for everybody, its owner included.';
+comment on column public.moderation_log.user_id is 'The person whom it is about.';
+comment on column public.moderation_log.by_whom is
+  'The database role and, if they are known, the subject of the token and the dashboard''s user.';
+create index moderation_log_report_id_idx on public.moderation_log (report_id);
+create index moderation_log_user_id_idx on public.moderation_log (user_id);
+
+create table public.hidden_profiles (
+  user_id bigint primary key references public.users (id) on delete cascade,
+  report_id bigint not null references public.reports (id) on delete restrict,
+  hidden_at timestamptz not null default clock_timestamp()
+);
+comment on table public.hidden_profiles is
+  'The people whom an admin has hidden. Until public.lift_restriction() they cannot make their profile searchable.';
+create index hidden_profiles_report_id_idx on public.hidden_profiles (report_id);
+
+alter table public.moderation_log enable row level security;
+alter table public.hidden_profiles enable row level security;
+-- The platform grants everything to service_role. Only the functions below write here.
+revoke all on public.moderation_log, public.hidden_profiles from service_role;
+grant select on public.moderation_log, public.hidden_profiles to service_role;
+revoke all on sequence public.moderation_log_id_seq from service_role;
+
+create function private.protect_moderation_log()
+returns trigger
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  raise sqlstate '42501' using message = 'The moderation log is append-only';
+end
+$$;
+comment on function private.protect_moderation_log() is 'Refuses every change of the log, by its owner too.';
+
+create trigger protect_moderation_log
+  before update or delete on public.moderation_log
+  for each row
+  execute function private.protect_moderation_log();
+
+create trigger protect_moderation_log_from_truncate
+  before truncate on public.moderation_log
+  for each statement
+  execute function private.protect_moderation_log();
+
+create function private.keep_profile_hidden()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  if exists (select from public.hidden_profiles where user_id = new.user_id) then
+    raise sqlstate 'PT403' using message = 'An administrator has hidden this profile';
+  end if;
+  return new;
+end
+$$;
+comment on function private.keep_profile_hidden() is
+  'Refuses to make a hidden profile searchable, whoever tries. Definer, because callers cannot read hidden_profiles.';
+
+create trigger keep_profile_hidden
+  before insert or update of is_searchable on public.profiles
+  for each row
+  when (new.is_searchable)
+  execute function private.keep_profile_hidden();
+
+create view public.moderation_queue
+with (security_invoker = true)
+as
+  select
+    reports.id as report, person.name as person, reports.reason, reports.note,
+    earlier.reports as earlier_reports, earlier.dismissed as earlier_dismissed, earlier.upheld as earlier_upheld,
+    exists (select from public.hidden_profiles where hidden_profiles.user_id = person.id) as is_hidden,
+    person.is_active, reporter.name as reporter, reports.created_at, reports.message_id, reports.shares_messages,
+    person.id as person_id, reporter.id as reporter_id
+  from public.reports
+  join public.users as person on person.id = reports.user_id
+  join public.users as reporter on reporter.id = reports.reporter_id
+  cross join lateral (
+    select
+      count(*) as reports,
+      count(*) filter (where others.resolution = 'dismiss') as dismissed,
+      count(*) filter (where others.resolution <> 'dismiss') as upheld
+    from public.reports as others
+    where others.user_id = reports.user_id and others.id < reports.id
+  ) as earlier
+  where reports.resolved_at is null
+  order by reports.id;
+comment on view public.moderation_queue is
+  'The open reports, oldest first, each with the number of earlier ones about the same person, and how many of these
+were dismissed or ended in a warning, hiding or suspension.';
+revoke all on public.moderation_queue from service_role;
+grant select on public.moderation_queue to service_role;
+
+create function private.dashboard_user(statement text)
+returns text
+language plpgsql immutable security invoker set search_path = ''
+as $$
+begin
+  return substring(statement from '-- user: ([0-9a-f-]{36})\s+-- date: [^\n]*\s*$');
+end
+$$;
+comment on function private.dashboard_user(text) is
+  'The user of Supabase''s dashboard who ran this statement: its SQL editor ends each with comments that say so.';
+
+create function private.current_admin()
+returns text
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  claims constant json := nullif(current_setting('request.jwt.claims', true), '')::json;
+begin
+  return concat_ws(
+    ' ', coalesce(claims ->> 'role', session_user), claims ->> 'sub',
+    'dashboard user ' || private.dashboard_user(current_query())
+  );
+end
+$$;
+comment on function private.current_admin() is
+  'Who is calling: the role, the subject of a token, and the user of Supabase''s dashboard, as far as they are known.';
+
+create function private.log_moderation(action text, report bigint, person bigint, note text)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  if log_moderation.note !~ '[^[:space:][:cntrl:]]' or char_length(log_moderation.note) > 2000
+    or log_moderation.note is null and log_moderation.action <> 'read evidence' then
+    raise sqlstate 'PT400' using message = 'note: say why, in 1 to 2,000 characters';
+  end if;
+  insert into public.moderation_log (action, report_id, user_id, by_whom, note)
+  values (log_moderation.action, report, person, private.current_admin(), log_moderation.note);
+end
+$$;
+comment on function private.log_moderation(text, bigint, bigint, text) is
+  'Appends to the log. Raises 400 if a decision has no reason. Only for definer functions.';
+
+create function private.lock_person(person bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  -- In the order of an erasure, which goes on to the reports as well.
+  perform from public.profiles where user_id = person for no key update;
+  perform from public.users where id = person for no key update;
+end
+$$;
+comment on function private.lock_person(bigint) is
+  'Locks profile and account of a person, so that a change of theirs happens before or after what an admin does.';
+
+create function public.resolve_report(report bigint, action text, note text)
+returns public.reports
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  person constant bigint := (select user_id from public.reports where id = report);
+  resolved public.reports;
+begin
+  if person is null then
+    raise sqlstate 'PT404' using message = 'Report not found';
+  elsif action is null or action not in ('dismiss', 'warn', 'hide', 'suspend') then
+    raise sqlstate 'PT400' using message = 'action: must be dismiss, warn, hide or suspend';
+  end if;
+  perform private.lock_person(person);
+  select * into resolved from public.reports where id = report for update;
+  if resolved.resolved_at is not null then
+    raise sqlstate 'PT409' using message = format(
+      'This report was resolved before: %s, at %s', resolved.resolution, private.iso(resolved.resolved_at)
+    );
+  end if;
+  perform private.log_moderation(action => action, report => report, person => person, note => note);
+  update public.reports
+  set resolution = action, resolved_at = clock_timestamp()
+  where id = report
+  returning * into resolved;
+  if action = 'hide' then
+    insert into public.hidden_profiles (user_id, report_id) values (person, report) on conflict do nothing;
+    update public.profiles set is_searchable = false where user_id = person and is_searchable;
+  elsif action = 'suspend' then
+    update public.users set is_active = false where id = person and is_active;
+  end if;
+  return resolved;
+end
+$$;
+comment on function public.resolve_report(bigint, text, text) is
+  'Resolves an open report: dismiss, warn (it counts against the person in later reports), hide (the profile is not
+searchable until public.lift_restriction()) or suspend (the account is deactivated). The note says why. Raises 409 if it
+was resolved before. Definer, because the secret key has no grant to write reports, so that every decision is logged.';
+grant execute on function public.resolve_report(bigint, text, text) to service_role;
+
+create function public.read_evidence(report bigint)
+returns table (
+  message_id bigint, sent_at timestamptz, sender_id bigint, is_by_reported boolean, content text, attachment jsonb
+)
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  about public.reports;
+begin
+  select * into about from public.reports where id = report;
+  if not found then
+    raise sqlstate 'PT404' using message = 'Report not found';
+  end if;
+  perform private.log_moderation(action => 'read evidence', report => report, person => about.user_id, note => null);
+  return query
+    select
+      evidence.message_id, evidence.sent_at,
+      case when evidence.is_by_reported then about.user_id else about.reporter_id end,
+      evidence.is_by_reported, evidence.content, evidence.attachment
+    from private.report_evidence as evidence
+    where evidence.report_id = about.id
+    order by evidence.message_id;
+end
+$$;
+comment on function public.read_evidence(bigint) is
+  'The messages that were copied for a report, oldest first; none once they are purged. Definer, because nobody has a
+grant on the evidence, so that every look at it is logged.';
+grant execute on function public.read_evidence(bigint) to service_role;
+
+create function public.lift_restriction(person bigint, restriction text, note text)
+returns text
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  if restriction is null or restriction not in ('hide', 'suspend') then
+    raise sqlstate 'PT400' using message = 'restriction: must be hide or suspend';
+  elsif not exists (select from public.users where id = person) then
+    raise sqlstate 'PT404' using message = 'User not found';
+  end if;
+  perform private.lock_person(person);
+  if restriction = 'hide' then
+    delete from public.hidden_profiles where user_id = person;
+  else
+    update public.users
+    set is_active = true
+    where id = person and not is_active and confirmed_at is not null and erased_at is null;
+  end if;
+  if not found then
+    raise sqlstate 'PT409' using message = case restriction
+      when 'hide' then 'This profile is not hidden'
+      else 'This account is not suspended'
+    end;
+  end if;
+  perform private.log_moderation(action => 'lift ' || restriction, report => null, person => person, note => note);
+  return 'lifted';
+end
+$$;
+comment on function public.lift_restriction(bigint, text, text) is
+  'Ends what resolve_report did to a person: hide (they may make their profile searchable again, which it is not by
+itself) or suspend (they may log in again). The note says why. Definer, as resolve_report.';
+grant execute on function public.lift_restriction(bigint, text, text) to service_role;
+
+-- What users want to be told while they are away, and when not.
+create table private.outbox_settings (
+  singleton boolean primary key default true check (singleton),
+  delay_seconds integer not null default 600
+    constraint "delay_seconds is at most a day" check (delay_seconds between 0 and 86400),
+  webhooks boolean not null default false,
+  inner_key text not null default gen_random_uuid()::text || gen_random_uuid()::text,
+  outer_key text not null default gen_random_uuid()::text || gen_random_uuid()::text
+);
+comment on table private.outbox_settings is
+  'One row: what the triggers must know of the environment of the function notify, which writes it when it starts, and
+the keys that sign the links to unsubscribe.';
+alter table private.outbox_settings enable row level security;
+insert into private.outbox_settings default values;
+
+create table private.notification_settings (
+  user_id bigint primary key references public.users (id) on delete cascade,
+  push boolean not null default true,
+  email boolean not null default true,
+  delay_minutes integer
+    constraint "delay_minutes is 0 to 1,440" check (delay_minutes between 0 and 1440),
+  quiet_from time,
+  quiet_to time,
+  time_zone text
+    constraint "time_zone has at most 64 characters" check (char_length(time_zone) <= 64),
+  previews boolean not null default false,
+  constraint "quiet hours have a beginning, an end and a time zone"
+    check (num_nulls(quiet_from, quiet_to, time_zone) in (0, 3)),
+  constraint "quiet hours end at another time than they begin" check (quiet_from <> quiet_to)
+);
+comment on table private.notification_settings is
+  'What each user has chosen; whoever has no row has the defaults.';
+comment on column private.notification_settings.delay_minutes is 'Null: not chosen, so outbox_settings.delay_seconds.';
+comment on column private.notification_settings.previews is 'Whether pushes and mails quote the latest message.';
+alter table private.notification_settings enable row level security;
+
+create function private.notification_settings_of(person bigint)
+returns private.notification_settings
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  chosen private.notification_settings;
+begin
+  select * into chosen from private.notification_settings where user_id = person;
+  chosen.user_id := person;
+  chosen.push := coalesce(chosen.push, true);
+  chosen.email := coalesce(chosen.email, true);
+  chosen.previews := coalesce(chosen.previews, false);
+  return chosen;
+end
+$$;
+comment on function private.notification_settings_of(bigint) is
+  'What a user has chosen, with the defaults, except that a delay which was not chosen is null. Only for definer
+functions.';
+
+create function private.describe_notification_settings(person bigint)
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  chosen constant private.notification_settings := private.notification_settings_of(person);
+begin
+  return json_build_object(
+    'push', chosen.push,
+    'email', chosen.email,
+    'delay_minutes', coalesce(
+      chosen.delay_minutes, (select ceil(delay_seconds / 60.0)::integer from private.outbox_settings)
+    ),
+    'quiet_hours', case
+      when chosen.time_zone is not null then json_build_object(
+        'from', to_char(chosen.quiet_from, 'HH24:MI'),
+        'to', to_char(chosen.quiet_to, 'HH24:MI'),
+        'time_zone', chosen.time_zone
+      )
+    end,
+    'previews', chosen.previews
+  );
+end
+$$;
+comment on function private.describe_notification_settings(bigint) is
+  'The settings of a user as {push, email, delay_minutes, quiet_hours, previews}. Only for definer functions.';
+
+create function private.quiet_until(quiet_from time, quiet_to time, time_zone text, moment timestamptz)
+returns timestamptz
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  today date;
+begin
+  today := (moment at time zone time_zone)::date;
+  -- Both ends are computed from the wall clock of their own day, so that they are right on the days on which the clocks
+  -- change: such a night is an hour shorter or longer.
+  return (
+    select max(ends)
+    from (
+      select
+        (day + quiet_from) at time zone time_zone as starts,
+        (day + quiet_to + case when quiet_to < quiet_from then interval '1 day' else interval '0' end)
+          at time zone time_zone as ends
+      from unnest(array[today - 1, today]) as day
+    ) as nights
+    where moment >= starts and moment < ends
+  );
+exception
+  -- Postgres has forgotten the time zone since it was chosen.
+  when invalid_parameter_value then
+    return null;
+end
+$$;
+comment on function private.quiet_until(time, time, text, timestamptz) is
+  'When the quiet hours end that this moment is in; null if it is in none, or there are none.';
+
+create function private.my_notification_settings()
+returns json
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return private.describe_notification_settings(private.my_id());
+end
+$$;
+comment on function private.my_notification_settings() is
+  'The caller''s settings, with the defaults. Definer, because callers have no grant on them.';
+grant execute on function private.my_notification_settings() to authenticated;
+
+create function api.get_notification_settings()
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return private.my_notification_settings();
+end
+$$;
+comment on function api.get_notification_settings() is 'The caller''s settings, with the defaults.';
+grant execute on function api.get_notification_settings() to edge_functions;
+
+create function api.update_notification_settings(changes jsonb)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+  wanted private.notification_settings;
+  quiet constant jsonb := nullif(changes -> 'quiet_hours', 'null');
+  delay integer;
+begin
+  -- Serializes concurrent changes of one user, of which each keeps what it does not name. An erasure waits.
+  perform from public.users where id = me and is_active for no key update;
+  if not found then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
+  wanted := private.notification_settings_of(me);
+  wanted.push := coalesce((changes ->> 'push')::boolean, wanted.push);
+  wanted.email := coalesce((changes ->> 'email')::boolean, wanted.email);
+  wanted.previews := coalesce((changes ->> 'previews')::boolean, wanted.previews);
+  wanted.delay_minutes := coalesce((changes ->> 'delay_minutes')::integer, wanted.delay_minutes);
+  if changes ? 'quiet_hours' then
+    wanted.quiet_from := (quiet ->> 'from')::time;
+    wanted.quiet_to := (quiet ->> 'to')::time;
+    wanted.time_zone := quiet ->> 'time_zone';
+  end if;
+  if quiet is not null then
+    begin
+      perform now() at time zone wanted.time_zone;
+    exception
+      when invalid_parameter_value then
+        raise sqlstate 'PT400' using message = 'quiet_hours.time_zone: must be the name of a time zone';
+    end;
+  end if;
+  delete from private.notification_settings where user_id = me;
+  insert into private.notification_settings select wanted.*;
+  -- What waits already goes by the new delay.
+  if changes ? 'delay_minutes' then
+    delay := wanted.delay_minutes;
+    update private.outbox
+    set due_at = created_at + make_interval(mins => delay)
+    where user_id = me and channel = 'person';
+  end if;
+  return private.describe_notification_settings(me);
+end
+$$;
+comment on function api.update_notification_settings(jsonb) is
+  'Changes {push, email, delay_minutes, quiet_hours, previews} of the caller; what is absent stays. Returns the whole.
+Definer, because no caller has a grant on them.';
+grant execute on function api.update_notification_settings(jsonb) to edge_functions;
+
+create function private.sign_unsubscribing(person bigint)
+returns text
+language sql stable security invoker set search_path = ''
+as $$
+  -- As HMAC, with two keys of their own instead of two that are made from one.
+  select person || '.' || encode(
+    sha256(convert_to(outer_key, 'utf8') || sha256(convert_to(inner_key || person, 'utf8'))), 'hex'
+  )
+  from private.outbox_settings
+$$;
+comment on function private.sign_unsubscribing(bigint) is
+  'The token of the link in a user''s mails that turns them off. It does nothing else, and does not expire: mails are
+kept for years.';
+
+create function api.unsubscribe(token text)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  person constant bigint := substring(token from '^([1-9][0-9]{0,17})\.[0-9a-f]{64}$')::bigint;
+begin
+  -- Whoever compares the tokens' times learns nothing: an attacker cannot choose the bytes that are compared.
+  if person is null or sha256(convert_to(token, 'utf8'))
+    <> sha256(convert_to(private.sign_unsubscribing(person), 'utf8')) then
+    raise sqlstate 'PT404' using message = 'This link is not one of ours';
+  end if;
+  insert into private.notification_settings (user_id, email)
+  select id, false
+  from public.users
+  where id = person and erased_at is null
+  on conflict (user_id) do update set email = false;
+  return json_build_object('email', false);
+end
+$$;
+comment on function api.unsubscribe(text) is
+  'Turns off the mails of the user whom the token names; a repeat changes nothing. Definer, because it is called without
+log-in.';
+grant execute on function api.unsubscribe(text) to edge_functions;
+
+create function api.check_unsubscribe(token text)
+returns json
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  person constant bigint := substring(token from '^([1-9][0-9]{0,17})\.[0-9a-f]{64}$')::bigint;
+begin
+  if person is null or sha256(convert_to(token, 'utf8'))
+    <> sha256(convert_to(private.sign_unsubscribing(person), 'utf8')) then
+    raise sqlstate 'PT404' using message = 'This link is not one of ours';
+  end if;
+  return json_build_object('email', (private.notification_settings_of(person)).email);
+end
+$$;
+comment on function api.check_unsubscribe(text) is
+  'Whether the user whom the token names gets mails, as {email}. Changes nothing, because mail programs follow links
+before anybody reads the mail. Definer, as unsubscribe.';
+grant execute on function api.check_unsubscribe(text) to edge_functions;
+
+-- What somebody may do before the other participant has written: send a few messages, and on the operator's wish see no
+-- e-mail address. The limits are settings of the Edge Functions, which pass them on.
+create function private.has_written(person bigint, conversation bigint)
+returns boolean
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return exists (
+    select
+    from private.conversation_activity
+    where conversation_id = conversation
+      and (voyager_id = person and voyager_has_written or local_id = person and local_has_written)
+  );
+end
+$$;
+comment on function private.has_written(bigint, bigint) is
+  'Whether a person has ever sent a message in this conversation, also if an admin has deleted it since. Only for
+definer functions.';
+
+create function private.may_write_first(conversation bigint, partner bigint, max_messages integer)
+returns boolean
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return max_messages is null
+    or private.has_written(partner, conversation)
+    or (
+      select count(*) < max_messages
+      from (select from public.messages where conversation_id = conversation limit max_messages) as own
+    );
+end
+$$;
+comment on function private.may_write_first(bigint, bigint, integer) is
+  'Whether a message more is allowed: the partner has written, or there are fewer than so many messages. Null: no
+limit. The conversation must be locked, so that concurrent messages are counted. Only for definer functions.';
+
+create function private.refusal_to_send(conversation bigint, partner bigint, max_messages integer)
+returns text
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return case
+    when private.may_write_first(conversation, partner, max_messages) then 'You cannot write to this person'
+    else format(
+      'You can send %s until this person has answered',
+      case max_messages when 1 then '1 message' else max_messages || ' messages' end
+    )
+  end;
+end
+$$;
+comment on function private.refusal_to_send(bigint, bigint, integer) is
+  'Why a message is refused. Whoever has reached the limit learns no more, so that it hides a block. Only for definer
+functions.';
+
+create function private.shown_email(person public.users, conversation bigint)
+returns text
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return case
+    when person.id = private.my_id() or private.has_written(person.id, conversation) then person.email
+    else ''
+  end;
+end
+$$;
+comment on function private.shown_email(public.users, bigint) is
+  'The e-mail address of a participant as the caller sees it with PARTNER_EMAIL=after_reply: the partner''s is empty
+until they have written. Only for definer functions.';
+
+-- The outbox: what is still to be sent to people who are away and to the operator's webhook. A row is written by the
+-- transaction that it tells of, so nothing is told that did not happen, and nothing that happened is forgotten.
+create table private.outbox (
+  id bigint generated always as identity primary key,
+  channel text not null check (channel in ('person', 'push', 'mail', 'webhook')),
+  event text not null,
+  conversation_id bigint,
+  subject_id bigint,
+  first_id bigint,
+  user_id bigint,
+  device_id uuid,
+  key uuid not null default gen_random_uuid(),
+  attempts integer not null default 0,
+  due_at timestamptz not null,
+  last_error text,
+  created_at timestamptz not null default clock_timestamp()
+);
+comment on table private.outbox is
+  'Rows are deleted when they are sent, or are not wanted any more. After 8 attempts a row is a dead letter. No foreign
+keys, because each would make every message dearer: the worker drops a row whose subject is gone.';
+comment on column private.outbox.channel is
+  'person: somebody has to be told, once the delay has passed, and the worker turns that into pushes and a mail. push:
+one for each device and conversation. mail: one for a silence. webhook: one for each event.';
+comment on column private.outbox.subject_id is
+  'The id of the message, of the entry in the history of a reservation, or of what else the event is about. Of a push:
+of the latest.';
+comment on column private.outbox.first_id is 'Of a push: of the first message that it tells of.';
+comment on column private.outbox.user_id is 'Who is told. Of a webhook: null.';
+comment on column private.outbox.key is 'The Message-ID of a mail, and the webhook-id of a webhook, at every attempt.';
+comment on column private.outbox.attempts is
+  'How often a worker began to send it. Counted before, so a row that kills its worker becomes a dead letter too.';
+comment on column private.outbox.due_at is
+  'When the next attempt may begin. Until then the worker of the last one has it, or it waits after a failure.';
+
+create index outbox_due_at_idx on private.outbox (channel, due_at) where attempts < 8;
+create index outbox_user_id_idx on private.outbox (user_id) where user_id is not null;
+create index outbox_webhooks_idx on private.outbox (conversation_id, id) where channel = 'webhook';
+comment on index private.outbox_webhooks_idx is 'What has to be delivered before a webhook: those before it.';
+create unique index outbox_one_mail on private.outbox (user_id) where channel = 'mail';
+create unique index outbox_one_push
+  on private.outbox (user_id, device_id, conversation_id, event)
+  where channel = 'push';
+comment on index private.outbox_one_push is
+  'While a push waits, what comes after it is told by the same one, so an outage does not end in a hundred of them.';
+alter table private.outbox enable row level security;
+
+create table private.silences (
+  user_id bigint primary key references public.users (id) on delete cascade,
+  steps bigint[] not null default '{}',
+  began_at timestamptz not null default clock_timestamp()
+);
+comment on table private.silences is
+  'Who was mailed, or is about to be, and has not been here since. Nobody is mailed twice in a silence. It ends when the
+user reads or writes a message, or takes a step of a reservation.';
+comment on column private.silences.steps is 'The entries of reservations'' histories that its mail tells of.';
+alter table private.silences enable row level security;
+
+create function private.enqueue_message()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  recipient bigint;
+  delay integer;
+  to_webhook boolean;
+begin
+  -- Two statements with few tables each: as one insert … select it took a third longer, and every message pays for it.
+  select
+    case new.user_id when conversations.voyager_id then conversations.local_id else conversations.voyager_id end,
+    general.delay_seconds,
+    general.webhooks
+  into recipient, delay, to_webhook
+  from public.conversations, private.outbox_settings as general
+  where conversations.id = new.conversation_id;
+  delay := coalesce((select delay_minutes * 60 from private.notification_settings where user_id = recipient), delay);
+  insert into private.outbox (channel, event, conversation_id, subject_id, user_id, due_at)
+  values (
+    'person', 'message.created', new.conversation_id, new.id, recipient,
+    clock_timestamp() + delay * interval '1 second'
+  );
+  if to_webhook then
+    perform private.enqueue_webhook('message.created', new.conversation_id, new.id);
+  end if;
+  delete from private.silences where user_id = new.user_id;
+  return null;
+end
+$$;
+comment on function private.enqueue_message() is
+  'message.created: for the recipient, and for the webhook if there is one. Definer, because callers have no grant on
+the outbox.';
+
+create trigger enqueue_message
+  after insert on public.messages
+  for each row
+  execute function private.enqueue_message();
+
+create function private.enqueue_reservation()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  insert into private.outbox (channel, event, conversation_id, subject_id, user_id, due_at)
+  select
+    'person', 'reservation.changed', new.conversation_id, new.id, participant,
+    private.present() + make_interval(secs => coalesce(chosen.delay_minutes * 60, general.delay_seconds))
+  from public.conversations
+  cross join private.outbox_settings as general
+  cross join unnest(array[conversations.voyager_id, conversations.local_id]) as participant
+  left join private.notification_settings as chosen on chosen.user_id = participant
+  where conversations.id = new.conversation_id and participant is distinct from new.by_id;
+  perform private.enqueue_webhook('reservation.changed', new.conversation_id, new.id);
+  delete from private.silences where user_id = new.by_id;
+  return null;
+end
+$$;
+comment on function private.enqueue_reservation() is
+  'reservation.changed: for whoever did not take the step; for both, if an admin or the clock did. Definer, as
+enqueue_message.';
+
+create function private.enqueue_webhook(event text, conversation bigint, subject bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  insert into private.outbox (channel, event, conversation_id, subject_id, due_at)
+  select 'webhook', enqueue_webhook.event, conversation, subject, private.present()
+  from private.outbox_settings
+  where webhooks;
+end
+$$;
+comment on function private.enqueue_webhook(text, bigint, bigint) is
+  'Queues an event for the operator''s webhook, if there is one. The ids of one conversation''s events are in the order
+in which they happened: whoever draws the later one has waited for the lock on the conversation or the reservation. Only
+for definer functions.';
+
+create trigger enqueue_reservation
+  after insert on public.reservation_history
+  for each row
+  execute function private.enqueue_reservation();
+
+create function private.enqueue_conversation()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.enqueue_webhook('conversation.created', new.id, new.id);
+  return null;
+end
+$$;
+comment on function private.enqueue_conversation() is
+  'conversation.created, for the webhook. Definer, as enqueue_message.';
+
+create trigger enqueue_conversation
+  after insert on public.conversations
+  for each row
+  execute function private.enqueue_conversation();
+
+create function private.enqueue_report()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.enqueue_webhook('report.created', null, new.id);
+  return null;
+end
+$$;
+comment on function private.enqueue_report() is
+  'report.created, for the webhook. Definer, as enqueue_message.';
+
+create trigger enqueue_report
+  after insert on public.reports
+  for each row
+  execute function private.enqueue_report();
+
+create function private.adopt_outbox_settings(delay_seconds integer, webhooks boolean)
+returns void
+language sql volatile security definer set search_path = ''
+as $$
+  update private.outbox_settings
+  set delay_seconds = adopt_outbox_settings.delay_seconds, webhooks = adopt_outbox_settings.webhooks
+  where (outbox_settings.delay_seconds, outbox_settings.webhooks)
+    is distinct from (adopt_outbox_settings.delay_seconds, adopt_outbox_settings.webhooks)
+$$;
+comment on function private.adopt_outbox_settings(integer, boolean) is
+  'Tells the triggers what the environment says. Definer, because edge_functions has no rights on the settings.';
+grant execute on function private.adopt_outbox_settings(integer, boolean) to edge_functions;
+
+create function private.describe_outbox()
+returns json
+language sql stable security definer set search_path = ''
+as $$
+  select json_object_agg(
+    channel,
+    json_build_object('depth', depth, 'age', age, 'dead', dead)
+  )
+  from (
+    select
+      channels.channel,
+      count(outbox.id) filter (where attempts < 8) as depth,
+      greatest(
+        0,
+        extract(epoch from max(
+          private.present() - case outbox.channel when 'person' then due_at else created_at end
+        ) filter (where attempts < 8))
+      ) as age,
+      count(outbox.id) filter (where attempts >= 8) as dead
+    from unnest(array['person', 'push', 'mail', 'webhook']) as channels (channel)
+    left join private.outbox on outbox.channel = channels.channel
+    group by channels.channel
+  ) as counts
+$$;
+comment on function private.describe_outbox() is
+  'For each channel: how many rows wait, for how many seconds the oldest could have been sent, and the number of dead
+letters. Definer, because edge_functions has no rights on the outbox.';
+grant execute on function private.describe_outbox() to edge_functions;
+
+create function private.count_due()
+returns json
+language sql stable security definer set search_path = ''
+as $$
+  select json_object_agg(
+    channel,
+    (
+      select count(*)
+      from (
+        select
+        from private.outbox
+        where outbox.channel = channels.channel and due_at <= (select private.present()) and attempts < 8
+        limit 100
+      ) as due
+    )
+  )
+  from unnest(array['person', 'push', 'mail', 'webhook']) as channels (channel)
+$$;
+comment on function private.count_due() is
+  'How many rows of each channel are due, at most 100. Definer, because edge_functions has no rights on the outbox.';
+grant execute on function private.count_due() to edge_functions;
+
 -- The log of changes: what GET /conversations/changes reads. A row is written by the transaction that makes the change,
 -- so it commits or rolls back with it; unlike an event of Realtime it is never lost.
 --
--- It costs a send 6 of 85 pages and 2 to 3 % of its processor time. Rejected (docs/scale.md): a row for each participant;
--- an index on created_at for what is to be forgotten, which even as a BRIN costs three pages more; a counter for each
--- user, which is gap-free because writers wait for each other: a busy host would get one message after the other.
+-- It costs a send 6 of 87 pages and 3 to 4 % of its processor time. Rejected (docs/scale.md): a row for each
+-- participant; an index on created_at for what is to be forgotten, which even as a BRIN costs three pages more; a
+-- counter for each user, which is gap-free because writers wait for each other: a busy host would get one message after
+-- the other.
 create type private.change_kind as enum (
   'conversation', 'message', 'read', 'reservation', 'state', 'message.removed'
 );
@@ -3239,6 +4522,347 @@ comment on function private.forget_changes() is
   'Removes what no cursor can ask for any more, and returns how many rows. A day more than cursors are valid, for
 transactions that take long. Reads the whole log, so it is scheduled once a day.';
 
+-- From the outbox to people who are away. The worker plans (whom to tell, by which channels), claims what is due,
+-- commits, sends, and says what became of it. Whether a person still wants to hear is asked at the claim again.
+create function private.back_off(failures integer)
+returns interval
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  return interval '15 seconds' * 3 ^ least(failures, 6) * (1 + random() / 2);
+end
+$$;
+comment on function private.back_off(integer) is
+  'How long the next attempt waits after so many earlier ones: 15 s to 22 s, three times longer each time, up to 3 to 4
+hours; eight attempts take 5 hours. More than the 12 s that a worker has for a row.';
+
+create function private.can_be_told(person bigint, conversation bigint, message bigint)
+returns boolean
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  pair public.conversations;
+begin
+  select * into pair from public.conversations where id = conversation and person in (voyager_id, local_id);
+  return found
+    and exists (select from public.users where id = person and is_active)
+    and not private.is_blocked_between(pair.voyager_id, pair.local_id)
+    and private.wants_notification(person, conversation, message);
+end
+$$;
+comment on function private.can_be_told(bigint, bigint, bigint) is
+  'Whether a person may be told of a message, or of something else in its conversation if that is null: their account is
+active, neither of the two has blocked the other, and they have neither muted the conversation nor archived it since.
+Only for definer functions.';
+
+create function private.partner_in(person bigint, conversation bigint)
+returns public.users
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  partner public.users;
+begin
+  select users.*
+  into partner
+  from public.conversations
+  join public.users
+    on users.id in (conversations.voyager_id, conversations.local_id) and users.id <> person
+  where conversations.id = conversation;
+  return partner;
+end
+$$;
+comment on function private.partner_in(bigint, bigint) is
+  'The other participant of a conversation. Only for definer functions.';
+
+create function private.wants_to_hear(person bigint, event text, conversation bigint, first_id bigint, last_id bigint)
+returns boolean
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  told public.messages;
+  step public.reservation_history;
+begin
+  if event = 'message.created' then
+    select *
+    into told
+    from public.messages
+    where conversation_id = conversation and id between first_id and last_id and user_id <> person and not read
+    order by id desc
+    limit 1;
+    return found
+      and private.can_be_told(person, conversation, told.id)
+      and exists (select from public.users where id = told.user_id and is_active);
+  end if;
+  select * into step from public.reservation_history where id = last_id and conversation_id = conversation;
+  return found
+    and step.by_id is distinct from person
+    and private.can_be_told(person, conversation, null)
+    and not exists (
+      select from public.reservation_history
+      where reservation_id = step.reservation_id and id > step.id and by_id = person
+    )
+    -- Reservations have no read marker. Whoever has read or written a later message there has seen the step.
+    and not exists (
+      select
+      from (
+        select * from public.messages where conversation_id = conversation order by id desc limit 100
+      ) as latest
+      where latest.created_at > step.created_at and (latest.user_id = person or latest.read)
+    );
+end
+$$;
+comment on function private.wants_to_hear(bigint, text, bigint, bigint, bigint) is
+  'Whether a person should still be told of messages (of any from first_id to last_id), or of the step of a reservation
+(last_id in its history): not of what they have seen, and nothing from somebody whose account is not active, though what
+an erasure does to a reservation is told. Only for definer functions.';
+
+create function private.plan_person(person bigint, ids bigint[], push boolean, mail boolean, moment timestamptz)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  chosen constant private.notification_settings := private.notification_settings_of(person);
+  quiet constant timestamptz := private.quiet_until(
+    quiet_from => chosen.quiet_from, quiet_to => chosen.quiet_to, time_zone => chosen.time_zone, moment => moment
+  );
+  heard bigint[];
+  heard_steps bigint[];
+begin
+  if quiet is not null then
+    update private.outbox set due_at = quiet where id = any (ids);
+    return;
+  end if;
+  select array_agg(id), coalesce(array_agg(subject_id) filter (where event = 'reservation.changed'), '{}')
+  into heard, heard_steps
+  from private.outbox
+  where id = any (ids)
+    and private.wants_to_hear(
+      person => person, event => event, conversation => conversation_id, first_id => subject_id, last_id => subject_id
+    );
+  if push and chosen.push then
+    insert into private.outbox as waiting (
+      channel, event, conversation_id, first_id, subject_id, user_id, device_id, due_at
+    )
+    select 'push', event, conversation_id, min(subject_id), max(subject_id), person, devices.id, moment
+    from private.outbox
+    join private.devices on devices.user_id = person
+    where outbox.id = any (heard)
+    group by event, conversation_id, devices.id
+    on conflict (user_id, device_id, conversation_id, event) where channel = 'push'
+    do update set subject_id = greatest(waiting.subject_id, excluded.subject_id);
+  end if;
+  if mail and chosen.email and heard is not null then
+    insert into private.silences (user_id, steps) values (person, heard_steps) on conflict do nothing;
+    if found then
+      insert into private.outbox (channel, event, user_id, due_at)
+      values ('mail', 'silence', person, moment)
+      on conflict do nothing;
+    else
+      update private.silences set steps = silences.steps || heard_steps where user_id = person;
+    end if;
+  end if;
+  delete from private.outbox where id = any (ids);
+end
+$$;
+comment on function private.plan_person(bigint, bigint[], boolean, boolean, timestamptz) is
+  'Turns these rows of a person, which the caller has locked, into pushes and a mail, or lets them wait until the quiet
+hours end. Only for definer functions.';
+
+create function private.plan_notifications(max_rows integer, push boolean, mail boolean)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  moment constant timestamptz := private.present();
+  planned integer := 0;
+  entry record;
+begin
+  for entry in
+    with due as materialized (
+      select id, user_id
+      from private.outbox
+      where channel = 'person' and due_at <= moment and attempts < 8
+      order by due_at
+      limit max_rows
+      for update skip locked
+    )
+    select user_id, array_agg(id order by id) as ids from due group by user_id order by user_id
+  loop
+    begin
+      perform private.plan_person(
+        person => entry.user_id, ids => entry.ids, push => push, mail => mail, moment => moment
+      );
+    exception
+      -- One person's rows must not keep the others' waiting.
+      when others then
+        update private.outbox
+        set attempts = attempts + 1, due_at = moment + private.back_off(attempts), last_error = sqlstate
+        where id = any (entry.ids);
+    end;
+    planned := planned + cardinality(entry.ids);
+  end loop;
+  return to_json(planned);
+end
+$$;
+comment on function private.plan_notifications(integer, boolean, boolean) is
+  'Plans up to max_rows rows whose delay has passed, and returns their number. push and mail say which channels the
+worker has. Definer, because edge_functions has no rights on the outbox.';
+grant execute on function private.plan_notifications(integer, boolean, boolean) to edge_functions;
+
+create function private.claim_rows(wanted text, max_rows integer, moment timestamptz)
+returns bigint[]
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  claimed bigint[];
+begin
+  with due as (
+    select id
+    from private.outbox
+    where channel = wanted and due_at <= moment and attempts < 8
+    order by due_at
+    limit max_rows
+    for update skip locked
+  ),
+  taken as (
+    update private.outbox
+    set attempts = attempts + 1, due_at = moment + private.back_off(attempts), last_error = null
+    where id in (select id from due)
+    returning id
+  )
+  select array_agg(id) into claimed from taken;
+  return claimed;
+end
+$$;
+comment on function private.claim_rows(text, integer, timestamptz) is
+  'Takes up to max_rows due rows of a channel, which no other worker gets before they are due again. Only for definer
+functions.';
+
+create function private.postpone_quiet(ids bigint[], moment timestamptz)
+returns bigint[]
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  quiet bigint[];
+begin
+  with postponed as (
+    update private.outbox
+    -- It was not tried.
+    set attempts = attempts - 1, due_at = nights.ends_at
+    from (
+      select chosen.user_id, private.quiet_until(quiet_from, quiet_to, time_zone, postpone_quiet.moment) as ends_at
+      from private.notification_settings as chosen
+      where time_zone is not null
+        and user_id in (select outbox.user_id from private.outbox where outbox.id = any (postpone_quiet.ids))
+    ) as nights
+    where outbox.id = any (ids) and outbox.user_id = nights.user_id and nights.ends_at is not null
+    returning outbox.id
+  )
+  select array_agg(id) into quiet from postponed;
+  return array(select unnest(ids) except select unnest(quiet));
+end
+$$;
+comment on function private.postpone_quiet(bigint[], timestamptz) is
+  'Lets those of the claimed rows wait whose person has quiet hours, which a delayed attempt may fall into, and returns
+the others. Only for definer functions.';
+
+create function private.preview_of(content text)
+returns text
+language plpgsql immutable security invoker set search_path = ''
+as $$
+begin
+  return case when char_length(content) > 160 then left(content, 159) || '…' else content end;
+end
+$$;
+comment on function private.preview_of(text) is 'The beginning of a message, for whoever has chosen previews.';
+
+create function private.push_data(entry private.outbox)
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  partner constant public.users := private.partner_in(entry.user_id, entry.conversation_id);
+  latest public.messages;
+begin
+  if entry.event = 'message.created' then
+    select *
+    into latest
+    from public.messages
+    where conversation_id = entry.conversation_id and user_id = partner.id and not read and id <= entry.subject_id
+    order by id desc
+    limit 1;
+  end if;
+  return json_build_object(
+    'type', entry.event,
+    'conversation_id', entry.conversation_id,
+    'id', coalesce(
+      latest.id, (select reservation_id from public.reservation_history where id = entry.subject_id)
+    ),
+    'name', partner.name,
+    'unread', (
+      select count(*)
+      from public.messages
+      where conversation_id = entry.conversation_id and user_id = partner.id and not read
+    ),
+    'status', (select status from public.reservation_history where id = entry.subject_id and latest.id is null),
+    'text', case
+      when (private.notification_settings_of(entry.user_id)).previews then private.preview_of(latest.content)
+    end
+  );
+end
+$$;
+comment on function private.push_data(private.outbox) is
+  'What a push says: {type, conversation_id, id, name, unread, status, text}. id is a message''s or a reservation''s,
+status is null for messages, and text is null unless the person has chosen previews. Only for definer functions.';
+
+create function private.claim_pushes(max_rows integer)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  moment constant timestamptz := private.present();
+  ids bigint[] := private.postpone_quiet(private.claim_rows('push', max_rows, moment), moment);
+begin
+  with unwanted as (
+    delete from private.outbox
+    where id = any (ids)
+      and not (
+        (private.notification_settings_of(user_id)).push
+        and exists (
+          select from private.devices where devices.user_id = outbox.user_id and devices.id = outbox.device_id
+        )
+        and private.wants_to_hear(
+          person => user_id, event => event, conversation => conversation_id, first_id => first_id,
+          last_id => subject_id
+        )
+      )
+    returning id
+  )
+  select array(select unnest(ids) except select id from unwanted) into ids;
+  return (
+    select coalesce(
+      json_agg(
+        json_build_object(
+          'id', outbox.id,
+          'endpoint', devices.endpoint,
+          'keys', json_build_object('p256dh', devices.p256dh, 'auth', devices.auth),
+          'subject', outbox.subject_id,
+          'data', private.push_data(outbox)
+        )
+      ),
+      '[]'
+    )
+    from private.outbox
+    join private.devices on devices.user_id = outbox.user_id and devices.id = outbox.device_id
+    where outbox.id = any (ids)
+  );
+end
+$$;
+comment on function private.claim_pushes(integer) is
+  'Claims up to max_rows due pushes as [{id, endpoint, keys, subject, data}], and drops those that nobody wants any
+more. Definer, because edge_functions has no rights on the outbox.';
+grant execute on function private.claim_pushes(integer) to edge_functions;
+
 -- What changed since a cursor. A cursor names the snapshot of the database that its owner has seen, and the next page
 -- is what is visible now and was not visible then. So a change that commits late is not skipped, whatever its id.
 --
@@ -3288,18 +4912,19 @@ end
 $$;
 comment on function private.decode_cursor(text) is 'The reverse of encode_cursor; null for anything else.';
 
-create function private.bounded_snapshot(snapshot pg_snapshot, most integer)
+create function private.bounded_snapshot(snapshot pg_snapshot, max_running integer)
 returns pg_snapshot
 language plpgsql immutable security invoker set search_path = ''
 as $$
 declare
   running constant xid8[] := array(select pg_snapshot_xip(snapshot) order by 1);
 begin
-  if cardinality(running) <= most then
+  if cardinality(running) <= max_running then
     return snapshot;
   end if;
   return format(
-    '%s:%s:%s', pg_snapshot_xmin(snapshot), running[most + 1], array_to_string(running[:most], ',')
+    '%s:%s:%s', pg_snapshot_xmin(snapshot), running[max_running + 1],
+    array_to_string(running[:max_running], ',')
   )::pg_snapshot;
 end
 $$;
@@ -3505,6 +5130,255 @@ changes and the present one. Raises 400 for a cursor of somebody else, 410 for o
 restore. Not for a standby, whose snapshots do not name the running transactions. Definer, because nobody has a grant on
 the log.';
 grant execute on function api.list_changes(text, integer) to edge_functions;
+
+-- From the outbox to mail servers and to the operator's webhook, and what became of each row.
+create function private.unseen_by(person bigint, steps bigint[])
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return (
+    with mine as (
+      select id from public.conversations where voyager_id = person
+      union all
+      select id from public.conversations where local_id = person
+    ),
+    unread as (
+      select messages.conversation_id, count(*) as unread, min(id) as first_id, max(id) as last_id
+      from public.messages
+      where conversation_id in (select id from mine) and user_id <> person and not read
+      group by messages.conversation_id
+    ),
+    changed as (
+      select conversation_id, max(id) as last_step
+      from public.reservation_history
+      where id = any (steps)
+        and private.wants_to_hear(
+          person => unseen_by.person, event => 'reservation.changed', conversation => conversation_id, first_id => id,
+          last_id => id
+        )
+      group by conversation_id
+    ),
+    wanted as (
+      select conversation_id, unread, last_id
+      from unread
+      where private.wants_to_hear(
+        person => unseen_by.person, event => 'message.created', conversation => conversation_id,
+        first_id => unread.first_id, last_id => unread.last_id
+      )
+    )
+    select coalesce(
+      json_agg(
+        json_build_object(
+          'name', (private.partner_in(person, conversation_id)).name,
+          'unread', coalesce(wanted.unread, 0),
+          'status', (select status from public.reservation_history where id = changed.last_step),
+          'text', case
+            when (private.notification_settings_of(person)).previews then (
+              select private.preview_of(content) from public.messages where id = wanted.last_id
+            )
+          end
+        )
+        order by greatest(wanted.last_id, 0) desc, conversation_id desc
+      ),
+      '[]'
+    )
+    from wanted
+    full join changed using (conversation_id)
+  );
+end
+$$;
+comment on function private.unseen_by(bigint, bigint[]) is
+  'What a mail tells a person: [{name, unread, status, text}] for each conversation in which they want to hear of unread
+messages or of one of these steps of reservations. Only for definer functions.';
+
+create function private.claim_mail()
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  moment constant timestamptz := private.present();
+  ids bigint[];
+  mail private.outbox;
+  recipient public.users;
+  conversations json;
+begin
+  -- Until one is wanted, but not without end, because a statement has 5 s.
+  for round in 1..50 loop
+    ids := private.claim_rows('mail', 1, moment);
+    exit when ids is null;
+    ids := private.postpone_quiet(ids, moment);
+    continue when cardinality(ids) = 0;
+    select * into mail from private.outbox where id = ids[1];
+    select * into recipient from public.users where id = mail.user_id and is_active and email <> '';
+    conversations := case
+      when recipient.id is not null and (private.notification_settings_of(recipient.id)).email then
+        private.unseen_by(
+          recipient.id, (select coalesce(max(steps), '{}') from private.silences where user_id = recipient.id)
+        )
+      else '[]'::json
+    end;
+    if json_array_length(conversations) > 0 then
+      return json_build_object(
+        'id', mail.id, 'key', mail.key, 'to', recipient.email, 'name', recipient.name,
+        'token', private.sign_unsubscribing(recipient.id), 'conversations', conversations
+      );
+    end if;
+    delete from private.outbox where id = mail.id;
+    -- Nothing was told, so the next message may be.
+    delete from private.silences where user_id = mail.user_id;
+  end loop;
+  return 'null'::json;
+end
+$$;
+comment on function private.claim_mail() is
+  'Claims a due mail as {id, key, to, name, token, conversations}, or returns null. Mails that have
+nothing to tell any more are dropped. Definer, because edge_functions has no rights on the outbox.';
+grant execute on function private.claim_mail() to edge_functions;
+
+create function private.webhook_data(entry private.outbox)
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return case entry.event
+    when 'message.created' then (
+      select json_build_object(
+        'conversation_id', messages.conversation_id, 'id', messages.id, 'user_id', messages.user_id,
+        'recipient_id', case messages.user_id when voyager_id then local_id else voyager_id end
+      )
+      from public.messages
+      join public.conversations on conversations.id = messages.conversation_id
+      where messages.id = entry.subject_id
+    )
+    when 'conversation.created' then (
+      select json_build_object('id', id, 'voyager_id', voyager_id, 'local_id', local_id)
+      from public.conversations
+      where id = entry.subject_id
+    )
+    when 'reservation.changed' then (
+      select json_build_object(
+        'conversation_id', conversation_id, 'id', reservation_id, 'status', status, 'user_id', by_id
+      )
+      from public.reservation_history
+      where id = entry.subject_id
+    )
+    when 'report.created' then (
+      select json_build_object('id', id, 'reason', reason, 'reporter_id', reporter_id, 'user_id', user_id)
+      from public.reports
+      where id = entry.subject_id
+    )
+    when 'user.erased' then json_build_object('user_id', entry.subject_id)
+  end;
+end
+$$;
+comment on function private.webhook_data(private.outbox) is
+  'The data of an event: ids, and no names or texts, which the operator reads with the secret key. Null if the subject
+is gone. Only for definer functions.';
+
+create function private.claim_webhooks(max_rows integer)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  moment constant timestamptz := private.present();
+  ids bigint[];
+begin
+  with due as (
+    select id
+    from private.outbox as entry
+    where channel = 'webhook' and due_at <= moment and attempts < 8
+      -- In order: only the first of a conversation. A dead letter holds nothing up once its last attempt is over.
+      and not exists (
+        select
+        from private.outbox as earlier
+        where earlier.channel = 'webhook' and earlier.conversation_id = entry.conversation_id
+          and earlier.id < entry.id and (earlier.attempts < 8 or earlier.due_at > moment)
+      )
+    order by due_at, id
+    limit max_rows
+    for update skip locked
+  ),
+  taken as (
+    update private.outbox
+    set attempts = attempts + 1, due_at = moment + private.back_off(attempts), last_error = null
+    where id in (select id from due)
+    returning id
+  )
+  select array_agg(id) into ids from taken;
+  delete from private.outbox where id = any (ids) and private.webhook_data(outbox) is null;
+  return (
+    select coalesce(
+      json_agg(
+        json_build_object(
+          'id', id, 'key', key, 'type', event, 'timestamp', private.iso(created_at),
+          'data', private.webhook_data(outbox)
+        )
+        order by id
+      ),
+      '[]'
+    )
+    from private.outbox
+    where id = any (ids)
+  );
+end
+$$;
+comment on function private.claim_webhooks(integer) is
+  'Claims up to max_rows due webhooks as [{id, key, type, timestamp, data}], of each conversation the first. Definer,
+because edge_functions has no rights on the outbox.';
+grant execute on function private.claim_webhooks(integer) to edge_functions;
+
+create function private.finish_outbox(outcomes jsonb)
+returns void
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  finished record;
+  entry private.outbox;
+begin
+  for finished in
+    select *
+    from jsonb_to_recordset(outcomes) as outcome (
+      id bigint, outcome text, reason text, retry_after integer, subject bigint
+    )
+    order by id
+  loop
+    select * into entry from private.outbox where id = finished.id for update;
+    continue when not found;
+    if finished.outcome = 'sent' then
+      delete from private.outbox where id = entry.id and (entry.channel <> 'push' or subject_id = finished.subject);
+      -- Meanwhile the push has got more to tell.
+      update private.outbox
+      set attempts = 0, due_at = private.present(), first_id = finished.subject + 1, key = gen_random_uuid()
+      where id = entry.id;
+    elsif finished.outcome = 'gone' then
+      delete from private.devices where user_id = entry.user_id and id = entry.device_id;
+      delete from private.outbox where channel = 'push' and user_id = entry.user_id and device_id = entry.device_id;
+    else
+      update private.outbox
+      set
+        last_error = left(finished.reason, 200),
+        due_at = greatest(
+          due_at, private.present() + make_interval(secs => least(coalesce(finished.retry_after, 0), 86400))
+        )
+      where id = entry.id;
+    end if;
+  end loop;
+end
+$$;
+comment on function private.finish_outbox(jsonb) is
+  'What became of claimed rows: [{id, outcome, reason, retry_after, subject}]. sent deletes the row, gone the device as
+well, and after failed the row stays due when claim has said, or after retry_after seconds. Definer, because
+edge_functions has no rights on the outbox.';
+grant execute on function private.finish_outbox(jsonb) to edge_functions;
+
+create function private.forget_dead_letters()
+returns void
+language sql volatile security invoker set search_path = ''
+as $$
+  delete from private.outbox where attempts >= 8 and due_at < private.present() - interval '30 days'
+$$;
+comment on function private.forget_dead_letters() is 'Deletes dead letters of more than 30 days. Scheduled.';
 
 -- The search index has one row for each profile that is searchable and whose owner is active. The files from 70 to 79
 -- build it:
@@ -4602,9 +6476,9 @@ set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  -- To list a profile takes 4 µs. Without a list the vector index visits 200 * profiles / passing, at 16 µs each, to
-  -- find 200 that pass. Both take as long where passing is sqrt(800 * profiles).
-  max_passing constant integer := greatest(2000, sqrt(800 * profiles));
+  -- To list a profile takes 4 µs. Without a list the vector index visits 100 * profiles / passing, at 16 µs each, to
+  -- find 100 that pass. Both take as long where passing is sqrt(400 * profiles).
+  max_passing constant integer := greatest(2000, sqrt(400 * profiles));
   share constant double precision := (
     select avg((
       (filter.required is null or words @@ filter.required)
@@ -4664,41 +6538,58 @@ language plpgsql stable security invoker set search_path = ''
 as $$
 declare
   profiles constant double precision := private.count_profiles();
-  sample constant tsvector[] := private.sample_profiles(profiles);
+  has_conditions constant boolean := exists (select from unnest(asked.words) where quoted or excluded)
+    or exists (select from unnest(array['interests', 'cities', 'countries']) as key where request -> key <> '[]');
+  sample constant tsvector[] := case when has_conditions then private.sample_profiles(profiles) end;
   alternatives tsquery[];
   filter private.search_filter;
 begin
-  with conditions as (
-    select array_agg(distinct private.lexeme(private.facet(kind, value))::tsquery) as alternatives
-    from (values ('interest', 'interests'), ('city', 'cities'), ('country', 'countries')) as facets (kind, key)
-    cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
-    group by kind
-    union all
-    select queries[:1] from unnest(asked.units) where quoted
-  )
-  -- All conditions, as the limit comes after the window, and the alternatives of one.
-  select private.all_of(condition) over (), conditions.alternatives
-  into filter.required, alternatives
-  from conditions
-  cross join lateral (
-    select
-      private.any_of(alternative) as condition,
-      replace(private.any_of(alternative)::text, '<->', '&')::tsquery as looked_up
-    from unnest(conditions.alternatives) as alternative
-  ) as joined
-  -- The one for which the index looks at the fewest profiles: for a phrase, all that have its words.
-  order by (select count(*) from unnest(sample) as words where words @@ looked_up)
-  limit 1;
-  filter.excluded := (
-    select private.any_of(phrase)
-    from (
-      select string_agg(private.lexeme(word), ' <-> ' order by position)::tsquery as phrase
-      from unnest(asked.words)
-      where excluded
-      group by unit
-    ) as phrases
-  );
   filter.hidden_ids := private.hidden_profiles_of(caller);
+  if has_conditions then
+    with conditions as (
+      select array_agg(distinct private.lexeme(private.facet(kind, value))::tsquery) as alternatives
+      from (values ('interest', 'interests'), ('city', 'cities'), ('country', 'countries')) as facets (kind, key)
+      cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
+      group by kind
+      union all
+      select queries[:1] from unnest(asked.units) where quoted
+    )
+    -- All conditions, as the limit comes after the window, those with the fewest alternatives first: they take the
+    -- least time and let the fewest pass. And the alternatives of the one for which the index looks at the fewest
+    -- profiles, if they are less than all: it looks at those with several interests several times.
+    select
+      private.all_of(condition) over (
+        order by cardinality(conditions.alternatives) rows between unbounded preceding and unbounded following
+      ),
+      case when looked_at <= 1 or sample is null then conditions.alternatives end
+    into filter.required, alternatives
+    from conditions
+    cross join lateral (
+      select
+        private.any_of(alternative) as condition,
+        -- For a phrase, all that have its words.
+        sum((
+          select avg((words @@ looked_up)::integer)
+          -- At most some 2,000 comparisons.
+          from unnest(sample[:1 + 2000 / cardinality(conditions.alternatives)]) as words
+        )) as looked_at
+      from unnest(conditions.alternatives) as alternative
+      cross join lateral (select replace(alternative::text, '<->', '&')::tsquery as looked_up offset 0) as written
+    ) as estimated
+    order by looked_at
+    limit 1;
+    filter.excluded := (
+      select private.any_of(phrase)
+      from (
+        select string_agg(private.lexeme(word), ' <-> ' order by position)::tsquery as phrase
+        from unnest(asked.words)
+        where excluded
+        group by unit
+      ) as phrases
+    );
+  elsif profiles > 2000 then
+    return filter;
+  end if;
   filter.passing := private.find_passing(
     filter => filter, alternatives => alternatives, sample => sample, profiles => profiles
   );
@@ -4802,6 +6693,70 @@ comment on function private.keyword_score(private.keyword_ranks) is
   'Meilisearch''s keyword score, 0 to 1: 1 - sum over its rules i of (max_i - rank_i) / product of max_j for j <= i, the
 closed form of its nested ranks.';
 
+create function private.closest_bit(place integer, typos integer)
+returns bigint
+language sql immutable parallel safe
+as $$
+  select 1::bigint << (3 * place + typos)
+$$;
+comment on function private.closest_bit(integer, integer) is
+  'A bit for a word of the query and the typing errors of its closest matches in a profile.';
+
+create type private.word_pair as (
+  bits bigint,
+  none_between tsquery,
+  one_between tsquery,
+  two_between tsquery
+);
+comment on type private.word_pair is
+  'Two words that are neighbours in a query, as closest_bits, and the queries that find them with so many words between
+them.';
+
+create function private.word_pairs(asked private.search_query)
+returns setof private.word_pair
+language plpgsql stable security invoker
+set search_path = ''
+set plan_cache_mode = 'force_generic_plan'
+as $$
+begin
+  return query
+    with forms as (
+      select
+        place,
+        private.closest_bit(place, typos) as bit,
+        private.any_of((private.lexeme(word) || case when is_prefix then ':*' else '' end)::tsquery) as query
+      from unnest(asked.terms)
+      group by place, typos
+    )
+    -- In reverse order the distance counts one more.
+    select
+      one.bit | other.bit,
+      tsquery_phrase(one.query, other.query, 0) || (one.query <-> other.query),
+      tsquery_phrase(one.query, other.query, 2) || (other.query <-> one.query),
+      tsquery_phrase(one.query, other.query, 3) || tsquery_phrase(other.query, one.query, 2)
+    from forms as one
+    join forms as other on other.place = one.place + 1;
+end
+$$;
+comment on function private.word_pairs(private.search_query) is
+  'The neighbours in a query, for all typing errors that they may have.';
+
+-- Looks for three phrases at most, .3 µs each. To read the positions of the words and compare them took 5 µs for each
+-- of them.
+create function private.nearness(words tsvector, pair private.word_pair)
+returns integer
+language sql immutable parallel safe
+as $$
+  select case
+    when ts_match_vq(words, pair.none_between) then 3
+    when ts_match_vq(words, pair.one_between) then 2
+    when ts_match_vq(words, pair.two_between) then 1
+    else 0
+  end
+$$;
+comment on function private.nearness(tsvector, private.word_pair) is
+  'How near to each other a profile has two words: 3 if nothing stands between them anywhere, 0 if three words do.';
+
 create function private.keyword_scores(
   ids bigint[],
   asked private.search_query,
@@ -4832,29 +6787,35 @@ declare
     where lexicon.word >= (prefix).word and lexicon.word < (prefix).word || u&'\+10FFFF'
     limit 101
   );
-  -- The words whose positions count, and the full stops between texts. Null if they are too many.
-  lexemes constant text[] := case when cardinality(completions) <= 100 then
-    array(select word from unnest(asked.terms) union select unnest(completions) union select '.')
-  end;
+  -- The words that count, those of phrases, and the full stops between texts. Null if they are too many.
+  lexemes constant text[] := case when cardinality(completions) <= 100 then array(
+    select word from unnest(asked.terms) union select word from unnest(asked.words)
+    union select unnest(completions) union select '.'
+  ) end;
+  full_stop constant tsquery := private.lexeme('.')::tsquery;
+  -- Find the texts that begin with a word of the query.
+  openings constant tsquery[] := array(
+    select full_stop <-> private.lexeme(word)::tsquery
+    from unnest(asked.terms)
+    where not is_prefix and typos = 0
+    order by place
+  );
 begin
   perform private.check_deadline();
   return query
     with entries as materialized (
       select
         stored.profile_id,
-        stored.words,
         -- Marks the words that count with a weight, and drops all others. To read them all takes five times as long.
-        coalesce(ts_filter(setweight(setweight(stored.words, 'D'), 'A', lexemes), '{a}'), stored.words) as relevant
+        coalesce(ts_filter(setweight(setweight(stored.words, 'D'), 'A', lexemes), '{a}'), stored.words) as words
       from private.search_words as stored
       where stored.profile_id = any (ids)
     ),
-    -- The tenth occurrence of a word says nothing that the first nine did not.
     occurrences as materialized (
-      select entries.profile_id, lexeme, positions[:case lexeme when '.' then 256 else 9 end] as word_positions
+      select entries.profile_id, lexeme, positions
       from entries
-      cross join lateral unnest(entries.relevant)
-      where lexeme in (select word from unnest(asked.terms) union all select '.')
-        or starts_with(lexeme, (prefix).word)
+      cross join lateral unnest(entries.words)
+      where lexeme in (select word from unnest(asked.terms)) or starts_with(lexeme, (prefix).word)
     ),
     terms as materialized (
       select term.place, term.unit, term.word, term.typos, not term.is_prefix and term.typos = 0 as exact
@@ -4868,40 +6829,27 @@ begin
       select entries.profile_id, phrase.unit
       from entries
       cross join unnest(phrases) as phrase
-      where not entries.words @@ phrase.queries[1]
+      where not ts_match_vq(entries.words, phrase.queries[1])
     ),
-    matching_words as (
-      select
-        occurrences.profile_id, terms.place, terms.typos, terms.exact, occurrences.word_positions,
-        terms.typos = min(terms.typos) over (partition by occurrences.profile_id, terms.place) as is_closest
+    best_matches as materialized (
+      select occurrences.profile_id, terms.place, min(best.cost) as cost, bool_or(terms.exact) as exact
       from occurrences
       join terms on terms.word = occurrences.lexeme
       left join without_phrase
         on without_phrase.profile_id = occurrences.profile_id and without_phrase.unit = terms.unit
-      where without_phrase.unit is null
-    ),
-    matches as materialized (
-      select
-        matching_words.profile_id,
-        matching_words.place,
-        matching_words.exact,
-        matching_words.is_closest,
-        word_position,
-        word_position - private.text_start_at(word_position) as position_in_text,
-        private.match_cost(
-          typos => matching_words.typos,
+      cross join lateral (
+        select min(private.match_cost(
+          typos => terms.typos,
           attribute_weight => attribute_weights[private.attribute_at(word_position) + 1],
           position_cost => private.position_cost(
-            abs(word_position - private.text_start_at(word_position) - matching_words.place)
+            abs(word_position - private.text_start_at(word_position) - terms.place)
           )
-        ) as cost
-      from matching_words
-      cross join lateral unnest(matching_words.word_positions) as in_place (word_position)
-    ),
-    best_matches as materialized (
-      select matches.profile_id, matches.place, min(matches.cost) as cost, bool_or(matches.exact) as exact
-      from matches
-      group by matches.profile_id, matches.place
+        )) as cost
+        -- The tenth occurrence of a word says nothing that the first nine did not.
+        from unnest(occurrences.positions[:9]) as in_place (word_position)
+      ) as best
+      where without_phrase.unit is null
+      group by occurrences.profile_id, terms.place
     ),
     tallies as materialized (
       select
@@ -4913,95 +6861,45 @@ begin
         sum(private.match_attribute(best_matches.cost))::integer as attribute_cost,
         sum(private.match_position(best_matches.cost))::integer as position_cost,
         count(*) filter (where best_matches.exact)::integer as exact_words,
-        bit_or(1::bigint << best_matches.place) as places
+        min(best_matches.place) as first_place,
+        bit_or(1::bigint << best_matches.place) as places,
+        bit_or(private.closest_bit(best_matches.place, private.match_typos(best_matches.cost))) as closest
       from best_matches
       group by best_matches.profile_id
     ),
-    -- Finds adjacent words in one pass over the positions of each profile. `places` is a bit mask of the query words
-    -- that stand at a position. Joining pairs of positions instead grows with the square of the occurrences: for a word
-    -- that occurs ten times, 1,000 candidates had 180,000 pairs, and took 45 ms.
-    nearby as (
-      select
-        occupied.*,
-        lead(word_position, 1) over following - word_position as distance_1,
-        lead(word_position, 2) over following - word_position as distance_2,
-        lead(word_position, 3) over following - word_position as distance_3,
-        lead(occupied.places, 1) over following as places_1,
-        lead(occupied.places, 2) over following as places_2,
-        lead(occupied.places, 3) over following as places_3
-      from (
-        select matches.profile_id, matches.word_position, bit_or(1::bigint << matches.place) as places
-        from matches
-        where words_asked > 1 and matches.is_closest
-        group by matches.profile_id, matches.word_position
-      ) as occupied
-      window following as (partition by occupied.profile_id order by occupied.word_position)
-    ),
-    neighbours as (
-      -- Bit n is set if no word, one word or two words stand between query words n and n + 1 anywhere. In reverse order
-      -- the distance counts one more.
-      select
-        nearby.profile_id,
-        bit_or(
-          (places & (places >> 1)) | case when distance_1 = 1 then places & (places_1 >> 1) else 0 end
-        ) as none_between,
-        bit_or(
-          case distance_1 when 1 then places_1 & (places >> 1) when 2 then places & (places_1 >> 1) else 0 end
-            | case when distance_2 = 2 then places & (places_2 >> 1) else 0 end
-        ) as one_between,
-        bit_or(
-          case distance_1 when 2 then places_1 & (places >> 1) when 3 then places & (places_1 >> 1) else 0 end
-            | case distance_2 when 2 then places_2 & (places >> 1) when 3 then places & (places_2 >> 1) else 0 end
-            | case when distance_3 = 3 then places & (places_3 >> 1) else 0 end
-        ) as two_between
-      from nearby
-      where distance_1 <= 3 or places & (places >> 1) <> 0
-      group by nearby.profile_id
-    ),
-    -- Materialized, because Postgres inlines keyword_score only if its arguments are simple.
-    proximities as materialized (
-      select
-        neighbours.profile_id,
-        (
-          3 * bit_count(none_between::bit(64))
-          + 2 * bit_count((one_between & ~none_between)::bit(64))
-          + bit_count((two_between & ~one_between & ~none_between)::bit(64))
-        )::integer as proximity
-      from neighbours
-    ),
-    openings as (
-      -- Texts that begin with the matched words in the order of the query: each at the place that equals the number of
-      -- matched words before it.
-      select matches.profile_id, word_position - position_in_text as text_start, tallies.words_matched
-      from matches
-      join tallies on tallies.profile_id = matches.profile_id
-      where matches.exact
-        -- No text begins with more words than a query has. Said first, because it needs no join.
-        and position_in_text <= words_asked
-        and position_in_text - 1 = bit_count((tallies.places & ((1::bigint << matches.place) - 1))::bit(64))
-      group by matches.profile_id, text_start, tallies.words_matched
-      having count(distinct matches.place) = tallies.words_matched
-    ),
-    exactness as (
-      select
-        openings.profile_id,
-        max(case
-          when occurrences.word_positions @> array[(openings.text_start + openings.words_matched + 1)::smallint] then 3
-          else 2
-        end) as exactness
-      from openings
-      join occurrences on occurrences.profile_id = openings.profile_id and occurrences.lexeme = '.'
-      group by openings.profile_id
+    pairs as materialized (
+      select * from private.word_pairs(asked) where words_asked > 1
     )
     select tallies.profile_id, private.keyword_score(ranked.ranks), ranked.ranks
     from tallies
-    left join exactness on exactness.profile_id = tallies.profile_id
-    left join proximities on proximities.profile_id = tallies.profile_id
+    join entries on entries.profile_id = tallies.profile_id
+    cross join lateral (
+      select coalesce(sum(private.nearness(entries.words, pair)), 0)::integer as proximity
+      from pairs as pair
+      where tallies.closest & bits = bits
+    ) as near
+    cross join lateral (
+      -- Whether a text begins with all the words that the profile has, or is equal to them.
+      select case when exact_words = words_matched and ts_match_vq(entries.words, openings[first_place]) then (
+        select case
+          when ts_match_vq(entries.words, opening <-> full_stop) then 3
+          when ts_match_vq(entries.words, opening) then 2
+        end
+        from (
+          select (private.lexeme('.') || string_agg(' <-> ' || private.lexeme(word), '' order by place))::tsquery
+            as opening
+          from terms
+          where terms.exact and tallies.places >> terms.place & 1 = 1
+        ) as matched
+      ) end as exactness
+    ) as whole
     cross join lateral (
       select row(
-        words_asked, words_matched, typos, typo_max, 3 * (words_matched - 1) - coalesce(proximity, 0),
-        attribute_cost, max_weight * words_matched + 1, position_cost, coalesce(exactness.exactness, 1), exact_words
+        words_asked, words_matched, typos, typo_max, 3 * (words_matched - 1) - proximity, attribute_cost,
+        max_weight * words_matched + 1, position_cost, coalesce(exactness, 1), exact_words
       )::private.keyword_ranks as ranks
+      -- Postgres inlines keyword_score only if its argument is simple.
+      offset 0
     ) as ranked;
 end
 $$;
@@ -5152,9 +7050,6 @@ declare
   words_asked constant integer := (select max(place) from unnest(asked.terms));
   rarity_asked constant double precision := (select sum(rarity) from unnest(units));
   names_share constant double precision := private.names_share(asked);
-  typo_budgets constant integer[] := array(
-    select private.typo_budget(word) from unnest(asked.words) where not excluded and place is not null order by place
-  );
   all_words constant tsquery := (select private.all_of(query) from unnest(units));
   -- Whoever has exactly this name comes first, also if more people than max_results have its words.
   exact_names constant bigint[] := case when max_results <= all (select holders from unnest(units)) then array(
@@ -5204,7 +7099,7 @@ begin
     -- is 0, elsewhere 4.
     matches as (
       select
-        found.profile_id, unit.rarity, unit.named_rarity, unit.size, unit.budget,
+        found.profile_id, unit.*,
         case
           when is_phrase then case when words @@ query_2 then 0 when words @@ query_1 then 4 end
           else coalesce(
@@ -5217,13 +7112,19 @@ begin
       cross join (
         select
           is_phrase, rarity, case when is_named then rarity else 0 end as named_rarity,
-          queries[1] as query_1, queries[2] as query_2, queries[3] as query_3,
-          cardinality(places) as size, (select sum(typo_budgets[place]) from unnest(places) as place) as budget
-        from unnest(units)
+          queries[1] as query_1, queries[2] as query_2, queries[3] as query_3, cardinality(places) as size, budget, bits
+        from unnest(units) as each
+        cross join lateral (
+          select sum(private.typo_budget(word)) as budget, bit_or(private.closest_bit(place, 0)) as bits
+          from unnest(asked.words) as part
+          where part.unit = each.unit and place = any (places)
+        ) as words_of_unit
         offset 0
       ) as unit
+      -- Else Postgres computes the match again for each use of it.
+      offset 0
     ),
-    tallies as materialized (
+    tallies as (
       select
         matches.profile_id,
         sum(matches.rarity) / rarity_asked as coverage,
@@ -5234,32 +7135,41 @@ begin
         -- A weight stands for one attribute or two, and a phrase elsewhere for any.
         sum(size * (array[0, 1, 2, 4, 0])[match % 10 + 1])::integer as min_attribute_cost,
         sum(size * (array[0, 1, 3, 5, 5])[match % 10 + 1])::integer as max_attribute_cost,
-        bool_and(match = 0) and count(*) = cardinality(units) as in_name
+        bool_and(match = 0) and count(*) = cardinality(units) as in_name,
+        bit_or(bits << match / 10) as closest
       from matches
       where match is not null
       group by matches.profile_id
-      order by 2 desc, matches.profile_id = any (exact_names) desc, 1
-      limit max_results
+    ),
+    pairs as materialized (
+      select * from private.word_pairs(asked) where words_asked > 1
     )
     select
-      tallies.profile_id,
+      found.profile_id,
       least(1, tallies.coverage),
       greatest(0, names_share - names_found),
-      -- At worst the words are far apart and at the end of a text, at best they are all of it. Rejected: to read their
-      -- places from ts_rank_cd, which leaves fewer for keyword_scores, but took 26 to 35 ms, where this takes 24 to 29.
+      -- At worst the words are at the end of a text, at best they are all of it.
       private.keyword_score(row(
-        words_asked, words_matched, typos, typo_max, 3 * (words_matched - 1),
-        max_attribute_cost, 5 * words_matched + 1, 10 * words_matched, 1, 0
+        words_asked, words_matched, typos, typo_max, proximity_cost, max_attribute_cost, 5 * words_matched + 1,
+        10 * words_matched, 1, 0
       )::private.keyword_ranks),
       private.keyword_score(row(
-        words_asked, words_matched, typos, typo_max, 0,
-        min_attribute_cost, 5 * words_matched + 1, 0, 3, words_matched
+        words_asked, words_matched, typos, typo_max, proximity_cost, min_attribute_cost, 5 * words_matched + 1,
+        0, 3, words_matched
       )::private.keyword_ranks),
       tallies.in_name
     from tallies
+    join found on found.profile_id = tallies.profile_id
     cross join lateral (
       select greatest(budget, case when words_matched > 1 then words_matched else 0 end) + 1 as typo_max
-    ) as maxima;
+    ) as maxima
+    cross join lateral (
+      select 3 * (words_matched - 1) - coalesce(sum(private.nearness(words, pair)), 0)::integer as proximity_cost
+      from pairs as pair
+      where words_matched > 1 and closest & pair.bits = pair.bits
+    ) as near
+    order by 2 desc, found.profile_id = any (exact_names) desc, 1
+    limit max_results;
 end
 $$;
 comment on function private.keyword_candidates(private.search_query, private.search_filter, integer) is
@@ -5279,7 +7189,7 @@ language plpgsql stable security invoker
 set search_path = 'extensions'
 -- Nearly in the order of the distances, which is enough: strict order takes half as long again.
 set hnsw.iterative_scan = 'relaxed_order'
-set hnsw.ef_search = 200
+set hnsw.ef_search = 100
 -- The walk gives up after so many, which matters where a filter lets nearly nobody pass.
 set hnsw.max_scan_tuples = 10000
 -- Allow only one plan, a scan of the vector index.
@@ -5332,7 +7242,7 @@ begin
       misses := misses + 1;
     end if;
     -- If half a batch of ef_search is too far away, so are all that follow.
-    exit when misses = 100 or hits >= max_results;
+    exit when misses = 50 or hits >= max_results;
   end loop;
 end
 $$;
@@ -5427,7 +7337,7 @@ as $$
 declare
   -- No query has more hits, and no total counts further.
   max_results constant integer := 1000;
-  max_neighbours constant integer := 200;
+  max_neighbours constant integer := 100;
   -- The most that nearness to the caller's own interests can add to a score.
   context_share constant double precision := 0.1;
   has_words constant boolean := cardinality(asked.units) > 0;
@@ -5656,7 +7566,7 @@ comment on function private.find_profiles(
   integer, bigint, boolean, text[]
 ) is
   'The search: profiles that contain words of a query or are similar to it in meaning, filtered, best first. At most
-1,000 count by words and 200 by meaning. Embeddings are read, and then exact keyword scores computed, only for those
+1,000 count by words and 100 by meaning. Embeddings are read, and then exact keyword scores computed, only for those
 that can be on the page. Facets are counted over all candidates.';
 
 create function api.search_profiles(request jsonb)
@@ -7342,54 +9252,44 @@ comment on function private.consume_rate_limit(text, text, double precision, int
 the next token; a refusal consumes nothing. Definer, because the Edge Functions have no grant on rate_limits.';
 grant execute on function private.consume_rate_limit(text, text, double precision, integer) to edge_functions;
 
-create function private.consume_send_limit(
-  account uuid, client_id uuid, seconds_each double precision, burst integer
+create function private.consume_write_limit(
+  kind text, account uuid, client_id uuid, seconds_each double precision, burst integer
 )
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
+declare
+  me bigint;
+  is_repeat boolean;
 begin
-  if client_id is not null and exists (
-    select
-    from public.messages
-    join public.users on users.id = messages.user_id
-    where users.auth_id = account and messages.client_id = consume_send_limit.client_id
-  ) then
-    return to_json(0);
+  if client_id is not null then
+    select id into me from public.users where auth_id = account;
+    is_repeat := case kind
+      when 'RATE_LIMIT_SEND' then exists (
+        select from public.messages where user_id = me and messages.client_id = consume_write_limit.client_id
+      )
+      when 'RATE_LIMIT_RESERVE' then exists (
+        select
+        from private.reservation_replies
+        where user_id = me and reservation_replies.client_id = consume_write_limit.client_id
+      )
+      when 'RATE_LIMIT_REPORT' then exists (
+        select
+        from private.report_replies
+        where user_id = me and report_replies.client_id = consume_write_limit.client_id
+      )
+    end;
+    if is_repeat then
+      return to_json(0);
+    end if;
   end if;
-  return private.consume_rate_limit(
-    kind => 'send', who => account::text, seconds_each => seconds_each, burst => burst
-  );
+  return private.consume_rate_limit(kind => kind, who => account::text, seconds_each => seconds_each, burst => burst);
 end
 $$;
-comment on function private.consume_send_limit(uuid, uuid, double precision, integer) is
-  'As consume_rate_limit, for messages: sending again with the same client_id consumes nothing. Definer, as
-consume_rate_limit.';
-grant execute on function private.consume_send_limit(uuid, uuid, double precision, integer) to edge_functions;
-
-create function private.consume_reserve_limit(
-  account uuid, client_id uuid, seconds_each double precision, burst integer
-)
-returns json
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  if client_id is not null and exists (
-    select
-    from private.reservation_replies
-    join public.users on users.id = reservation_replies.user_id
-    where users.auth_id = account and reservation_replies.client_id = consume_reserve_limit.client_id
-  ) then
-    return to_json(0);
-  end if;
-  return private.consume_rate_limit(
-    kind => 'reserve', who => account::text, seconds_each => seconds_each, burst => burst
-  );
-end
-$$;
-comment on function private.consume_reserve_limit(uuid, uuid, double precision, integer) is
-  'As consume_send_limit, for offers and steps of reservations. Definer, as consume_rate_limit.';
-grant execute on function private.consume_reserve_limit(uuid, uuid, double precision, integer) to edge_functions;
+comment on function private.consume_write_limit(text, uuid, uuid, double precision, integer) is
+  'As consume_rate_limit, for messages, reservations and reports: repeating one with the same client_id consumes
+nothing. Definer, as consume_rate_limit.';
+grant execute on function private.consume_write_limit(text, uuid, uuid, double precision, integer) to edge_functions;
 
 create table private.rate_settings (
   name text primary key
@@ -7503,6 +9403,7 @@ declare
   -- two or three pieces in memory: with 500 messages in each, ten stalled exports of one user took 400 MB.
   remaining integer := 100;
   at_conversation constant bigint := coalesce((place ->> 'conversation')::bigint, 0);
+  at_report bigint := (place ->> 'report')::bigint;
   after_id bigint := (place ->> 'message')::bigint;
   separator text := case when place is null then '' else ',' end;
   pieces text[] := array[]::text[];
@@ -7524,7 +9425,9 @@ begin
           'is_searchable', profiles.is_searchable
         ),
         'interests', private.interests_of(profiles.id),
-        'blocks', private.my_blocks()
+        'blocks', private.my_blocks(),
+        'devices', private.my_devices(),
+        'notifications', private.my_notification_settings()
       )::text,
       -1
     ) || ',"conversations":[']
@@ -7557,7 +9460,13 @@ begin
     from public.conversations
     -- Each conversation counts as one message, so no more than these fit into a piece.
     join private.participants_of(
-      array(select id from public.conversations where id >= at_conversation order by id limit remaining + 1)
+      array(
+        select id
+        from public.conversations
+        where id >= at_conversation and at_report is null
+        order by id
+        limit remaining + 1
+      )
     ) as participants on participants.id = conversations.id
     order by conversations.id
   loop
@@ -7595,6 +9504,19 @@ begin
     pieces := pieces || ']}'::text;
     remaining := remaining - page.length;
   end loop;
+
+  if at_report is null then
+    pieces := pieces || '],"reports":['::text;
+    at_report := 0;
+  end if;
+  select string_agg(body, ',' order by id) as bodies, count(*) as length, max(id) as last_id
+  into page
+  from private.my_reports_after(at_report, remaining + 1);
+  pieces := pieces || (case when at_report > 0 and page.length > 0 then ',' else '' end || coalesce(page.bodies, ''));
+  if page.length > remaining then
+    perform private.set_response_metadata(jsonb_build_object('place', jsonb_build_object('report', page.last_id)));
+    return array_to_string(pieces, '');
+  end if;
   return array_to_string(pieces || ']}'::text, '');
 end
 $$;
@@ -7645,6 +9567,14 @@ begin
   using public.messages
   where messages.id = message_id and messages.user_id = person;
   delete from private.reservation_replies where user_id = person;
+  delete from private.devices where user_id = person;
+  delete from private.notification_settings where user_id = person;
+  delete from private.silences where user_id = person;
+  delete from private.outbox where user_id = person;
+  perform private.enqueue_webhook('user.erased', null, person);
+  delete from private.report_replies where user_id = person;
+  delete from public.hidden_profiles where user_id = person;
+  perform private.schedule_purge(person);
   -- Cascades to its sessions, refresh tokens and identities.
   delete from auth.users where id = account;
   begin
@@ -7661,7 +9591,8 @@ end
 $$;
 comment on function private.erase_person(bigint) is
   'Erases a user and their log-in in one transaction or not at all; false if that was done before. Messages to others
-stay, sent by "Deleted user", and so do reservations, of which the pending and accepted ones are cancelled.
+stay, sent by "Deleted user", and so do reservations, of which the pending and accepted ones are cancelled. Reports by
+and about the person keep their evidence for 180 days.
 Definer, because it deletes from auth.users. Admins call it in the SQL editor.';
 
 create function api.erase_me()

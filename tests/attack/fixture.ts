@@ -90,6 +90,15 @@ export const createFixture = async (): Promise<Fixture> => {
   }
   const shared = await startConversation('shared', people.voyager, people.local, 'voyager', 'local')
   const others = await startConversation('others', people.outsider, friend, 'outsider')
+  // About each other, one of them resolved: neither learns of the other's, nor anybody of what the admin wrote.
+  const accuse = async (one: Person, other: Person, role: Role) => {
+    const note = secret(`accusation-${role}`, role)
+    const { body } = await one.call('POST', '/users/me/reports', { user_id: other.id, reason: 'other', note })
+    return body.id
+  }
+  await accuse(people.voyager, people.local, 'voyager')
+  const report = await accuse(people.local, people.voyager, 'local')
+  await asAdmin('POST', 'rpc/resolve_report', { report, action: 'warn', note: secret('decision') })
   const left = await startConversation('left', people.deactivated, people.local, 'local')
   const gone = await startConversation('gone', people.erased, people.local, 'local')
 
@@ -142,6 +151,9 @@ export const snapshot = async (
     ...await read('messages', theirs),
     ...await read('reservations', theirs),
     ...await read('reservation_history', theirs),
+    ...await read('reports', `reporter_id=${users}`),
+    ...await read('moderation_log', `user_id=${users}`),
+    ...await read('hidden_profiles', `user_id=${users}`, (row) => row.user_id),
   ])
 }
 

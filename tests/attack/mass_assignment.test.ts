@@ -91,6 +91,17 @@ const allowed: Record<
   },
   'PUT /users/profile/interests': { fields: () => ({ interest_ids: [fixture.interest] }), changes: [] },
   'PATCH /users/searchable': { fields: () => ({ is_searchable: false }), changes: ['profiles.is_searchable'] },
+  'POST /users/me/reports': {
+    fields: () => ({
+      ...{ user_id: fixture.friend.id, message_id: null, reason: 'other', note: 'Mine', client_id: null },
+      ...{ share_messages: false, block: false },
+    }),
+    changes: [],
+    creates: () => ({
+      ...{ reporter_id: fixture.people.voyager.id, user_id: fixture.friend.id, message_id: null, reason: 'other' },
+      ...{ note: 'Mine', shares_messages: false, resolution: null, resolved_at: null, purge_at: null },
+    }),
+  },
   'POST /conversations': {
     fields: () => ({ other_user_id: fixture.friend.id }),
     changes: [],
@@ -129,6 +140,11 @@ const allowed: Record<
     fields: () => ({ note: 'Mine' }),
     changes: ['reservations.status', 'reservations.updated_at', 'reservations.due_at'],
     creates: () => ({ status: 'cancelled', note: 'Mine', by_id: fixture.people.voyager.id }),
+  },
+  // What it writes is in no table of the Data API.
+  'PUT /conversations/{id}/state': {
+    fields: () => ({ archived: true, pinned: true, muted_until: '2036-07-01T12:00:00Z' }),
+    changes: [],
   },
   'POST /conversations/{id}/read': {
     fields: () => ({ up_to_message_id: fixture.conversations.voyager.received }),

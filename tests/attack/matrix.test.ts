@@ -6,7 +6,7 @@ import { callAs, createFixture, disclosures, type Fixture, type Role, roles, sna
 // The object of a request: the caller's own, another user's, or an unknown one.
 const ownerships = ['own', "another's", 'unknown'] as const
 type Ownership = typeof ownerships[number]
-type Parameters = Record<string, number>
+type Parameters = Record<string, number | string>
 
 /** How a route is called, and the status for an active user. */
 interface Row {
@@ -100,6 +100,17 @@ const matrix: Record<string, Row> = {
   'DELETE /users/me': { ...personal(204), endsSession: true },
   'GET /users/me/export': personal(200),
   'GET /users/me/reservations': personal(200),
+  'GET /users/me/reports': personal(200),
+  'POST /users/me/reports': {
+    body: (role, ownership) => ({
+      user_id: userOf(role, ownership),
+      reason: 'other',
+      reporter_id: fixture.stranger.id,
+    }),
+    own: 400,
+    "another's": 201,
+    unknown: 404,
+  },
   'GET /users/me/blocks': personal(200),
   'PUT /users/me/blocks/{user_id}': {
     path: (role, ownership) => ({ user_id: userOf(role, ownership) }),
@@ -113,6 +124,23 @@ const matrix: Record<string, Row> = {
     "another's": 204,
     unknown: 404,
   },
+  'GET /users/me/devices': personal(200),
+  'PUT /users/me/devices/{device}': {
+    ...personal(204, () => ({
+      endpoint: `https://push.example/${crypto.randomUUID()}`,
+      keys: { p256dh: `B${'A'.repeat(86)}`, auth: 'A'.repeat(22) },
+    })),
+    path: () => ({ device: '6f4aee1e-3a2c-4b5e-9e5a-0d6a1c5d8f10' }),
+  },
+  'DELETE /users/me/devices/{device}': {
+    ...personal(204),
+    path: () => ({ device: '6f4aee1e-3a2c-4b5e-9e5a-0d6a1c5d8f10' }),
+  },
+  'GET /users/me/notifications': personal(200),
+  'PATCH /users/me/notifications': personal(200, () => ({ previews: true })),
+  'GET /users/push-key': publicRoute(200),
+  'GET /users/unsubscribe': publicRoute(400),
+  'POST /users/unsubscribe': publicRoute(400),
   'PATCH /users/profile': personal(
     200,
     (role, ownership) => ({ id: userOf(role, ownership), user_id: userOf(role, ownership), first_name: role }),
@@ -192,6 +220,7 @@ const matrix: Record<string, Row> = {
   'GET /health': publicRoute(200),
   'GET /health/metrics': secretKeyOnly,
   'POST /embed': secretKeyOnly,
+  'POST /notify': secretKeyOnly,
 }
 
 const expected = ({ name, token }: Operation, role: Role, ownership: Ownership): number => {

@@ -1,7 +1,8 @@
 -- Fixtures for the pgTAP files:
 --   make_person(name)             creates a user with an Auth account and returns the user id
+--   make_device(name)             gives a user a device
 --   make_history(voyager, local)  gives two users one row in every table
---   id_of, profile_of, claims_of, conversation_of, message_of   find what make_person and make_history created
+--   id_of, profile_of, claims_of, conversation_of, message_of, report_of   find what these two have created
 --   become(name)                  runs what follows as that user on the Data API; become(null): as an anonymous caller
 --   become_role(role), become_owner()   runs what follows as that role, or as the owner again
 --   attempt(privilege, table, whose)    tries a statement on a user's rows and says how it went
@@ -79,9 +80,22 @@ returns void
 language sql volatile set search_path = ''
 as $$ select tests.become_role('none') $$;
 
+-- A Web Push subscription; returns the id of the device.
+create or replace function tests.make_device(person text)
+returns uuid
+language sql volatile security definer set search_path = ''
+as $$
+  insert into private.devices (user_id, id, endpoint, p256dh, auth)
+  select
+    tests.id_of(person), id, 'https://push.example/' || id, 'B' || repeat('A', 86), repeat('A', 22)
+  from gen_random_uuid() as id
+  returning id
+$$;
+
 -- The voyager has the first interest of the seed and has sent a message with a client_id, so there is an idempotent
 -- reply. The two have a reservation, which the voyager offered with a client_id, and the voyager has pinned the
--- conversation.
+-- conversation. The voyager has reported the local with a client_id and evidence, which an admin has read. Somebody
+-- else is hidden because of it.
 create or replace function tests.make_history(voyager text, local text)
 returns void
 language plpgsql volatile security definer set search_path = ''
@@ -90,6 +104,7 @@ declare
   conversation bigint;
   message bigint;
   reservation bigint;
+  report bigint;
 begin
   insert into public.profile_interests (profile_id, interest_id)
   values (tests.profile_of(voyager), 1);
@@ -108,9 +123,25 @@ begin
   returning id into reservation;
   insert into private.reservation_replies (user_id, client_id, reservation_id, draft, body)
   values (tests.id_of(voyager), gen_random_uuid(), reservation, '{}', '{}');
+  perform tests.make_device(voyager);
+  insert into private.notification_settings (user_id) values (tests.id_of(voyager));
+  insert into private.silences (user_id) values (tests.id_of(voyager));
+  insert into private.outbox (channel, event, user_id, due_at) values ('mail', 'silence', tests.id_of(voyager), now());
+  insert into public.reports (reporter_id, user_id, reason, note, resolution, resolved_at)
+  values (tests.id_of(voyager), tests.id_of(local), 'spam', 'Too much', 'hide', clock_timestamp())
+  returning id into report;
+  insert into private.report_evidence (report_id, message_id, is_by_reported, content, sent_at)
+  values (report, message, false, 'Hello', now());
+  insert into private.report_replies (user_id, client_id, report_id, draft_hash, is_new)
+  values (tests.id_of(voyager), gen_random_uuid(), report, '', true);
+  insert into public.moderation_log (action, report_id, user_id, by_whom)
+  values ('read evidence', report, tests.id_of(local), 'nobody');
   -- A user without profile and conversation, for attempts to insert them.
   insert into public.users (name, email)
   values ('nobody', 'nobody@tests.example')
+  on conflict do nothing;
+  insert into public.hidden_profiles (user_id, report_id)
+  values (tests.id_of('nobody'), report)
   on conflict do nothing;
 end
 $$;
@@ -137,6 +168,7 @@ declare
   profile constant bigint := tests.profile_of(whose);
   conversation constant bigint := tests.conversation_of(whose);
   message constant bigint := tests.message_of(whose);
+  report constant bigint := tests.report_of(whose);
   statement text;
   affected bigint;
 begin
@@ -227,6 +259,53 @@ begin
         format('(blocker_id, blocked_id) values (%s, %s)', owner, nobody),
         'created_at = created_at'
       ),
+      (
+        'private.devices', format('user_id = %s', owner),
+        format($sql$values (%s, gen_random_uuid(), 'https://x', repeat('A', 87), repeat('A', 22))$sql$, nobody),
+        'endpoint = endpoint'
+      ),
+      (
+        'private.notification_settings', format('user_id = %s', owner), format('(user_id) values (%s)', nobody),
+        'push = false'
+      ),
+      (
+        'private.outbox', format('user_id = %s', owner),
+        format('(channel, event, user_id, due_at) values (%L, %L, %s, now())', 'mail', 'silence', nobody),
+        'due_at = now()'
+      ),
+      ('private.outbox_settings', 'true', '(singleton) values (false)', 'webhooks = true'),
+      ('private.silences', format('user_id = %s', owner), format('(user_id) values (%s)', nobody), 'steps = steps'),
+      (
+        'public.reports', format('reporter_id = %s', owner),
+        format('(reporter_id, user_id, reason) values (%s, %s, %L)', owner, nobody, 'spam'),
+        'note = note'
+      ),
+      (
+        'private.report_evidence', format('report_id = %s', report),
+        format(
+          '(report_id, message_id, is_by_reported, content, sent_at) values (%s, 0, true, %L, now())', report,
+          'Intruding'
+        ),
+        'content = content'
+      ),
+      (
+        'private.report_replies', format('user_id = %s', owner),
+        format(
+          $sql$(user_id, client_id, report_id, draft_hash, is_new) values (%s, gen_random_uuid(), %s, '', true)$sql$,
+          owner, report
+        ),
+        'is_new = is_new'
+      ),
+      (
+        'public.hidden_profiles', format('report_id = %s', report),
+        format('(user_id, report_id) values (%s, %s)', owner, report),
+        'hidden_at = hidden_at'
+      ),
+      (
+        'public.moderation_log', format('report_id = %s', report),
+        format($sql$(action, user_id, by_whom) values ('read evidence', %s, 'nobody')$sql$, owner),
+        'note = note'
+      ),
       ('private.rate_limits', 'true', $sql$values ('\x00', now())$sql$, 'tat = tat'),
       ('private.rate_settings', 'true', $sql$values ('RATE_LIMIT_PROFILE', 'off')$sql$, $sql$rate = 'off'$sql$),
       (
@@ -275,7 +354,12 @@ as $$
   offset place - 1 limit 1
 $$;
 
--- Moves the clock of the reservations until the end of the transaction.
+create or replace function tests.report_of(reporter text)
+returns bigint
+language sql stable security definer set search_path = ''
+as $$ select id from public.reports where reporter_id = tests.id_of(reporter) order by id limit 1 $$;
+
+-- Moves the clock of the reservations and reports until the end of the transaction.
 create or replace function tests.pass_time(ahead interval)
 returns void
 language plpgsql volatile security definer set search_path = ''
@@ -313,6 +397,15 @@ as $$
     where conversation_id = conversations.id
   ) as counted
   where to_jsonb(kept) is distinct from to_jsonb(counted)
+    -- Who has written stays so when their messages are deleted.
+    or exists (
+      select
+      from public.messages
+      join private.conversation_activity as written using (conversation_id)
+      where conversation_id = conversations.id
+        and (user_id = written.voyager_id and not voyager_has_written
+          or user_id = written.local_id and not local_has_written)
+    )
 $$;
 
 grant execute on all functions in schema tests, tap to public;

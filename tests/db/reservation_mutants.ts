@@ -3,10 +3,9 @@
  * trigger, in a transaction that is rolled back. Prints as JSON which mutants neither the pgTAP files about
  * reservations nor the exploration of schedules detected.
  */
-import { files, openTestDatabase, runFile } from './database.ts'
+import { files, openTestDatabase } from './database.ts'
+import { type Change, failingFile, tryMutants } from './guard_mutants.ts'
 import { explore } from './schedules.ts'
-
-type Change = [from: string, to: string]
 
 /**
  * The text of a function and what it becomes; every text must occur. Conditions that repeat a policy, so that an index
@@ -238,66 +237,13 @@ const dropped: [string, string][] = [
   ]),
 ]
 
-interface Mutant {
-  what: string
-  statement: string
-}
-const quote = (text: string): string => `$mutant$${text}$mutant$`
-const mutants: Mutant[] = [
-  ...Object.entries(changes).flatMap(([name, list]) =>
-    list.map(([from, to]) => ({
-      what: `${name}: ${from} → ${to}`,
-      statement: `
-        do $do$
-        declare
-          before text := pg_get_functiondef(${quote(name)}::regproc);
-        begin
-          if strpos(before, ${quote(from)}) = 0 then raise 'The text does not occur'; end if;
-          execute replace(before, ${quote(from)}, ${quote(to)});
-        end
-        $do$
-      `,
-    }))
-  ),
-  ...dropped.map(([what, statement]) => ({ what, statement })),
-]
-
 const database = await openTestDatabase()
 const own = files.filter((file) => /^reservations\//.test(file))
-const isDetectedBy = async (file: string): Promise<boolean> => {
-  const lines = await runFile(database, 'savepoint before_file', file)
-  await database.run('rollback to savepoint before_file')
-  return lines.some((line) => /^not ok|^# Looks like/.test(line))
-}
-const detect = async (): Promise<string | undefined> => {
-  for (const file of own) if (await isDetectedBy(file)) return file
+await tryMutants(database, { changes, statements: dropped }, async () => {
+  const file = await failingFile(database, own)
+  if (file) return file
   const { violations } = await explore(database, { isFirstEnough: true })
   if (violations.length > 0) return 'schedules'
-}
-
-const started = performance.now()
-const survivors: string[] = []
-const impossible: string[] = []
-const detectedBy: Record<string, number> = {}
-await database.run('begin')
-const unmutated = await detect()
-if (unmutated) throw new Error(`${unmutated} fails without a mutant`)
-await database.run('rollback')
-for (const { what, statement } of mutants) {
-  try {
-    await database.run(`begin; ${statement}`)
-  } catch (error) {
-    impossible.push(`${what}: ${(error as Error).message}`)
-    await database.run('rollback')
-    continue
-  }
-  // A mutant that breaks the exploration itself is detected as well.
-  const detector = await detect().catch(() => 'an error')
-  await database.run('rollback')
-  if (!detector) survivors.push(what)
-  else detectedBy[detector] = (detectedBy[detector] ?? 0) + 1
-}
-const seconds = Math.round((performance.now() - started) / 1000)
-console.log(JSON.stringify({ mutants: mutants.length, detectedBy, survivors, impossible, seconds }))
+})
 await database.close()
 Deno.exit(0)

@@ -5,6 +5,12 @@ import { hasBrowser, logIn, messagesFrom, openDemo, openWith, sendMessage } from
 
 const eventually = { timeout: 50_000, interval: 50 }
 
+/** A subscription as browsers give it. Real ones need a push service on the internet. */
+const subscription = {
+  endpoint: `https://push.example/${crypto.randomUUID()}`,
+  keys: { p256dh: `B${'A'.repeat(86)}`, auth: 'A'.repeat(22) },
+}
+
 /** What the page's origin has stored as unsent. A person cannot reload as fast as a test. */
 const storedText = () =>
   new Promise<string>((resolve) => {
@@ -142,5 +148,55 @@ describe.skipIf(!hasBrowser)('a conversation in a browser', { timeout: 120_000 }
     expect(await messages.allTextContents()).toEqual(numbers)
     await page.waitForTimeout(100)
     expect(await ines.getByRole('button', { name: 'Older messages' }).isVisible()).toBe(false)
+  })
+
+  test('a user subscribes, the service worker shows a push, and log-out removes the device', async () => {
+    const { page, ines } = await openBoth()
+    const { origin } = new URL(base())
+    await page.context().grantPermissions(['notifications'], { origin })
+    const asked = await page.evaluateHandle((given) => {
+      const asked: (string | undefined)[] = []
+      PushManager.prototype.subscribe = (options) => {
+        asked.push(options?.applicationServerKey as string)
+        return Promise.resolve({ toJSON: () => given } as unknown as PushSubscription)
+      }
+      return asked
+    }, subscription)
+    const registered = page.waitForResponse((response) => response.request().method() === 'PUT')
+    await ines.getByRole('button', { name: 'Notify me' }).click()
+    expect((await registered).status()).toBe(204)
+    await ines.getByRole('button', { name: 'You are notified' }).waitFor()
+    const { public_key } = await (await fetch(`${base()}/users/push-key`)).json()
+    expect(await asked.jsonValue()).toEqual([public_key])
+
+    const devtools = await page.context().newCDPSession(page)
+    const registrations: { registrationId: string; scopeURL: string }[] = []
+    devtools.on('ServiceWorker.workerRegistrationUpdated', (event) => registrations.push(...event.registrations))
+    await devtools.send('ServiceWorker.enable')
+    await vi.waitUntil(() => registrations.length > 0, { timeout: 20_000 })
+    expect(registrations[0]!.scopeURL).toBe(`${origin}/demo/`)
+    const { registrationId } = registrations[0]!
+    const deliver = (unread: number) =>
+      devtools.send('ServiceWorker.deliverPushMessage', {
+        origin,
+        registrationId,
+        data: JSON.stringify({ conversation_id: 7, name: 'Tomáš', unread, status: null, text: null }),
+      })
+    const shown = () =>
+      page.evaluate(async () => {
+        const registration = await navigator.serviceWorker.getRegistration('/demo/')
+        return (await registration!.getNotifications()).map(({ title, body, tag }) => ({ title, body, tag }))
+      })
+    for (const [unread, body] of [[1, '1 unread message'], [3, '3 unread messages']] as const) {
+      await deliver(unread)
+      await vi.waitFor(
+        async () => expect(await shown()).toEqual([{ title: 'Tomáš', body, tag: 'conversation-7' }]),
+        { timeout: 20_000, interval: 50 },
+      )
+    }
+
+    const removed = page.waitForResponse((response) => response.request().method() === 'DELETE')
+    await ines.getByRole('button', { name: 'Log out' }).click()
+    expect((await removed).status()).toBe(204)
   })
 })

@@ -9,7 +9,6 @@ const replacements: [name: string, from: string, to: string][] = [
   ['parse_query', '<= 2 as is_new', '<= 512 as is_new'],
   // The bit mask has too few bits for all words of such phrases.
   ['keyword_scores', '1::bigint << best_matches.place', '1::bigint << least(best_matches.place, 62)'],
-  ['keyword_scores', '1::bigint << matches.place)', '1::bigint << least(matches.place, 62))'],
   ['read_query', "private.lexeme(word), ' <-> ' order by position)", "private.lexeme(word), ' & ' order by position)"],
 ]
 

@@ -47,6 +47,8 @@ export const makeFixture = async (): Promise<{ fixture: Fixture; secrets: string
       status,
     })),
   )
+  const [dan, eve] = [await signUp('Dan'), await signUp('Eve')]
+  const toAna = await sendMessage(dan, await openConversation(dan, ana), 'From Dan')
   const interests = (await seededInterests()).slice(0, 30).map(({ id }) => id)
   const login = { email: ana.email, password: ana.password }
   const { body } = await call('POST', '/auth/login', login)
@@ -58,10 +60,11 @@ export const makeFixture = async (): Promise<{ fixture: Fixture; secrets: string
     fixture: {
       tokens: [ana.token, ben.token, cat.token, body.access_token],
       // None of the callers, because nobody can open a conversation with themselves.
-      users: [(await signUp('Dan')).id, (await signUp('Eve')).id],
+      users: [dan.id, eve.id],
       profiles: [...users.map(({ profileId }) => profileId), hidden.profileId, searchable.profileId],
       conversations: [...conversations, hiddenConversation],
       messages: [...messages.map(({ id }) => id), hiddenMessage.id],
+      reportable: [toAna.id, hiddenMessage.id],
       interests,
       reservations: reservations.map(({ id }: { id: number }) => id),
       host: ana.id,

@@ -84,7 +84,8 @@ const bodyFaults = (schema: Schema, text: string): string[] => {
 // At most one of these; the schema does not say that they exclude each other.
 const cursors = new Set(['before_id', 'after_id', 'order'])
 
-const isForSecretKey = ({ name }: Operation): boolean => ['POST /embed', 'GET /health/metrics'].includes(name)
+const isForSecretKey = ({ name }: Operation): boolean =>
+  ['POST /embed', 'POST /notify', 'GET /health/metrics'].includes(name)
 
 const validBody = ({ name }: Operation, schema: Schema, fixture: Fixture): Arbitrary<unknown> => {
   const generated = valid(schema, fixture)
@@ -108,12 +109,16 @@ const validRequest = (operation: Operation, fixture: Fixture): Arbitrary<Generat
       .filter(({ value }) => value !== undefined && value !== '')
     const cursor = given.find(({ name }) => cursors.has(name))
     const query = given.filter((one) => one.in === 'query' && (!cursors.has(one.name) || one === cursor))
-    const message = body as { content?: string; attachment?: unknown; client_id?: unknown } | undefined
-    // The schema does not say that Idempotency-Key and client_id exclude each other, or that a message needs content or
-    // an attachment.
+    const message = body as Record<string, unknown> | undefined
+    // The schema does not say that Idempotency-Key and client_id exclude each other, that a message needs content or an
+    // attachment, and a report either a person or a message.
     if (message && given.some(({ in: place }) => place === 'header')) delete message.client_id
     if (operation.name.endsWith('/messages') && message) {
       if (!message.content) message.content = 'Hello'
+    }
+    if (operation.name.endsWith('/reports') && message) {
+      if (message.message_id) delete message.user_id
+      else message.user_id ??= fixture.users[0]
     }
     return {
       method: operation.method,

@@ -181,7 +181,7 @@ describe('the data of an erased user', () => {
     runScript('tests/tools/scan.ts', words, env)
 
   test(
-    'is in no column of any table, of ours or of Auth, except messages to others and reservations',
+    'is in no column of any table, of ours or of Auth, except messages to others, reservations and evidence',
     async () => {
       const mail = (word: string) => `${canary(word)}@example.com`
       const given = {
@@ -197,6 +197,7 @@ describe('the data of an erased user', () => {
       }
       const kept = canary('written')
       const [title, note] = [canary('offered'), canary('noted')]
+      const accusation = canary('accused')
       const account = { email: mail('first-address'), password: canary('password') }
       let token = ''
       let conversationId = 0
@@ -225,6 +226,13 @@ describe('the data of an erased user', () => {
         const draft = { title, price: 5, date: '2036-01-01T10:00:00Z', client_id: crypto.randomUUID() }
         const reservation = await request('POST', `/conversations/${id}/reservations`, draft)
         await request('POST', `/conversations/${id}/reservations/${reservation.id}/cancel`, { note })
+        await request('POST', '/users/me/reports', {
+          user_id: partner.user.id,
+          reason: 'other',
+          note: accusation,
+          share_messages: true,
+          client_id: crypto.randomUUID(),
+        })
         await request('PATCH', '/users/profile', { ...given, is_searchable: true, interest_ids: [1, 2] })
         const { body: other } = await call('POST', `${base}/users`, { email: uniqueEmail(), name: 'Other' })
         await request('PUT', `/users/me/blocks/${other.id}`)
@@ -240,7 +248,7 @@ describe('the data of an erased user', () => {
         ...['country', 'host', 'path', 'query', 'first-address', 'second-address', 'nickname', 'motto', 'password'],
         ...['browser', 'searched', 'from'],
       ].map(canary)
-      const before = await scan([...words, kept, title, note])
+      const before = await scan([...words, kept, title, note, accusation])
       const found = new Set(before.map(({ word }) => word))
       // Some are never stored; finding the others proves that the scan works, and where.
       const nowhere = ['password', 'browser', 'searched', 'from'].map(canary)
@@ -250,7 +258,7 @@ describe('the data of an erased user', () => {
         const table of [
           ...['public.users', 'public.profiles', 'public.messages', 'private.idempotent_replies'],
           ...['private.search_entries', 'private.search_words', 'private.search_lexicon', 'auth.users'],
-          ...['auth.audit_log_entries', 'private.reservation_replies'],
+          ...['auth.audit_log_entries', 'private.reservation_replies', 'public.reports', 'private.report_evidence'],
         ]
       ) expect(tables).toContain(table)
 
@@ -274,7 +282,12 @@ describe('the data of an erased user', () => {
       expect(await scan(words)).toEqual([])
       // The local Realtime keeps followed rows for an hour, as they were broadcast.
       const left = (await scan([kept])).filter(({ table }) => table !== 'local_realtime.changes')
-      expect(left).toEqual([{ table: 'public.messages', column: 'content', word: kept }])
+      expect(left.toSorted((one, other) => one.table < other.table ? -1 : 1)).toEqual([
+        // For 180 days (tests/db/reports/retention.test.sql).
+        { table: 'private.report_evidence', column: 'content', word: kept },
+        { table: 'public.messages', column: 'content', word: kept },
+      ])
+      expect(await scan([accusation])).toEqual([{ table: 'public.reports', column: 'note', word: accusation }])
       const agreed = await scan([title, note])
       expect(new Set(agreed.map(({ table, column, word }) => `${table}.${column} ${word}`))).toEqual(
         new Set([

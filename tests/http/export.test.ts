@@ -27,7 +27,10 @@ test('a new user gets their account and profile', async () => {
     profile,
     interests: [],
     blocks: [],
+    devices: [],
+    notifications: { push: true, email: true, delay_minutes: 10, quiet_hours: null, previews: false },
     conversations: [],
+    reports: [],
   })
   expect(Math.abs(Date.now() - Date.parse(body.exported_at))).toBeLessThan(60_000)
 })
@@ -66,6 +69,14 @@ test('contains all own data, received messages and reservations, and no data of 
   ]
   const reservation = { title: 'Walk', price: 12.5, date: '2037-01-01T10:00:00.000Z', status: 'accepted' }
   const { body: [made] } = await asAdmin('POST', 'reservations', { ...reservation, conversation_id: second })
+  const note = 'Says "hello"\\ too often 😠'
+  const { body: { id } } = await zoe.call('POST', '/users/me/reports', {
+    message_id: sent[1].id,
+    reason: 'spam',
+    note,
+    share_messages: true,
+  })
+  await ana.call('POST', '/users/me/reports', { user_id: zoe.id, reason: 'danger', note: 'Secret about Zoë' })
   await zoe.call('PUT', `/users/me/blocks/${ben.id}`)
 
   const { body } = await take(zoe)
@@ -76,6 +87,7 @@ test('contains all own data, received messages and reservations, and no data of 
     local_id: local.id,
     Voyager: contact(voyager),
     Local: contact(local),
+    state: { archived: false, muted_until: null, pinned: false },
     createdAt: isoTimestamp,
   })
   expect(body).toEqual({
@@ -91,6 +103,8 @@ test('contains all own data, received messages and reservations, and no data of 
     profile: { id: zoe.profileId, user_id: zoe.id, ...shown },
     interests: interests.toSorted((one, other) => one.name < other.name ? -1 : 1),
     blocks: [{ user_id: ben.id, name: 'Ben', createdAt: isoTimestamp }],
+    devices: [],
+    notifications: expect.objectContaining({ push: true }),
     conversations: [
       { ...pair(first, zoe, ana), Reservations: [], messages: sent },
       {
@@ -109,6 +123,10 @@ test('contains all own data, received messages and reservations, and no data of 
         messages: [],
       },
     ],
+    reports: [{
+      ...{ id, user_id: ana.id, message_id: sent[1].id, reason: 'spam', note, share_messages: true, status: 'open' },
+      ...{ createdAt: isoTimestamp, resolvedAt: null },
+    }],
   })
 })
 

@@ -11,6 +11,7 @@ const rates = {
   RATE_LIMIT_SEND: '30/6000/5',
   RATE_LIMIT_OPEN: '3/6000',
   RATE_LIMIT_RESERVE: '4/6000',
+  RATE_LIMIT_REPORT: '3/6000',
   RATE_LIMIT_SEARCH: '2/4',
   RATE_LIMIT_SEARCH_ANONYMOUS: '4/6000',
   RATE_LIMIT_SIGNUP: '2/6000',
@@ -143,6 +144,23 @@ test('offers and steps of reservations share a limit; a repeat with the same cli
   // Each person has a limit of their own.
   expect(statuses(await times(5, () => request('POST', `${path}/${rid}/complete`, {}, ben))))
     .toEqual([...several(4, 409), 429])
+})
+
+test('reports are limited; a repeat with the same client_id is not counted', async () => {
+  const [ana, ben] = await Promise.all([person(), person()])
+  const client_id = randomUUID()
+  const report = (who: Limited, fields: object) =>
+    request('POST', '/users/me/reports', { reason: 'spam', ...fields }, { token: who.token })
+  const first = await report(ana, { user_id: ben.id, client_id })
+  for (const { text } of await times(5, () => report(ana, { user_id: ben.id, client_id }))) {
+    expect(text).toBe(first.text)
+  }
+  expect((await report(ana, { user_id: 2 ** 40 })).status).toBe(404)
+  expect((await report(ana, { user_id: ben.id })).status).toBe(200)
+  expectLimited(await report(ana, { user_id: ben.id }), 2000)
+  expect((await report(ana, { user_id: ben.id, client_id })).text).toBe(first.text)
+  expect((await request('GET', '/users/me/reports', undefined, ana)).body).toHaveLength(1)
+  expect((await report(ben, { user_id: ana.id })).status).toBe(201)
 })
 
 test('a client that waits for Retry-After is allowed again', async () => {

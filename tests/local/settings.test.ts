@@ -36,10 +36,31 @@ test.each<[description: string, env: Record<string, string>, message: RegExp]>([
     /^SEARCH_CONCURRENCY is "3", and must be a number from 1 to 2$/,
   ],
   [
+    'a first contact of no message',
+    { FIRST_CONTACT_LIMIT: '0' },
+    /^FIRST_CONTACT_LIMIT is "0", and must be a number from 1 to 999999, or off$/,
+  ],
+  [
+    'an unknown PARTNER_EMAIL',
+    { PARTNER_EMAIL: 'never' },
+    /^PARTNER_EMAIL is "never", and must be always or after_reply$/,
+  ],
+  [
     'a DATABASE_URL of another database',
     { DATABASE_URL: 'mysql://x' },
     /^DATABASE_URL must look like postgresql:\/\/\S+$/,
   ],
+  ['a delay that is too long', { NOTIFY_DELAY_SECONDS: '86401' }, /^NOTIFY_DELAY_SECONDS is "86401", and must be .+$/],
+  [
+    'one key of Web Push',
+    { VAPID_PUBLIC_KEY: `B${'A'.repeat(86)}` },
+    /^VAPID_PUBLIC_KEY and VAPID_PRIVATE_KEY must .+$/,
+  ],
+  ['a VAPID_SUBJECT of another kind', { VAPID_SUBJECT: 'me' }, /^VAPID_SUBJECT is "me", and must begin with .+$/],
+  ['a mail server of another kind', { SMTP_URL: 'https://x' }, /^SMTP_URL must look like smtps:\/\/\S+$/],
+  ['a webhook without a secret', { WEBHOOK_URL: 'https://x' }, /^WEBHOOK_URL and WEBHOOK_SECRET must be set together$/],
+  ['a weak WEBHOOK_SECRET', { WEBHOOK_URL: 'https://x', WEBHOOK_SECRET: 'whsec_x' }, /^WEBHOOK_SECRET must be .+$/],
+  ['an unknown LOOPBACK_TARGETS', { LOOPBACK_TARGETS: 'some' }, /^LOOPBACK_TARGETS is "some", and must be .+$/],
   ['FUNCTIONS_DENO on PGlite', { FUNCTIONS_DENO: 'deno' }, /^FUNCTIONS_DENO needs DATABASE_URL: bundles .+$/],
 ])('refuses %s in one line', (_, env, message) => {
   expect(() => readSettings(env)).toThrow(message)

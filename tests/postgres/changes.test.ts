@@ -176,7 +176,7 @@ test.each([
 const bin = `${process.env.PREFIX}/usr/lib/postgresql/17/bin`
 const gone = /read everything anew/
 
-test('after a restored dump, cursors from before it are refused, and what the dump brought along is not repeated', async () => {
+test('after a restore earlier cursors are refused, and what the dump brought along is not repeated', async () => {
   const pair = await makePair()
   const { cursor } = await read(owner, pair.ben)
   await say(owner, pair)
@@ -211,7 +211,8 @@ test('a copy of the files that goes on by itself refuses cursors of what it has 
   const { cursor } = await read(owner, pair.ben)
   const lost = await say(owner, pair)
   const after = await read(owner, pair.ben, cursor)
-  // What a copy from between the two looks like: the last message was never sent, and its transaction id was used again.
+  // What a copy from between the two looks like: the last message was never sent, and its transaction id was used
+  // again.
   const [row] = await owner`select id, xid::text as xid from private.changes where entity_id = ${lost}`
   await owner`delete from private.changes where id = ${row!.id}`
   await expect(read(owner, pair.ben, after.cursor)).rejects.toThrow(gone)

@@ -126,6 +126,7 @@ const requests: Record<string, [path: string, request: RequestInit, status: numb
   conversations: ['', {}, 401],
   embed: ['', { method: 'POST' }, 401],
   health: ['', {}, 200],
+  notify: ['', { method: 'POST' }, 401],
   users: ['/search?q=chess', {}, 200],
 }
 

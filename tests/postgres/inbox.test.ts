@@ -125,9 +125,10 @@ const fillInbox = async (user: number, size: number): Promise<void> => {
       order by random()`
     await db`
       insert into private.conversation_activity
-        (conversation_id, voyager_id, local_id, last_message_id, active_at, voyager_unread, local_unread)
+        (conversation_id, voyager_id, local_id, last_message_id, active_at, voyager_unread, local_unread,
+          voyager_has_written)
       select
-        conversations.id, voyager_id, local_id, messages.id, messages.created_at, 0, (not messages.read)::integer
+        conversations.id, voyager_id, local_id, messages.id, messages.created_at, 0, (not messages.read)::integer, true
       from public.conversations
       join public.messages on messages.conversation_id = conversations.id
       where ${user}::bigint in (voyager_id, local_id)`

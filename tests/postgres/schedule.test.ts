@@ -12,6 +12,7 @@ const standIns = `
     'insert into vault.decrypted_secrets values (name, secret)';
   create schema private;
   create table private.embedding_queue (due_at timestamptz default now(), attempts integer default 0);
+  create table private.outbox (channel text, due_at timestamptz default now(), attempts integer default 0);
   grant all on schema vault, private to postgres;
   grant all on all tables in schema vault, private to postgres;
 `
@@ -31,7 +32,7 @@ const netScript = `
 `
 const extensions = join(process.env.PREFIX!, 'usr/share/postgresql/17/extension')
 
-test('the schedule calls the function embed as often as the queue needs it, at most ten times', async () => {
+test('the schedule calls the functions embed and notify as often as their queues need it, and no oftener', async () => {
   const [, script] = /## 6\.[^]*?```sql\n([^]*?)```/.exec(readFileSync('docs/deploy.md', 'utf8'))!
   const owner = postgres(platform('postgres', 'supabase_admin'), { max: 1, onnotice: () => {} })
   const sql = postgres(platform('postgres'), { max: 1, onnotice: () => {} })
@@ -60,10 +61,28 @@ test('the schedule calls the function embed as often as the queue needs it, at m
       await sql.unsafe(job!.command)
       expect({ due, calls: (await sql`select from net.sent`).length }).toEqual({ due, calls })
     }
+    const [sending] = await sql`select schedule, command from cron.job where jobname = 'send notifications'`
+    expect(sending!.schedule).toBe('10 seconds')
+    for (const [due, calls] of [[0, 0], [1, 1], [50, 1], [51, 2], [500, 4]] as const) {
+      await sql`truncate net.sent, private.outbox`
+      await sql`insert into private.outbox (channel) select 'push' from generate_series(1, ${due})`
+      await sql`insert into private.outbox values ('mail', now() + interval '1 minute', 1), ('mail', now(), 8)`
+      await sql.unsafe(sending!.command)
+      const sent = await sql`select url, headers ->> 'apikey' as key from net.sent`
+      expect({ due, sent }).toEqual({
+        due,
+        sent: Array(calls).fill({
+          url: 'https://<ref>.supabase.co/functions/v1/notify',
+          key: '<secret key, sb_secret_…>',
+        }),
+      })
+    }
     const [clock] = await sql`select schedule, command from cron.job where jobname = 'settle reservations'`
     expect(clock).toEqual({ schedule: '10 seconds', command: 'select private.settle_reservations()' })
     const [forgetting] = await sql`select schedule, command from cron.job where jobname = 'forget old changes'`
     expect(forgetting).toEqual({ schedule: '47 3 * * *', command: 'select private.forget_changes()' })
+    const [purge] = await sql`select schedule, command from cron.job where jobname = 'purge evidence'`
+    expect(purge).toEqual({ schedule: '29 3 * * *', command: 'select private.purge_evidence()' })
     const [cleaning] = await sql`select command from cron.job where jobname = 'forget old runs'`
     expect(await sql.unsafe(cleaning!.command)).toEqual([])
   } finally {

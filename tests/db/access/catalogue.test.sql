@@ -47,13 +47,16 @@ where classid = 'pg_policy'::regclass and refclassid = 'pg_class'::regclass and 
 select set_eq(
   'select name from tables',
   array[
-    'private.blocks', 'private.changes', 'private.conversation_activity', 'private.conversation_states', 'private.embedding_queue',
-    'private.idempotent_replies', 'private.rate_limit_salts',
-    'private.rate_limits', 'private.rate_settings', 'private.reservation_replies', 'private.search_audit',
+    'private.blocks', 'private.changes', 'private.conversation_activity', 'private.conversation_states',
+    'private.devices',
+    'private.embedding_queue', 'private.idempotent_replies', 'private.notification_settings', 'private.outbox',
+    'private.outbox_settings', 'private.rate_limit_salts', 'private.rate_limits', 'private.rate_settings',
+    'private.report_evidence', 'private.report_replies', 'private.reservation_replies', 'private.search_audit',
     'private.search_completions', 'private.search_contexts', 'private.search_entries', 'private.search_lexicon',
     'private.search_locks', 'private.search_models', 'private.search_removed_words', 'private.search_words',
-    'private.sign_ups', 'public.conversations', 'public.interests', 'public.messages', 'public.profile_interests',
-    'public.profiles', 'public.reservation_history', 'public.reservations', 'public.users'
+    'private.sign_ups', 'private.silences', 'public.conversations', 'public.hidden_profiles', 'public.interests',
+    'public.messages', 'public.moderation_log', 'public.profile_interests', 'public.profiles', 'public.reports',
+    'public.reservation_history', 'public.reservations', 'public.users'
   ],
   'these are the tables, so access/matrix.test.sql and, for the search, search/rights.test.sql cover them all'
 );
@@ -85,6 +88,8 @@ select set_eq(
     values
       ('private.blocks (blocked_id)', 'cascade'),
       ('private.blocks (blocker_id)', 'cascade'),
+      ('private.devices (user_id)', 'cascade'),
+      ('private.notification_settings (user_id)', 'cascade'),
       ('private.conversation_activity (conversation_id)', 'cascade'),
       ('private.conversation_activity (local_id)', 'restrict'),
       ('private.conversation_activity (voyager_id)', 'restrict'),
@@ -98,6 +103,7 @@ select set_eq(
       ('private.search_entries (user_id)', 'cascade'),
       ('private.search_locks (profile_id)', 'cascade'),
       ('private.search_words (profile_id)', 'cascade'),
+      ('private.silences (user_id)', 'cascade'),
       ('public.conversations (local_id)', 'restrict'),
       ('public.conversations (voyager_id)', 'restrict'),
       ('public.messages (conversation_id)', 'cascade'),
@@ -105,6 +111,15 @@ select set_eq(
       ('public.profile_interests (interest_id)', 'cascade'),
       ('public.profile_interests (profile_id)', 'cascade'),
       ('public.profiles (user_id)', 'cascade'),
+      ('private.report_evidence (report_id)', 'cascade'),
+      ('private.report_replies (report_id)', 'cascade'),
+      ('private.report_replies (user_id)', 'cascade'),
+      ('public.hidden_profiles (report_id)', 'restrict'),
+      ('public.hidden_profiles (user_id)', 'cascade'),
+      ('public.moderation_log (report_id)', 'restrict'),
+      ('public.moderation_log (user_id)', 'restrict'),
+      ('public.reports (reporter_id)', 'restrict'),
+      ('public.reports (user_id)', 'restrict'),
       ('private.reservation_replies (reservation_id)', 'cascade'),
       ('private.reservation_replies (user_id)', 'cascade'),
       ('public.reservation_history (by_id)', 'restrict'),
@@ -206,9 +221,10 @@ select set_eq(
     'private.position_cost', 'private.typo_budget', 'private.to_message_view', 'private.text_start',
     'private.text_start_at', 'private.attribute_at', 'private.weight_class', 'private.lexeme',
     'private.matches_filter', 'private.semantic_score', 'private.match_cost', 'private.match_typos',
-    'private.match_attribute', 'private.match_position', 'private.latest_entries_of'
+    'private.match_attribute', 'private.match_position', 'private.closest_bit', 'private.nearness',
+    'private.latest_entries_of'
   ],
-  'every function except the 20 that must be inlined sets search_path'
+  'every function except the 22 that must be inlined sets search_path'
 );
 select set_eq(
   $$ select name from functions where proconfig is not null and not proconfig @> array['search_path=""'] $$,
@@ -270,13 +286,14 @@ select set_eq(
     where schema = 'private' and has_function_privilege('edge_functions', oid, 'execute')
   $$,
   array[
-    'private.account_status', 'private.act_as', 'private.adopt_model', 'private.begin_sign_up', 'private.check_sign_up',
-    'private.claim_embeddings', 'private.consume_rate_limit', 'private.consume_reserve_limit',
-    'private.consume_send_limit',
-    'private.count_pending_embeddings', 'private.describe_search', 'private.fail_embeddings', 'private.find_me',
-    'private.list_migrations', 'private.report_search', 'private.save_embeddings'
+    'private.account_status', 'private.act_as', 'private.adopt_model', 'private.adopt_outbox_settings',
+    'private.begin_sign_up', 'private.check_sign_up', 'private.claim_embeddings', 'private.claim_mail',
+    'private.claim_pushes', 'private.claim_webhooks', 'private.consume_rate_limit', 'private.consume_write_limit',
+    'private.count_due', 'private.count_pending_embeddings', 'private.describe_outbox', 'private.describe_search',
+    'private.fail_embeddings', 'private.find_me', 'private.finish_outbox', 'private.list_migrations',
+    'private.plan_notifications', 'private.report_search', 'private.save_embeddings'
   ],
-  'the Edge Functions can call only these helpers: act_as, sign-up, embeddings and rate limits'
+  'the Edge Functions can call only these helpers: act_as, sign-up, embeddings, outbox and rate limits'
 );
 select set_eq(
   $$ select name from functions where schema = 'private' and has_function_privilege('anon', oid, 'execute') $$,

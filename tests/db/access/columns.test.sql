@@ -1,5 +1,5 @@
 -- The privileges of authenticated on every column. A new column must be added here, or the test fails.
-select plan(162);
+select plan(246);
 
 select is(
   actual.privileges, expected.privileges,
@@ -19,7 +19,8 @@ from (
       (
         'private.conversation_activity',
         'conversation_id, voyager_id, local_id, last_message_id, previous_message_id, active_at, voyager_unread, '
-          || 'local_unread, voyager_archived_id, local_archived_id, voyager_archived, local_archived',
+          || 'local_unread, voyager_archived_id, local_archived_id, voyager_archived, local_archived, '
+          || 'voyager_has_written, local_has_written',
         ''
       ),
       ('private.conversation_states', 'user_id, conversation_id, is_pinned, muted_until', ''),
@@ -29,6 +30,14 @@ from (
         ''
       ),
       ('private.embedding_queue', 'kind, id, attempts, failures, due_at, last_error, queued_at, model', ''),
+      ('private.devices', 'user_id, id, endpoint, p256dh, auth, created_at', ''),
+      ('private.notification_settings', 'user_id, push, email, delay_minutes', ''),
+      ('private.notification_settings', 'quiet_from, quiet_to, time_zone, previews', ''),
+      ('private.outbox', 'id, channel, event, conversation_id, subject_id, first_id, user_id', ''),
+      ('private.outbox', 'device_id, key, attempts', ''),
+      ('private.outbox', 'due_at, last_error, created_at', ''),
+      ('private.outbox_settings', 'singleton, delay_seconds, webhooks, inner_key, outer_key', ''),
+      ('private.silences', 'user_id, steps, began_at', ''),
       ('private.rate_settings', 'name, rate', ''),
       ('private.idempotent_replies', 'message_id, sender_name', ''),
       ('private.search_audit', 'finding, amount, audited_at', ''),
@@ -51,6 +60,15 @@ from (
       ('public.profiles', 'id, user_id', 'select'),
       ('public.profiles', 'first_name, last_name, age, biography, country', 'select, update'),
       ('public.profiles', 'city, image_url, is_searchable', 'select, update'),
+      ('private.report_evidence', 'report_id, message_id, is_by_reported, content, attachment, sent_at', ''),
+      ('private.report_replies', 'user_id, client_id, report_id, draft_hash, is_new', ''),
+      ('public.hidden_profiles', 'user_id, report_id, hidden_at', ''),
+      ('public.moderation_log', 'id, action, report_id, user_id, by_whom, note, created_at', ''),
+      ('public.moderation_queue', 'report, created_at, reason, note, person_id, person, is_active, is_hidden', ''),
+      ('public.moderation_queue', 'earlier_reports, earlier_dismissed, earlier_upheld, reporter_id, reporter', ''),
+      ('public.moderation_queue', 'message_id, shares_messages', ''),
+      ('public.reports', 'id, reporter_id, user_id, message_id, reason, note, shares_messages, created_at', ''),
+      ('public.reports', 'resolution, resolved_at, purge_at', ''),
       ('private.reservation_replies', 'user_id, client_id, reservation_id, draft, body', ''),
       ('public.reservations', 'id, conversation_id, title, price, date, status, ends_at, host_id', 'select'),
       ('public.reservations', 'offered_by, created_at, updated_at, due_at', 'select'),

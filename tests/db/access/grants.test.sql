@@ -55,6 +55,10 @@ select is(
         '%s: %s', name,
         case name
           when 'public.reservation_history' then 'select'
+          when 'public.hidden_profiles' then 'select'
+          when 'public.moderation_log' then 'select'
+          when 'public.moderation_queue' then 'select'
+          when 'public.reports' then 'select'
           else 'delete, insert, maintain, references, select, trigger, truncate, update'
         end
       ) collate "C"
@@ -62,8 +66,8 @@ select is(
     where relkind <> 'S' and relnamespace = 'public'::regnamespace
     order by 1
   ),
-  'the secret key has all privileges on the tables that the Data API exposes, select alone on the append-only one, '
-    || 'and none on others'
+  'the secret key has all privileges on the tables that the Data API exposes, select alone on those that only '
+    || 'functions write, and none on others'
 );
 select is(
   array(
@@ -78,7 +82,9 @@ select is(
     from tests.relations
     where relkind = 'S'
       and relnamespace = 'public'::regnamespace
-      and name <> 'public.reservation_history_id_seq'
+      and name not in (
+        'public.moderation_log_id_seq', 'public.reports_id_seq', 'public.reservation_history_id_seq'
+      )
     order by 1
   ),
   'the secret key can use the sequences of those tables, and no other role can use any'
@@ -113,9 +119,12 @@ select is(
     'authenticated: messages_after',
     'authenticated: my_blocks',
     'authenticated: my_conversations',
+    'authenticated: my_devices',
     'authenticated: my_id',
     'authenticated: my_inbox',
+    'authenticated: my_notification_settings',
     'authenticated: my_profile_id',
+    'authenticated: my_reports_after',
     'authenticated: my_state',
     'authenticated: my_states',
     'authenticated: my_unread',
@@ -137,21 +146,31 @@ select is(
     'edge_functions: account_status',
     'edge_functions: act_as',
     'edge_functions: adopt_model',
+    'edge_functions: adopt_outbox_settings',
     'edge_functions: begin_sign_up',
     'edge_functions: check_sign_up',
     'edge_functions: claim_embeddings',
+    'edge_functions: claim_mail',
+    'edge_functions: claim_pushes',
+    'edge_functions: claim_webhooks',
     'edge_functions: consume_rate_limit',
-    'edge_functions: consume_reserve_limit',
-    'edge_functions: consume_send_limit',
+    'edge_functions: consume_write_limit',
+    'edge_functions: count_due',
     'edge_functions: count_pending_embeddings',
+    'edge_functions: describe_outbox',
     'edge_functions: describe_search',
     'edge_functions: fail_embeddings',
     'edge_functions: find_me',
+    'edge_functions: finish_outbox',
     'edge_functions: list_migrations',
+    'edge_functions: plan_notifications',
     'edge_functions: report_search',
     'edge_functions: save_embeddings',
     'service_role: is_attachment',
-    'service_role: is_web_address'
+    'service_role: is_web_address',
+    'service_role: lift_restriction',
+    'service_role: read_evidence',
+    'service_role: resolve_report'
   ],
   'these are the grants on functions outside schema api'
 );

@@ -8,7 +8,7 @@
 --   gus              is carla's partner; his account is erased, and he still has a token
 --   edge_functions   the role of the Edge Functions before it becomes a caller
 --   service_role     the secret key
-select plan(579);
+select plan(899);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'carla', 'dora', 'gus', 'mallory']) as name;
 select tests.make_history('ana', 'ben');
 select tests.make_history('dora', 'ben');
@@ -55,6 +55,9 @@ from (
     ('anonymous, edge_functions', 'public.messages',          'denied', 'denied', 'denied', 'denied'),
     ('anonymous, edge_functions', 'public.reservations',      'denied', 'denied', 'denied', 'denied'),
     ('anonymous, edge_functions', 'public.reservation_history', 'denied', 'denied', 'denied', 'denied'),
+    ('anonymous, edge_functions', 'public.reports',           'denied', 'denied', 'denied', 'denied'),
+    ('anonymous, edge_functions', 'public.moderation_log',    'denied', 'denied', 'denied', 'denied'),
+    ('anonymous, edge_functions', 'public.hidden_profiles',   'denied', 'denied', 'denied', 'denied'),
     ('anonymous',                 'public.interests',         'rows',   'denied', 'denied', 'denied'),
     ('edge_functions',            'public.interests',         'denied', 'denied', 'denied', 'denied'),
     ('ana',                       'public.users',             'rows',   'denied', 'rows',   'denied'),
@@ -81,6 +84,10 @@ from (
     ('mallory, dora, gus',        'public.messages',          'none',   'denied', 'denied', 'denied'),
     ('mallory, dora, gus',        'public.reservations',      'none',   'denied', 'denied', 'denied'),
     ('mallory, dora, gus',        'public.reservation_history', 'none',   'denied', 'denied', 'denied'),
+    -- Not even the reporter reads their report here, and nobody learns that they were reported.
+    ('ana, ben, mallory, dora, gus', 'public.reports',         'denied', 'denied', 'denied', 'denied'),
+    ('ana, ben, mallory, dora, gus', 'public.moderation_log',  'denied', 'denied', 'denied', 'denied'),
+    ('ana, ben, mallory, dora, gus', 'public.hidden_profiles', 'denied', 'denied', 'denied', 'denied'),
     ('service_role',              'public.users',             'rows',   'rows',   'rows',   null    ),
     ('service_role',              'public.profiles',          'rows',   'rows',   'rows',   'rows'  ),
     ('service_role',              'public.interests',         'rows',   'rows',   'rows',   'rows'  ),
@@ -88,7 +95,10 @@ from (
     ('service_role',              'public.conversations',     'rows',   'rows',   'rows',   'rows'  ),
     ('service_role',              'public.messages',          'rows',   'rows',   'rows',   'rows'  ),
     ('service_role',              'public.reservations',      'rows',   'rows',   'rows',   'rows'  ),
-    ('service_role',              'public.reservation_history', 'rows', 'denied', 'denied', 'denied')
+    ('service_role',              'public.reservation_history', 'rows', 'denied', 'denied', 'denied'),
+    ('service_role',              'public.reports',           'rows',   'denied', 'denied', 'denied'),
+    ('service_role',              'public.moderation_log',    'rows',   'denied', 'denied', 'denied'),
+    ('service_role',              'public.hidden_profiles',   'rows',   'denied', 'denied', 'denied')
 ) as cells (callers, name, may_select, may_insert, may_update, may_delete)
 cross join regexp_split_to_table(callers, ', ') as caller;
 -- Nobody reaches the private tables.
@@ -96,9 +106,11 @@ insert into matrix
 select distinct caller, private_tables.name, 'denied', 'denied', 'denied', 'denied'
 from matrix
 cross join unnest(array[
-  'private.blocks', 'private.changes', 'private.conversation_activity', 'private.conversation_states', 'private.idempotent_replies',
-  'private.rate_limits', 'private.rate_limit_salts',
-  'private.rate_settings', 'private.reservation_replies', 'private.sign_ups'
+    'private.blocks', 'private.changes', 'private.conversation_activity', 'private.conversation_states',
+    'private.devices',
+    'private.idempotent_replies', 'private.notification_settings', 'private.outbox', 'private.outbox_settings',
+    'private.rate_limit_salts', 'private.rate_limits', 'private.rate_settings', 'private.report_evidence',
+    'private.report_replies', 'private.reservation_replies', 'private.sign_ups', 'private.silences'
 ]) as private_tables (name);
 
 select is(

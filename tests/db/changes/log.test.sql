@@ -1,5 +1,5 @@
--- The log of changes: which row each write leaves, and for whom. Reading it is tested over HTTP and on Postgres, because
--- a transaction never sees its own changes in the feed.
+-- The log of changes: which row each write leaves, and for whom. Reading it is tested over HTTP and on Postgres,
+-- because a transaction never sees its own changes in the feed.
 select plan(21);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'cat']) as name;
 
@@ -55,13 +55,17 @@ select is(
   'two messages are sent'
 );
 
-select pg_temp.ask('ben', format('mark_read(conversation => %s, message => %s, and_before => true)', pg_temp.talk(), two))
+select pg_temp.ask(
+  'ben', format('mark_read(conversation => %s, message => %s, and_before => true)', pg_temp.talk(), two)
+)
 from ids;
 select is(
   pg_temp.logged(), array[format('read of %s for ana and ben', (select two from ids))],
   'both are read: the newest of the statement is named'
 );
-select pg_temp.ask('ben', format('mark_read(conversation => %s, message => %s, and_before => true)', pg_temp.talk(), two))
+select pg_temp.ask(
+  'ben', format('mark_read(conversation => %s, message => %s, and_before => true)', pg_temp.talk(), two)
+)
 from ids;
 select is(pg_temp.logged(), '{}', 'nothing is left to be read, and nothing is logged');
 
@@ -93,7 +97,8 @@ delete from public.messages where id = (select one from ids);
 select is(pg_temp.logged(), array[format('message.removed of %s for ana and ben', (select one from ids))], 'a removal');
 
 select pg_temp.ask(
-  'ana', format('offer_reservation(%s, ''{"title": "Walk", "price": 1, "date": "2036-01-01T00:00:00Z"}'')', pg_temp.talk())
+  'ana',
+  format('offer_reservation(%s, ''{"title": "Walk", "price": 1, "date": "2036-01-01T00:00:00Z"}'')', pg_temp.talk())
 );
 create temp table offers as select max(id) as id from public.reservations;
 select is(pg_temp.logged(), array[format('reservation of %s for ana and ben', (select id from offers))], 'an offer');
@@ -111,7 +116,8 @@ select is(pg_temp.logged(), '{}', 'and not at all where there is no conversation
 
 update public.users set name = 'Anne' where id = tests.id_of('ana');
 select is(
-  (select count(*) from private.changes where kind = 'conversation'), 2::bigint, 'a new name is logged for each conversation'
+  (select count(*) from private.changes where kind = 'conversation'), 2::bigint,
+  'a new name is logged for each conversation'
 );
 update public.users set name = 'ana', bio = 'Hello' where name = 'Anne';
 delete from private.changes;
@@ -133,7 +139,9 @@ select is(
 );
 
 insert into private.changes (user_id, kind, conversation_id, entity_id, created_at)
-values (1, 'message', 1, 1, now() - interval '31 days 1 second'), (1, 'message', 1, 2, now() - interval '30 days 23 hours');
+values
+  (1, 'message', 1, 1, now() - interval '31 days 1 second'),
+  (1, 'message', 1, 2, now() - interval '30 days 23 hours');
 select private.forget_changes();
 select is(
   (select array_agg(entity_id) from private.changes where user_id = 1 and conversation_id = 1 and kind = 'message'),

@@ -3,6 +3,8 @@
 --   export  in the export of the person whom it is about; kept for the partner when that person is erased
 --   both    in the export, and erased
 --   erase   erased, and not in the export: derived from what is, or of no meaning outside
+--   keep    what admins need to judge reports: ends 180 days after the person or the other of the two is erased
+--   log     what admins did and decided, and that there was a report: kept for good, and shown to nobody but them
 --   none    not about a person: keys, times of our own, the search's dictionary, what nobody can read back
 select plan(2);
 
@@ -13,18 +15,33 @@ from (
     ('private.blocks', 'blocker_id', 'erase'),
     ('private.blocks', 'blocked_id, created_at', 'both'),
     ('private.changes', 'id, xid, user_id, other_id, kind, conversation_id, entity_id, created_at', 'none'),
+    ('private.devices', 'id, endpoint, p256dh, auth, created_at', 'both'),
+    ('private.devices', 'user_id', 'erase'),
     ('private.conversation_activity', 'voyager_archived_id, local_archived_id', 'erase'),
     ('private.conversation_activity', 'voyager_archived, local_archived', 'both'),
     ('private.conversation_activity', 'conversation_id, voyager_id, local_id', 'none'),
     ('private.conversation_activity', 'last_message_id, previous_message_id, active_at', 'none'),
     ('private.conversation_activity', 'voyager_unread, local_unread', 'none'),
+    ('private.conversation_activity', 'voyager_has_written, local_has_written', 'none'),
     ('private.conversation_states', 'user_id, conversation_id', 'erase'),
     ('private.conversation_states', 'is_pinned, muted_until', 'both'),
     ('private.embedding_queue', 'kind, id, attempts, failures, due_at, last_error, queued_at, model', 'erase'),
     ('private.idempotent_replies', 'message_id, sender_name', 'erase'),
+    ('private.notification_settings', 'push, email, delay_minutes', 'both'),
+    ('private.notification_settings', 'quiet_from, quiet_to, time_zone, previews', 'both'),
+    ('private.notification_settings', 'user_id', 'erase'),
+    ('private.outbox', 'id, channel, event, conversation_id, subject_id, first_id, user_id, device_id', 'erase'),
+    ('private.outbox', 'key, attempts, due_at, last_error, created_at', 'erase'),
+    ('private.outbox_settings', 'singleton, delay_seconds, webhooks, inner_key, outer_key', 'none'),
     ('private.rate_limits', 'key, tat', 'none'),
     ('private.rate_limit_salts', 'salt, valid_on', 'none'),
     ('private.rate_settings', 'name, rate', 'none'),
+    ('private.report_evidence', 'report_id, message_id, is_by_reported, content, attachment, sent_at', 'keep'),
+    ('private.report_replies', 'user_id, client_id, report_id, draft_hash, is_new', 'erase'),
+    ('public.hidden_profiles', 'user_id, report_id, hidden_at', 'erase'),
+    ('public.moderation_log', 'id, action, report_id, user_id, by_whom, note, created_at', 'log'),
+    ('public.reports', 'id, user_id, message_id, reason, note, shares_messages, created_at, resolved_at', 'export'),
+    ('public.reports', 'reporter_id, resolution, purge_at', 'log'),
     ('private.reservation_replies', 'user_id, client_id, reservation_id, draft, body', 'erase'),
     ('private.search_audit', 'finding, amount, audited_at', 'none'),
     ('private.search_completions', 'profile_id, keys', 'erase'),
@@ -37,6 +54,7 @@ from (
     ('private.search_removed_words', 'word', 'erase'),
     ('private.search_words', 'profile_id, words', 'erase'),
     ('private.sign_ups', 'ticket, user_id, profile_id, address_hash, name, fields, begun_at, is_accepted', 'erase'),
+    ('private.silences', 'user_id, steps, began_at', 'erase'),
     ('public.conversations', 'id, voyager_id, local_id, created_at', 'export'),
     ('public.interests', 'id, name', 'none'),
     ('public.messages', 'id, conversation_id, user_id, content, attachment, read, created_at', 'export'),
@@ -96,9 +114,15 @@ select is_empty(
       union all
       select 'private.blocks', body #> '{blocks,0}' from export
       union all
+      select 'private.devices', body #> '{devices,0}' from export
+      union all
+      select 'private.notification_settings', body -> 'notifications' from export
+      union all
       select name, body #> '{conversations,0,state}'
       from export
       cross join (values ('private.conversation_activity'), ('private.conversation_states')) as tables (name)
+      union all
+      select 'public.reports', body #> '{reports,0}' from export
     )
     select rules.name, col
     from rules
@@ -109,9 +133,16 @@ select is_empty(
         when 'updated_at' then 'updatedAt'
         when 'by_id' then 'by'
         when 'blocked_id' then 'user_id'
+        when 'p256dh' then 'keys'
+        when 'auth' then 'keys'
+        when 'quiet_from' then 'quiet_hours'
+        when 'quiet_to' then 'quiet_hours'
+        when 'time_zone' then 'quiet_hours'
         when 'is_pinned' then 'pinned'
         when 'voyager_archived' then 'archived'
         when 'local_archived' then 'archived'
+        when 'shares_messages' then 'share_messages'
+        when 'resolved_at' then 'resolvedAt'
         else col
       end
   $$,

@@ -1,5 +1,5 @@
 -- Erasing removes all data of a user including the log-in, or nothing at all.
-select plan(15);
+select plan(17);
 select tests.make_person(name) from unnest(array['ana', 'ben']) as name;
 select tests.make_history('ana', 'ben');
 update public.users set bio = 'Potter', location = 'Porto', role = 'admin' where id = tests.id_of('ana');
@@ -58,6 +58,21 @@ select results_eq(
   'sign-ups with ana''s address are deleted, others stay'
 );
 select is_empty('select from private.blocks', 'blocks by and of ana are deleted');
+select is_empty(
+  $$
+    select user_id from private.devices
+    union all
+    select user_id from private.notification_settings
+    union all
+    select user_id from private.silences
+    union all
+    select user_id from private.outbox where user_id = (select id from before)
+  $$,
+  'ana''s devices, settings and what was to be sent to her are deleted'
+);
+select isnt_empty(
+  'select from private.outbox where user_id = tests.id_of(''ben'')', 'what was to be sent to ben is not'
+);
 select is_empty('select from private.idempotent_replies', 'idempotent replies with ana''s name are deleted');
 select isnt_empty('select from public.messages where user_id = (select id from before)', 'ana''s messages stay');
 select ok(not private.erase_person((select id from before)), 'erasing her again returns false');

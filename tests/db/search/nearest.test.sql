@@ -129,8 +129,8 @@ as $$
   from private.read_query(query) as asked
 $$;
 select is(
-  (pg_temp.search('zzzz') ->> 'estimatedTotalHits')::integer, 200,
-  'the total counts the 200 nearest'
+  (pg_temp.search('zzzz') ->> 'estimatedTotalHits')::integer, 100,
+  'the total counts the 100 nearest'
 );
 select is(
   (pg_temp.search('zzzz', cities => '["Nearburg"]') ->> 'estimatedTotalHits')::integer, 26,

@@ -1,7 +1,7 @@
 -- Keyword scores are Meilisearch's, computed by hand: 1 - sum of each rule's cost / product of the maxima up to it. The
 -- rules are words, typos, proximity, attribute, position, whole attribute, exact words. A query that ends in a space
 -- has no unfinished word.
-select plan(62);
+select plan(64);
 
 create temp table people (nick text primary key, id bigint);
 create function pg_temp.make(nick text, fields jsonb, interests text[] default '{}')
@@ -106,6 +106,10 @@ select pg_temp.make(
   'far',
   jsonb_build_object('name', 'Far', 'biography', repeat('a ', 30) || 'xylo ' || repeat('a ', 269) || 'kazo')
 );
+select pg_temp.make(
+  'tides', jsonb_build_object('name', 'Tom', 'biography', repeat('tide on far away ', 11) || 'zan tide')
+);
+select pg_temp.make('crowd', jsonb_build_object('name', 'Ann', 'biography', 'zan and her late tide'));
 
 create temp table worked as
 select *
@@ -152,6 +156,10 @@ from (
     -- Two words between cost 2; four or more cost 3.
     ('gwen', 'bakes sails ', 1 - 2.0 / 24 - 8.0 / (24 * 11) - 4.0 / (24 * 11 * 21) - 2.0 / (24 * 11 * 21 * 3)),
     ('gwen', 'potter sails ', 1 - 3.0 / 24 - 8.0 / (24 * 11) - 2.0 / (24 * 11 * 21) - 2.0 / (24 * 11 * 21 * 3)),
+    -- Neighbours count wherever they stand, the best places wherever they are: tide is one place off.
+    ('tides', 'zan tide ', 1 - 8.0 / (24 * 11) - (7.0 + 1.0) / (24 * 11 * 21) - 2.0 / (24 * 11 * 21 * 3)),
+    -- Three words between them are as bad as any.
+    ('crowd', 'zan tide ', 1 - 3.0 / 24 - 8.0 / (24 * 11) - 2.0 / (24 * 11 * 21) - 2.0 / (24 * 11 * 21 * 3)),
     -- Adjacent words at the start of the biography; a whole interest; the same as a phrase.
     ('gwen', 'potter who ', 1 - 8.0 / (24 * 11) - 1.0 / (24 * 11 * 21 * 3)),
     ('gwen', 'street food ', 1 - 2.0 / (24 * 11)),

@@ -1,0 +1,67 @@
+import type { SupabaseClient } from '@supabase/supabase-js'
+import { field, openDialog } from './dialog.ts'
+import { el } from './dom.ts'
+import { request } from './request.ts'
+
+/** A reservation as its own endpoint returns it. */
+export interface ReservationDetail {
+  id: number
+  title: string
+  price: number
+  date: string
+  ends_at: string | null
+  status: 'pending' | 'accepted' | 'declined' | 'cancelled' | 'completed'
+  offered_by: number | null
+}
+
+/** A timestamp as a datetime-local control has it, in the time zone of the browser. */
+const toLocal = (timestamp: string): string => {
+  const moment = new Date(timestamp)
+  return new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}
+const toTimestamp = (local: string): string | null => local ? new Date(local).toISOString() : null
+
+const inAWeek = (): string => {
+  const moment = new Date(Date.now() + 7 * 86_400_000)
+  moment.setHours(18, 0, 0, 0)
+  return moment.toISOString()
+}
+
+/** Asks for an offer, new or instead of the given one, and makes it. */
+export const openOffer = (
+  supabase: SupabaseClient,
+  conversation: number,
+  current: ReservationDetail | null,
+  onDone: () => void,
+): void => {
+  const title = el('input', { required: true, maxlength: '120', placeholder: 'Two nights on the sofa' })
+  const date = el('input', { type: 'datetime-local', required: true })
+  const end = el('input', { type: 'datetime-local' })
+  const price = el('input', { type: 'number', required: true, min: '0', max: '100000', step: '0.01' })
+  title.value = current?.title ?? ''
+  date.value = toLocal(current?.date ?? inAWeek())
+  end.value = current?.ends_at ? toLocal(current.ends_at) : ''
+  price.value = `${current?.price ?? 0}`
+  const path = `conversations/${conversation}/reservations`
+  openDialog(
+    current ? 'Change the offer' : 'Offer a reservation',
+    [
+      field('What', title),
+      field('From', date),
+      field('Until', end, 'Leave it empty for something that others may join'),
+      field('Price', price, '0 if it is free'),
+    ],
+    current ? 'Send the change' : 'Send the offer',
+    async () => {
+      const body = {
+        title: title.value.trim(),
+        date: toTimestamp(date.value),
+        ends_at: toTimestamp(end.value),
+        price: Number(price.value),
+      }
+      if (current) await request(supabase, `${path}/${current.id}`, { method: 'PATCH', body })
+      else await request(supabase, path, { method: 'POST', body })
+      onDone()
+    },
+  )
+}

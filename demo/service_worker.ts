@@ -1,0 +1,44 @@
+// Shows pushes as notifications, also while no page is open.
+
+/** What of a service worker is used here; the types of browsers' pages do not include it. */
+interface Worker {
+  registration: {
+    showNotification: (title: string, options: { body: string; tag: string; icon: string }) => Promise<void>
+  }
+  clients: { openWindow: (url: string) => Promise<unknown> }
+  addEventListener: (type: 'push' | 'notificationclick', listener: (event: WorkerEvent) => void) => void
+}
+
+interface WorkerEvent extends Event {
+  waitUntil: (work: Promise<unknown>) => void
+  data?: { json: () => Push } | null
+  notification?: { close: () => void }
+}
+
+interface Push {
+  conversation_id: number
+  name: string
+  unread: number
+  status: string | null
+  text: string | null
+}
+
+const worker = self as unknown as Worker
+
+const describe = ({ unread, status, text }: Push): string => {
+  if (status) return `A reservation is ${status} now`
+  return text ?? (unread === 1 ? '1 unread message' : `${unread} unread messages`)
+}
+
+worker.addEventListener('push', (event) => {
+  const push = event.data?.json()
+  if (!push) return
+  // The tag replaces an earlier notification of this conversation.
+  const options = { body: describe(push), tag: `conversation-${push.conversation_id}`, icon: '/demo/icon.svg' }
+  event.waitUntil(worker.registration.showNotification(push.name, options))
+})
+
+worker.addEventListener('notificationclick', (event) => {
+  event.notification?.close()
+  event.waitUntil(worker.clients.openWindow('/demo'))
+})

@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import type { Columns } from '../columns.ts'
+import { id, jsonId, limit, text, timestamp } from '../validate.ts'
+import { clientId } from './conversations.ts'
+
+const reason = z.enum(['spam', 'harassment', 'scam', 'danger', 'impersonation', 'other'])
+
+const columns = { id: z.int(), reason } satisfies Columns<'reports'>
+const example = { id: 5, reason: 'harassment', createdAt: '2027-04-02T08:53:43.046Z' }
+
+export const report = z.strictObject({ ...columns, status: z.literal('open'), createdAt: timestamp })
+  .meta({ id: 'Report', examples: [{ ...example, status: 'open' }] })
+
+const status = z.enum(['open', 'resolved'])
+
+export const myReport = z.strictObject({ ...columns, status, createdAt: timestamp, resolvedAt: timestamp.nullable() })
+  .meta({ id: 'MyReport', examples: [{ ...example, status: 'resolved', resolvedAt: '2027-04-03T10:00:00.000Z' }] })
+
+export const exportedReport = z.strictObject({
+  ...columns,
+  user_id: z.int().describe('Who was reported'),
+  message_id: z.int().nullable(),
+  note: z.string().nullable(),
+  share_messages: z.boolean(),
+  status,
+  createdAt: timestamp,
+  resolvedAt: timestamp.nullable(),
+})
+
+export const newReport = z.object({
+  user_id: jsonId.nullish().describe('The reported person; either this or message_id'),
+  message_id: jsonId.nullish().describe('A message that the caller has received; either this or user_id'),
+  reason: reason.describe('What is wrong'),
+  note: text(0, 2000).nullish().describe('For the moderators'),
+  share_messages: z.boolean().nullish()
+    .describe('Gives the moderators a copy of the latest 20 messages of the conversation'),
+  block: z.boolean().nullish().describe('Blocks the person as well'),
+  client_id: clientId.nullish().describe('As the header Idempotency-Key'),
+}).refine((draft) => (draft.user_id ?? null) === null !== ((draft.message_id ?? null) === null), {
+  path: ['user_id'],
+  message: 'give either user_id or message_id',
+}).meta({ examples: [{ message_id: 12, reason: 'harassment', note: 'Goes on after I said no', block: true }] })
+
+export const reportPage = z.object({
+  limit: limit(100).default(50).describe('How many; more than 100 are taken as 100').meta({ examples: [20] }),
+  before_id: id.optional().describe('Only reports older than this one, for the next page').meta({ examples: [5] }),
+})

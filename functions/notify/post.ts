@@ -1,0 +1,105 @@
+import { lookup } from 'node:dns/promises'
+import { hostOf, isLoopback, isPublicAddress } from '../_shared/addresses.ts'
+
+export interface Reply {
+  status: number
+  /** Seconds. */
+  retryAfter: number | null
+}
+
+/** Why a request was not made or not answered; says nothing about whom it was for. */
+export class PostError extends Error {}
+
+interface Request {
+  headers: Record<string, string>
+  body: Uint8Array<ArrayBuffer>
+}
+
+/** Less than the 15 s after which another worker may claim the row. */
+const timeoutMilliseconds = 10_000
+const maxHead = 16_384
+
+/** The addresses of a host. If one is private none is used: whoever decides about the name has aimed it there. */
+const addressesOf = async (url: URL, allowLoopback: boolean): Promise<string[]> => {
+  const found = await lookup(hostOf(url), { all: true }).catch(() => {
+    throw new PostError('the host name cannot be resolved')
+  })
+  const addresses = found.map(({ address }) => address)
+  const isAllowed = (address: string) => isPublicAddress(address) || allowLoopback && isLoopback(address)
+  if (!addresses.every(isAllowed)) throw new PostError('the address is private')
+  if (url.protocol !== 'https:' && !addresses.every(isLoopback)) throw new PostError('the URL is not https')
+  return addresses
+}
+
+const encode = (text: string) => new TextEncoder().encode(text)
+
+const headOf = (url: URL, { headers, body }: Request): Uint8Array => {
+  const lines = Object.entries({ ...headers, host: url.host, 'content-length': body.length, connection: 'close' })
+    .map(([name, value]) => `${name}: ${String(value).replace(/[^\t -~]/g, '')}`)
+  return encode(`POST ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
+}
+
+const writeAll = async (connection: Deno.Conn, bytes: Uint8Array): Promise<void> => {
+  for (let sent = 0; sent < bytes.length;) sent += await connection.write(bytes.subarray(sent))
+}
+
+/** Reads to the end of the headers of the final response; the body is nobody's business. */
+const readReply = async (connection: Deno.Conn): Promise<Reply> => {
+  let text = ''
+  const chunk = new Uint8Array(4096)
+  while (text.length < maxHead) {
+    const length = await connection.read(chunk)
+    if (length === null) break
+    text += String.fromCharCode(...chunk.subarray(0, length))
+    // Interim responses come first.
+    text = text.replace(/^(HTTP\/1\.\d 1\d\d[^]*?\r\n\r\n)+/, '')
+    const end = text.indexOf('\r\n\r\n')
+    if (end === -1) continue
+    const head = text.slice(0, end)
+    const status = Number(/^HTTP\/1\.\d (\d{3})/.exec(head)?.[1])
+    if (!status) break
+    const seconds = /^retry-after: *(\d{1,6}) *$/im.exec(head)?.[1]
+    return { status, retryAfter: seconds ? Number(seconds) : null }
+  }
+  throw new PostError('the answer is not HTTP')
+}
+
+/**
+ * Sends a POST to a URL that somebody else chose, and returns the status of its answer. It connects to the addresses
+ * that it has checked, where `fetch` would resolve the name a second time, and follows no redirect.
+ */
+export const post = async (target: string, request: Request, allowLoopback: boolean): Promise<Reply> => {
+  const url = new URL(target)
+  let connection: Deno.Conn | undefined
+  let isOver = false
+  const close = () => {
+    isOver = true
+    try {
+      connection?.close()
+    } catch {
+      // It is closed already.
+    }
+  }
+  const exchange = async (): Promise<Reply> => {
+    const [hostname] = await addressesOf(url, allowLoopback)
+    const isTls = url.protocol === 'https:'
+    connection = await Deno.connect({ hostname: hostname!, port: Number(url.port) || (isTls ? 443 : 80) })
+    if (isTls) connection = await Deno.startTls(connection as Deno.TcpConn, { hostname: hostOf(url) })
+    if (isOver) close()
+    await writeAll(connection, headOf(url, request))
+    await writeAll(connection, request.body)
+    return await readReply(connection)
+  }
+  let timer: ReturnType<typeof setTimeout> | undefined
+  try {
+    const timeout = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new PostError('no answer in time')), timeoutMilliseconds)
+    })
+    return await Promise.race([exchange(), timeout])
+  } catch (error) {
+    throw error instanceof PostError ? error : new PostError((error as Error).name)
+  } finally {
+    clearTimeout(timer)
+    close()
+  }
+}

@@ -1,0 +1,58 @@
+import { buildPushPayload } from '@block65/webcrypto-web-push'
+import { asService } from '../_shared/rpc.ts'
+import { settings } from '../_shared/settings.ts'
+import { drainChannel, type Outcome } from './outcome.ts'
+import { post } from './post.ts'
+
+interface Push {
+  id: number
+  endpoint: string
+  keys: { p256dh: string; auth: string }
+  subject: number
+  data: { type: string; conversation_id: number; id: number; name: string; unread: number; text: string | null }
+}
+
+/** A day: what is older says nothing that opening the app does not. */
+const ttl = 86_400
+
+/**
+ * A push that the device has not got yet is replaced by the next one of its conversation. Hashed with the device's
+ * secret, so that push services cannot tell conversations apart by their numbers.
+ */
+const topicOf = async ({ keys, data }: Push): Promise<string> => {
+  const source = new TextEncoder().encode(`${keys.auth} ${data.type} ${data.conversation_id}`)
+  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', source))
+  return btoa(String.fromCharCode(...hash)).replaceAll('+', '-').replaceAll('/', '_').slice(0, 32)
+}
+
+const build = async (push: Push, vapid: NonNullable<typeof settings.vapid>) => {
+  // The library takes https alone; the push services of tests have no TLS.
+  const endpoint = push.endpoint.replace(/^http:/, 'https:')
+  const options = { ttl, topic: await topicOf(push), urgency: 'high' as const }
+  return await buildPushPayload({ data: push.data, options }, { ...push, endpoint, expirationTime: null }, vapid)
+}
+
+const send = async (push: Push): Promise<Outcome> => {
+  const { id, subject } = push
+  // If a browser gave keys that encrypt nothing, no push can reach it.
+  const request = await build(push, settings.vapid!).catch(() => null)
+  if (!request) return { id, outcome: 'gone' }
+  const { 'content-length': _, ...headers } = request.headers
+  try {
+    const { status, retryAfter } = await post(
+      push.endpoint,
+      { headers, body: request.body },
+      settings.loopbackTargets === 'all',
+    )
+    if (status >= 200 && status < 300) return { id, outcome: 'sent', subject }
+    // RFC 8030: the subscription has expired or was removed.
+    if (status === 404 || status === 410) return { id, outcome: 'gone' }
+    return { id, outcome: 'failed', reason: `status ${status}`, retry_after: retryAfter }
+  } catch (error) {
+    return { id, outcome: 'failed', reason: (error as Error).message }
+  }
+}
+
+/** Sends the pushes that are due. */
+export const drainPushes = (isTime: () => boolean): Promise<number> =>
+  drainChannel<Push>('push', { claim: () => asService`claim_pushes(${20})`, send, isTime })

@@ -1,0 +1,60 @@
+import { asService } from '../_shared/rpc.ts'
+import { settings } from '../_shared/settings.ts'
+import { drainMails } from './mails.ts'
+import { drainPushes } from './pushes.ts'
+import { drainWebhooks } from './webhooks.ts'
+
+export interface Report {
+  planned: number
+  pushes: number
+  mails: number
+  webhooks: number
+}
+
+/** Half of the 30 s for which the schedule waits for an answer. */
+const runMilliseconds = 15_000
+const planRows = 100
+
+let isAdopted = false
+
+const adopt = async (): Promise<void> => {
+  if (isAdopted) return
+  const webhooks = settings.webhook !== null
+  await asService`adopt_outbox_settings(delay_seconds => ${settings.notifyDelay}, webhooks => ${webhooks})`
+  isAdopted = true
+}
+
+const plan = async (isTime: () => boolean): Promise<number> => {
+  let planned = 0
+  const [push, mail] = [settings.vapid !== null, settings.smtpUrl !== undefined]
+  while (isTime()) {
+    const call = asService`plan_notifications(max_rows => ${planRows}, push => ${push}, mail => ${mail})`
+    const rows = Number(await call)
+    planned += rows
+    if (rows < planRows) break
+  }
+  return planned
+}
+
+const run = async (): Promise<Report> => {
+  await adopt()
+  const end = performance.now() + runMilliseconds
+  const isTime = () => performance.now() < end
+  const planned = await plan(isTime)
+  const due: Record<'push' | 'mail' | 'webhook', number> = JSON.parse(await asService`count_due()`)
+  // A channel that fails by itself, as by a lost connection, leaves the others alone.
+  const [pushes, mails, webhooks] = await Promise.allSettled([
+    due.push > 0 && settings.vapid ? drainPushes(isTime) : 0,
+    due.mail > 0 && settings.smtpUrl ? drainMails(isTime) : 0,
+    due.webhook > 0 && settings.webhook ? drainWebhooks(isTime) : 0,
+  ])
+  const failed = [pushes, mails, webhooks].find(({ status }) => status === 'rejected')
+  if (failed) throw (failed as PromiseRejectedResult).reason
+  const count = (one: PromiseSettledResult<number>): number => one.status === 'fulfilled' ? one.value : 0
+  return { planned, pushes: count(pushes), mails: count(mails), webhooks: count(webhooks) }
+}
+
+let running: Promise<Report> | undefined
+
+/** Plans and sends what is due, for 15 s at most. One run at a time in a process; there may be several processes. */
+export const notify = (): Promise<Report> => running ??= run().finally(() => running = undefined)

@@ -1,0 +1,72 @@
+import MailComposer from 'nodemailer/lib/mail-composer'
+import { parseConnectionUrl } from 'nodemailer/lib/shared'
+import SMTPConnection from 'nodemailer/lib/smtp-connection'
+import type { Mail } from './templates/unread.ts'
+
+/** For each step; together they are less than the 15 s after which another worker may claim the mail. */
+const timeoutMilliseconds = 6000
+
+export interface MailServer {
+  send: (mail: Mail & { from: string; to: string; messageId: string; unsubscribe: string }) => Promise<void>
+  close: () => void
+}
+
+/** What went wrong, without the server's words, which may name the recipient. */
+export const describeFailure = (error: unknown): string => {
+  const { code, responseCode } = error as { code?: string; responseCode?: number }
+  return [code ?? (error as Error).name, responseCode].filter(Boolean).join(' ')
+}
+
+type Callback = (error?: Error | null) => void
+
+/** Connects and logs in, so that no mail is claimed for a server that cannot be reached. */
+export const openMailServer = async (url: string): Promise<MailServer> => {
+  const options = parseConnectionUrl(url)
+  const connection = new SMTPConnection({
+    ...options,
+    connectionTimeout: timeoutMilliseconds,
+    greetingTimeout: timeoutMilliseconds,
+    socketTimeout: timeoutMilliseconds,
+    dnsTimeout: timeoutMilliseconds,
+  })
+  /** Errors of the connection are events, which reject what is under way. */
+  const settle = (start: (done: Callback) => void): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const onError = (error: Error) => reject(error)
+      const onEnd = () => reject(Object.assign(new Error('The connection was closed'), { code: 'ECONNECTION' }))
+      connection.once('error', onError)
+      connection.once('end', onEnd)
+      start((error) => {
+        connection.off('error', onError)
+        connection.off('end', onEnd)
+        if (error) reject(error)
+        else resolve()
+      })
+    })
+  connection.on('error', () => {})
+  try {
+    await settle((done) => connection.connect(done))
+    if (options.auth) await settle((done) => connection.login(options.auth as never, done))
+  } catch (error) {
+    connection.close()
+    throw error
+  }
+  return {
+    send: async ({ unsubscribe, ...mail }) => {
+      const message = new MailComposer({
+        ...mail,
+        // RFC 8058: mail programs show a button that needs no log-in.
+        headers: {
+          'List-Unsubscribe': `<${unsubscribe}>`,
+          'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+          'Auto-Submitted': 'auto-generated',
+        },
+        disableFileAccess: true,
+        disableUrlAccess: true,
+      }).compile()
+      const [raw, envelope] = [await message.build(), message.getEnvelope()]
+      await settle((done) => connection.send(envelope as never, raw, done))
+    },
+    close: () => connection.quit(),
+  }
+}

@@ -1,0 +1,55 @@
+import { asService } from '../_shared/rpc.ts'
+import { settings } from '../_shared/settings.ts'
+import { drainChannel, type Outcome } from './outcome.ts'
+import { post } from './post.ts'
+
+interface Webhook {
+  id: number
+  key: string
+  type: string
+  timestamp: string
+  data: Record<string, unknown>
+}
+
+const bytesOf = (base64: string): Uint8Array<ArrayBuffer> => Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))
+
+/** The headers of the Standard Webhooks specification; `secret` is `whsec_` and the key in base64. */
+export const signedHeaders = async (key: string, body: string, secret: string): Promise<Record<string, string>> => {
+  const id = `msg_${key.replaceAll('-', '')}`
+  const timestamp = Math.floor(Date.now() / 1000)
+  const signingKey = await crypto.subtle.importKey(
+    'raw',
+    bytesOf(secret.replace(/^whsec_/, '')),
+    { name: 'HMAC', hash: 'SHA-256' },
+    false,
+    ['sign'],
+  )
+  const signed = await crypto.subtle.sign('HMAC', signingKey, new TextEncoder().encode(`${id}.${timestamp}.${body}`))
+  return {
+    'content-type': 'application/json',
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': `v1,${btoa(String.fromCharCode(...new Uint8Array(signed)))}`,
+  }
+}
+
+const send = async ({ id, key, type, timestamp, data }: Webhook): Promise<Outcome> => {
+  const { url, secret } = settings.webhook!
+  try {
+    const body = JSON.stringify({ type, timestamp, data })
+    const headers = await signedHeaders(key, body, secret)
+    const { status, retryAfter } = await post(
+      url,
+      { headers, body: new TextEncoder().encode(body) },
+      settings.loopbackTargets !== 'none',
+    )
+    if (status >= 200 && status < 300) return { id, outcome: 'sent' }
+    return { id, outcome: 'failed', reason: `status ${status}`, retry_after: retryAfter }
+  } catch (error) {
+    return { id, outcome: 'failed', reason: (error as Error).message }
+  }
+}
+
+/** Delivers the events that are due, each conversation's in order. */
+export const drainWebhooks = (isTime: () => boolean): Promise<number> =>
+  drainChannel<Webhook>('webhook', { claim: () => asService`claim_webhooks(${20})`, send, isTime })

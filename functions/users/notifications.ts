@@ -1,0 +1,104 @@
+import { type Context, Hono } from 'hono'
+import { anonymousUser, requireUser } from '../_shared/auth.ts'
+import { sendJson } from '../_shared/app.ts'
+import { httpError } from '../_shared/errors.ts'
+import { route } from '../_shared/openapi.ts'
+import { consumeRateLimit } from '../_shared/rate_limit.ts'
+import type { RpcResult } from '../_shared/rpc.ts'
+import * as shape from '../_shared/schemas/notifications.ts'
+import { settings } from '../_shared/settings.ts'
+import { validate } from '../_shared/validate.ts'
+import { pageHeaders, unsubscribePage } from './unsubscribe_page.ts'
+
+/** How users are told of what happens while they are away. */
+export const notifications = new Hono()
+
+notifications.get(
+  '/me/devices',
+  route('listDevices', "The caller's devices, newest first", { 200: shape.device.array() }),
+  requireUser,
+  async (c) => sendJson(c, await c.var.db`list_devices()`),
+)
+
+notifications.put(
+  '/me/devices/:device',
+  route('registerDevice', 'Register a Web Push subscription, at most ten', { 204: 'Registered' }),
+  requireUser,
+  validate({ params: shape.deviceParam, json: shape.newDevice }),
+  async (c) => {
+    await consumeRateLimit('RATE_LIMIT_DEVICE', c.var.claims.sub)
+    await c.var.db`put_device(${c.var.params.device}, ${c.var.json})`
+    return c.body(null, 204)
+  },
+)
+
+notifications.delete(
+  '/me/devices/:device',
+  route('removeDevice', 'Remove a device', { 204: 'Not registered' }),
+  requireUser,
+  validate({ params: shape.deviceParam }),
+  async (c) => {
+    await c.var.db`delete_device(${c.var.params.device})`
+    return c.body(null, 204)
+  },
+)
+
+notifications.get(
+  '/me/notifications',
+  route('getNotificationSettings', 'What the caller is told while away, and when', { 200: shape.notificationSettings }),
+  requireUser,
+  async (c) => sendJson(c, await c.var.db`get_notification_settings()`),
+)
+
+notifications.patch(
+  '/me/notifications',
+  route('updateNotificationSettings', 'Change the given settings', { 200: shape.notificationSettings }),
+  requireUser,
+  validate({ json: shape.notificationChanges }),
+  async (c) => {
+    await consumeRateLimit('RATE_LIMIT_DEVICE', c.var.claims.sub)
+    return sendJson(c, await c.var.db`update_notification_settings(${c.var.json})`)
+  },
+)
+
+notifications.get(
+  '/push-key',
+  route('getPushKey', 'The public key for Web Push subscriptions', {
+    200: shape.pushKey,
+    404: 'Web Push is not set up',
+  }),
+  (c) => {
+    const { vapid } = settings
+    if (!vapid) return httpError(404, 'Web Push is not set up here')
+    return c.json({ public_key: vapid.publicKey }, 200, { 'Cache-Control': 'public, max-age=3600' })
+  },
+)
+
+const pageOrJson = (c: Context, reply: RpcResult): Response => {
+  c.header('Vary', 'Accept')
+  return c.req.header('Accept')?.includes('text/html')
+    ? c.body(unsubscribePage(JSON.parse(reply.body)), 200, pageHeaders)
+    : sendJson(c, reply)
+}
+
+notifications.get(
+  '/unsubscribe',
+  route('checkUnsubscribe', 'Whether the token of a mail still gets mails; a page that asks, for browsers', {
+    200: shape.mailSetting,
+    404: 'The token is of no mail of ours',
+  }),
+  anonymousUser,
+  validate({ query: shape.unsubscribeQuery }),
+  async (c) => pageOrJson(c, await c.var.db`check_unsubscribe(${c.var.query.token})`),
+)
+
+notifications.post(
+  '/unsubscribe',
+  route('unsubscribe', 'Turn off the mails by the token of one, without log-in (RFC 8058)', {
+    200: shape.mailSetting,
+    404: 'The token is of no mail of ours',
+  }),
+  anonymousUser,
+  validate({ query: shape.unsubscribeQuery }),
+  async (c) => pageOrJson(c, await c.var.db`unsubscribe(${c.var.query.token})`),
+)

@@ -1,0 +1,278 @@
+-- Reports: what people tell the operator about others, with the messages that they share as evidence. Nothing of it is
+-- visible to the reported person. 66 is what admins do with it.
+create table public.reports (
+  id bigint generated always as identity primary key,
+  reporter_id bigint not null references public.users (id) on delete restrict,
+  user_id bigint not null references public.users (id) on delete restrict,
+  message_id bigint,
+  reason text not null
+    constraint "reason is spam, harassment, scam, danger, impersonation or other"
+    check (reason in ('spam', 'harassment', 'scam', 'danger', 'impersonation', 'other')),
+  note text
+    constraint "note has at most 2,000 characters" check (char_length(note) <= 2000),
+  shares_messages boolean not null default false,
+  created_at timestamptz not null default clock_timestamp(),
+  resolution text
+    constraint "resolution is dismiss, warn, hide or suspend"
+    check (resolution in ('dismiss', 'warn', 'hide', 'suspend')),
+  resolved_at timestamptz,
+  purge_at timestamptz,
+  constraint "nobody reports themselves" check (reporter_id <> user_id),
+  constraint "a resolved report says when and how" check ((resolved_at is null) = (resolution is null))
+);
+comment on table public.reports is
+  'What people have reported. Written only by api.report_person and by the functions of the moderators, so that each
+change is in public.moderation_log. The users cannot be deleted while it exists; erasing a user keeps the row.';
+comment on column public.reports.user_id is 'The reported person; of a message, its sender.';
+comment on column public.reports.message_id is
+  'The reported message; null: the person. No foreign key, because the report outlives the message.';
+comment on column public.reports.shares_messages is
+  'Whether the reporter agreed to share the latest messages of the conversation.';
+comment on column public.reports.resolution is 'What an admin decided; null while the report is open.';
+comment on column public.reports.purge_at is
+  'When private.purge_evidence() deletes note and evidence: 180 days after one of the two was erased. Null: both have
+an account, or it is done.';
+
+create unique index reports_one_open_per_subject on public.reports (reporter_id, user_id, coalesce(message_id, 0))
+  where resolved_at is null;
+comment on index public.reports_one_open_per_subject is
+  'A person has one open report about another person, and one about each message.';
+create index reports_reporter_id_id_idx on public.reports (reporter_id, id);
+create index reports_user_id_id_idx on public.reports (user_id, id);
+create index reports_open_idx on public.reports (id) where resolved_at is null;
+comment on index public.reports_open_idx is 'The queue of the moderators.';
+create index reports_purge_at_idx on public.reports (purge_at) where purge_at is not null;
+
+alter table public.reports enable row level security;
+-- The platform grants everything to service_role.
+revoke all on public.reports from service_role;
+grant select on public.reports to service_role;
+revoke all on sequence public.reports_id_seq from service_role;
+
+create table private.report_evidence (
+  report_id bigint not null references public.reports (id) on delete cascade,
+  message_id bigint not null,
+  is_by_reported boolean not null,
+  content text not null,
+  attachment jsonb,
+  sent_at timestamptz not null,
+  primary key (report_id, message_id)
+);
+comment on table private.report_evidence is
+  'Copies of messages as they were when they were reported: the reported one, and with the reporter''s consent the
+latest 20 of the conversation. Admins read them with public.read_evidence(), which is logged.';
+comment on column private.report_evidence.is_by_reported is
+  'Whether the reported person sent it; otherwise the reporter did.';
+alter table private.report_evidence enable row level security;
+
+create table private.report_replies (
+  user_id bigint not null references public.users (id) on delete cascade,
+  client_id uuid not null,
+  report_id bigint not null references public.reports (id) on delete cascade,
+  draft_hash bytea not null,
+  is_new boolean not null,
+  primary key (user_id, client_id)
+);
+comment on table private.report_replies is
+  'Reports with an idempotency key: a hash of what was sent, and whether the answer was a new report. The rest of the
+first answer never changes, so a repeat is answered from the report.';
+create index report_replies_report_id_idx on private.report_replies (report_id);
+alter table private.report_replies enable row level security;
+
+create function private.report_body(report public.reports)
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return json_build_object(
+    'id', report.id, 'status', 'open', 'reason', report.reason, 'createdAt', private.iso(report.created_at)
+  );
+end
+$$;
+comment on function private.report_body(public.reports) is
+  'A report as reporting answers: {id, status, reason, createdAt}, as it was made.';
+
+create function private.copy_evidence(report public.reports)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  insert into private.report_evidence (report_id, message_id, is_by_reported, content, attachment, sent_at)
+  select
+    report.id, messages.id, messages.user_id = report.user_id, messages.content, messages.attachment,
+    messages.created_at
+  from public.messages
+  where messages.id = report.message_id
+    or messages.id in (
+      select latest.id
+      from public.conversations
+      join public.messages as latest on latest.conversation_id = conversations.id
+      where report.shares_messages
+        and least(voyager_id, local_id) = least(report.reporter_id, report.user_id)
+        and greatest(voyager_id, local_id) = greatest(report.reporter_id, report.user_id)
+      order by latest.id desc
+      limit 20
+    )
+  on conflict do nothing;
+end
+$$;
+comment on function private.copy_evidence(public.reports) is
+  'Copies the reported message and, if the reporter shares them, the latest 20 messages of the two. Only for definer
+functions.';
+
+create function api.report_person(draft jsonb)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+  draft_client_id constant uuid := (draft ->> 'client_id')::uuid;
+  hash constant bytea := sha256(convert_to(jsonb_strip_nulls(draft - 'client_id')::text, 'UTF8'));
+  shares constant boolean := coalesce((draft ->> 'share_messages')::boolean, false);
+  message constant bigint := (draft ->> 'message_id')::bigint;
+  subject bigint := (draft ->> 'user_id')::bigint;
+  person public.users;
+  stored private.report_replies;
+  report public.reports;
+  is_new boolean;
+begin
+  if draft_client_id is not null then
+    -- Serializes reports with the same key.
+    perform pg_advisory_xact_lock(hashtextextended(format('report %s %s', me, draft_client_id), 0));
+    select * into stored from private.report_replies where user_id = me and client_id = draft_client_id;
+    if found then
+      if stored.draft_hash <> hash then
+        raise sqlstate 'PT422' using message = 'This idempotency key was used for another report';
+      end if;
+      select * into strict report from public.reports where id = stored.report_id;
+      perform private.set_response_metadata(jsonb_build_object('replayed', true, 'existing', not stored.is_new));
+      return private.report_body(report);
+    end if;
+  end if;
+  if message is not null then
+    select messages.user_id
+    into subject
+    from public.messages
+    join public.conversations on conversations.id = messages.conversation_id
+    where messages.id = message and me in (voyager_id, local_id);
+    if not found then
+      raise sqlstate 'PT404' using message = 'Message not found';
+    end if;
+  end if;
+  if subject = me then
+    raise sqlstate 'PT400' using
+      message = case when message is null then 'user_id' else 'message_id' end || ': you cannot report yourself';
+  end if;
+  -- A concurrent erasure waits, or has happened by now, and so does another report or block by the caller.
+  perform from public.users where id in (me, subject) order by id for no key update;
+  if not exists (select from public.users where id = me and is_active) then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
+  select * into person from public.users where id = subject;
+
+  select *
+  into report
+  from public.reports
+  where reporter_id = me and user_id = subject and message_id is not distinct from message and resolved_at is null;
+  is_new := not found;
+  if is_new then
+    -- Who has sent a message can be reported for it after being deactivated or erased.
+    if message is null and person.is_active is not true then
+      raise sqlstate 'PT404' using message = 'User not found';
+    end if;
+    insert into public.reports (reporter_id, user_id, message_id, reason, note, shares_messages, purge_at)
+    values (
+      me, subject, message, draft ->> 'reason', draft ->> 'note', shares,
+      case when person.erased_at is not null then private.present() + interval '180 days' end
+    )
+    returning * into report;
+    perform private.copy_evidence(report);
+  elsif shares and not report.shares_messages then
+    -- The consent came with a repeat.
+    update public.reports set shares_messages = true where id = report.id returning * into report;
+    perform private.copy_evidence(report);
+  end if;
+  if (draft ->> 'block')::boolean and person.erased_at is null then
+    perform private.add_block(me, subject, 'block');
+  end if;
+  if draft_client_id is not null then
+    insert into private.report_replies (user_id, client_id, report_id, draft_hash, is_new)
+    values (me, draft_client_id, report.id, hash, is_new);
+  end if;
+  perform private.set_response_metadata(jsonb_build_object('existing', not is_new));
+  return private.report_body(report);
+end
+$$;
+comment on function api.report_person(jsonb) is
+  'Reports {user_id or message_id, reason, note, share_messages, block, client_id}; evidence and block in the same
+transaction. While a report about the same subject is open it is returned instead, with existing in the response
+metadata; what the repeat shares or blocks is still done. A client_id that was used before returns the first answer
+again. Blocks in either direction make no difference. Definer, because no caller has a grant on reports: the reported
+must not learn of them.';
+grant execute on function api.report_person(jsonb) to edge_functions;
+
+create function api.list_my_reports(page jsonb)
+returns json
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  page_limit constant integer := (page ->> 'limit')::integer;
+  before_id constant bigint := coalesce((page ->> 'before_id')::bigint, 9223372036854775807);
+  listed json[];
+  last_id bigint;
+begin
+  select
+    array_agg(
+      json_build_object(
+        'id', id, 'status', case when resolved_at is null then 'open' else 'resolved' end, 'reason', reason,
+        'createdAt', private.iso(created_at), 'resolvedAt', private.iso(resolved_at)
+      )
+      order by id desc
+    ),
+    (array_agg(id order by id desc))[page_limit]
+  into listed, last_id
+  from (
+    -- One more than the page, to know whether another page follows.
+    select *
+    from public.reports
+    where reporter_id = (select private.my_id()) and id < before_id
+    order by id desc
+    limit page_limit + 1
+  ) as reports;
+  if cardinality(listed) > page_limit then
+    perform private.set_response_metadata(jsonb_build_object('next', last_id));
+  end if;
+  return coalesce(array_to_json(listed[:page_limit]), '[]');
+end
+$$;
+comment on function api.list_my_reports(jsonb) is
+  'A page {limit, before_id} of the caller''s own reports, newest first: whether each is resolved, not how. The response
+metadata holds the last id of the page if another page follows. Definer, because callers cannot read reports.';
+grant execute on function api.list_my_reports(jsonb) to edge_functions;
+
+create function private.my_reports_after(after_id bigint, max_rows integer)
+returns table (id bigint, body text)
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+begin
+  return query
+    select
+      reports.id,
+      json_build_object(
+        'id', reports.id, 'user_id', reports.user_id, 'message_id', reports.message_id, 'reason', reports.reason,
+        'note', reports.note, 'share_messages', reports.shares_messages,
+        'status', case when reports.resolved_at is null then 'open' else 'resolved' end,
+        'createdAt', private.iso(reports.created_at), 'resolvedAt', private.iso(reports.resolved_at)
+      )::text
+    from public.reports
+    where reports.reporter_id = me and reports.id > after_id
+    order by reports.id
+    limit max_rows;
+end
+$$;
+comment on function private.my_reports_after(bigint, integer) is
+  'The next of the caller''s own reports as the export has them, oldest first. Definer, because callers cannot read
+reports.';
+grant execute on function private.my_reports_after(bigint, integer) to authenticated;

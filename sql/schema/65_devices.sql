@@ -1,0 +1,103 @@
+-- Devices: the Web Push subscriptions of users' browsers, as the Push API gives them.
+create table private.devices (
+  user_id bigint not null references public.users (id) on delete cascade,
+  id uuid not null,
+  endpoint text not null
+    constraint "endpoint has at most 2,048 visible ASCII characters"
+    check (char_length(endpoint) <= 2048 and endpoint ~ '^[\u0021-\u007e]+$'),
+  p256dh text not null
+    constraint "p256dh is a public key in base64url" check (p256dh ~ '^[A-Za-z0-9_-]{87}$'),
+  auth text not null
+    constraint "auth is 16 bytes in base64url" check (auth ~ '^[A-Za-z0-9_-]{22}$'),
+  created_at timestamptz not null default clock_timestamp(),
+  primary key (user_id, id)
+);
+comment on table private.devices is
+  'Where pushes for a user go. The endpoint and the keys are what a browser hands out for one subscription; whoever
+knows them can push to it.';
+create unique index devices_endpoint_key on private.devices (endpoint);
+comment on index private.devices_endpoint_key is
+  'A browser belongs to whoever logged in there last, so that nobody else''s messages are shown on it.';
+alter table private.devices enable row level security;
+
+create function private.my_devices()
+returns json
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return (
+    select coalesce(
+      json_agg(
+        json_build_object(
+          'id', id, 'endpoint', endpoint, 'keys', json_build_object('p256dh', p256dh, 'auth', auth),
+          'createdAt', private.iso(created_at)
+        )
+        order by created_at desc, id
+      ),
+      '[]'
+    )
+    from private.devices
+    where user_id = (select private.my_id())
+  );
+end
+$$;
+comment on function private.my_devices() is
+  'The caller''s devices as [{id, endpoint, keys, createdAt}], newest first. Definer, because callers have no grant on
+devices.';
+grant execute on function private.my_devices() to authenticated;
+
+create function api.list_devices()
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return private.my_devices();
+end
+$$;
+comment on function api.list_devices() is 'The caller''s devices, newest first.';
+grant execute on function api.list_devices() to edge_functions;
+
+create function api.put_device(device uuid, subscription jsonb)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+begin
+  -- Serialize concurrent calls of one user, so that the limit holds. An erasure waits, or has happened.
+  perform from public.users where id = me and is_active for no key update;
+  if not found then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
+  -- Serialize calls of different users with the same endpoint: the second takes the device over.
+  perform pg_advisory_xact_lock(hashtextextended('device ' || (subscription ->> 'endpoint'), 0));
+  delete from private.devices where endpoint = subscription ->> 'endpoint' and (user_id, id) <> (me, device);
+  if (select count(*) from private.devices where user_id = me and id <> device) >= 10 then
+    raise sqlstate 'PT400' using message = 'device: you cannot have more than 10 devices';
+  end if;
+  insert into private.devices as known (user_id, id, endpoint, p256dh, auth)
+  values (
+    me, device, subscription ->> 'endpoint', subscription #>> '{keys,p256dh}', subscription #>> '{keys,auth}'
+  )
+  on conflict (user_id, id) do update
+  set endpoint = excluded.endpoint, p256dh = excluded.p256dh, auth = excluded.auth;
+  return to_json(true);
+end
+$$;
+comment on function api.put_device(uuid, jsonb) is
+  'Stores a subscription {endpoint, keys: {p256dh, auth}} as the caller''s device; a repeat changes nothing. Whoever had
+the endpoint before loses it. Definer, because no caller has a grant on devices.';
+grant execute on function api.put_device(uuid, jsonb) to edge_functions;
+
+create function api.delete_device(device uuid)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  delete from private.devices where user_id = private.my_id() and id = device;
+  return to_json(true);
+end
+$$;
+comment on function api.delete_device(uuid) is
+  'Removes a device of the caller; a repeat changes nothing. Definer, as put_device.';
+grant execute on function api.delete_device(uuid) to edge_functions;

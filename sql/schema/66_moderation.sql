@@ -1,0 +1,265 @@
+-- Moderation: the queue of open reports, and what admins do about them. Only the secret key and the owner can read and
+-- call this, in the table editor and the SQL editor; every call is logged.
+create table public.moderation_log (
+  id bigint generated always as identity primary key,
+  action text not null
+    constraint "action is a step of moderation"
+    check (action in ('read evidence', 'dismiss', 'warn', 'hide', 'suspend', 'lift hide', 'lift suspend')),
+  report_id bigint references public.reports (id) on delete restrict,
+  user_id bigint not null references public.users (id) on delete restrict,
+  by_whom text not null,
+  note text
+    constraint "the reason has 1 to 2,000 characters"
+    check (char_length(note) <= 2000 and note ~ '[^[:space:][:cntrl:]]'),
+  created_at timestamptz not null default clock_timestamp(),
+  constraint "every decision has a reason" check (note is not null or action = 'read evidence')
+);
+comment on table public.moderation_log is
+  'What admins did: who, when and why. Append-only for everybody, its owner included.';
+comment on column public.moderation_log.user_id is 'The person whom it is about.';
+comment on column public.moderation_log.by_whom is
+  'The database role and, if they are known, the subject of the token and the dashboard''s user.';
+create index moderation_log_report_id_idx on public.moderation_log (report_id);
+create index moderation_log_user_id_idx on public.moderation_log (user_id);
+
+create table public.hidden_profiles (
+  user_id bigint primary key references public.users (id) on delete cascade,
+  report_id bigint not null references public.reports (id) on delete restrict,
+  hidden_at timestamptz not null default clock_timestamp()
+);
+comment on table public.hidden_profiles is
+  'The people whom an admin has hidden. Until public.lift_restriction() they cannot make their profile searchable.';
+create index hidden_profiles_report_id_idx on public.hidden_profiles (report_id);
+
+alter table public.moderation_log enable row level security;
+alter table public.hidden_profiles enable row level security;
+-- The platform grants everything to service_role. Only the functions below write here.
+revoke all on public.moderation_log, public.hidden_profiles from service_role;
+grant select on public.moderation_log, public.hidden_profiles to service_role;
+revoke all on sequence public.moderation_log_id_seq from service_role;
+
+create function private.protect_moderation_log()
+returns trigger
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  raise sqlstate '42501' using message = 'The moderation log is append-only';
+end
+$$;
+comment on function private.protect_moderation_log() is 'Refuses every change of the log, by its owner too.';
+
+create trigger protect_moderation_log
+  before update or delete on public.moderation_log
+  for each row
+  execute function private.protect_moderation_log();
+
+create trigger protect_moderation_log_from_truncate
+  before truncate on public.moderation_log
+  for each statement
+  execute function private.protect_moderation_log();
+
+create function private.keep_profile_hidden()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  if exists (select from public.hidden_profiles where user_id = new.user_id) then
+    raise sqlstate 'PT403' using message = 'An administrator has hidden this profile';
+  end if;
+  return new;
+end
+$$;
+comment on function private.keep_profile_hidden() is
+  'Refuses to make a hidden profile searchable, whoever tries. Definer, because callers cannot read hidden_profiles.';
+
+create trigger keep_profile_hidden
+  before insert or update of is_searchable on public.profiles
+  for each row
+  when (new.is_searchable)
+  execute function private.keep_profile_hidden();
+
+create view public.moderation_queue
+with (security_invoker = true)
+as
+  select
+    reports.id as report, person.name as person, reports.reason, reports.note,
+    earlier.reports as earlier_reports, earlier.dismissed as earlier_dismissed, earlier.upheld as earlier_upheld,
+    exists (select from public.hidden_profiles where hidden_profiles.user_id = person.id) as is_hidden,
+    person.is_active, reporter.name as reporter, reports.created_at, reports.message_id, reports.shares_messages,
+    person.id as person_id, reporter.id as reporter_id
+  from public.reports
+  join public.users as person on person.id = reports.user_id
+  join public.users as reporter on reporter.id = reports.reporter_id
+  cross join lateral (
+    select
+      count(*) as reports,
+      count(*) filter (where others.resolution = 'dismiss') as dismissed,
+      count(*) filter (where others.resolution <> 'dismiss') as upheld
+    from public.reports as others
+    where others.user_id = reports.user_id and others.id < reports.id
+  ) as earlier
+  where reports.resolved_at is null
+  order by reports.id;
+comment on view public.moderation_queue is
+  'The open reports, oldest first, each with the number of earlier ones about the same person, and how many of these
+were dismissed or ended in a warning, hiding or suspension.';
+revoke all on public.moderation_queue from service_role;
+grant select on public.moderation_queue to service_role;
+
+create function private.dashboard_user(statement text)
+returns text
+language plpgsql immutable security invoker set search_path = ''
+as $$
+begin
+  return substring(statement from '-- user: ([0-9a-f-]{36})\s+-- date: [^\n]*\s*$');
+end
+$$;
+comment on function private.dashboard_user(text) is
+  'The user of Supabase''s dashboard who ran this statement: its SQL editor ends each with comments that say so.';
+
+create function private.current_admin()
+returns text
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  claims constant json := nullif(current_setting('request.jwt.claims', true), '')::json;
+begin
+  return concat_ws(
+    ' ', coalesce(claims ->> 'role', session_user), claims ->> 'sub',
+    'dashboard user ' || private.dashboard_user(current_query())
+  );
+end
+$$;
+comment on function private.current_admin() is
+  'Who is calling: the role, the subject of a token, and the user of Supabase''s dashboard, as far as they are known.';
+
+create function private.log_moderation(action text, report bigint, person bigint, note text)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  if log_moderation.note !~ '[^[:space:][:cntrl:]]' or char_length(log_moderation.note) > 2000
+    or log_moderation.note is null and log_moderation.action <> 'read evidence' then
+    raise sqlstate 'PT400' using message = 'note: say why, in 1 to 2,000 characters';
+  end if;
+  insert into public.moderation_log (action, report_id, user_id, by_whom, note)
+  values (log_moderation.action, report, person, private.current_admin(), log_moderation.note);
+end
+$$;
+comment on function private.log_moderation(text, bigint, bigint, text) is
+  'Appends to the log. Raises 400 if a decision has no reason. Only for definer functions.';
+
+create function private.lock_person(person bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  -- In the order of an erasure, which goes on to the reports as well.
+  perform from public.profiles where user_id = person for no key update;
+  perform from public.users where id = person for no key update;
+end
+$$;
+comment on function private.lock_person(bigint) is
+  'Locks profile and account of a person, so that a change of theirs happens before or after what an admin does.';
+
+create function public.resolve_report(report bigint, action text, note text)
+returns public.reports
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  person constant bigint := (select user_id from public.reports where id = report);
+  resolved public.reports;
+begin
+  if person is null then
+    raise sqlstate 'PT404' using message = 'Report not found';
+  elsif action is null or action not in ('dismiss', 'warn', 'hide', 'suspend') then
+    raise sqlstate 'PT400' using message = 'action: must be dismiss, warn, hide or suspend';
+  end if;
+  perform private.lock_person(person);
+  select * into resolved from public.reports where id = report for update;
+  if resolved.resolved_at is not null then
+    raise sqlstate 'PT409' using message = format(
+      'This report was resolved before: %s, at %s', resolved.resolution, private.iso(resolved.resolved_at)
+    );
+  end if;
+  perform private.log_moderation(action => action, report => report, person => person, note => note);
+  update public.reports
+  set resolution = action, resolved_at = clock_timestamp()
+  where id = report
+  returning * into resolved;
+  if action = 'hide' then
+    insert into public.hidden_profiles (user_id, report_id) values (person, report) on conflict do nothing;
+    update public.profiles set is_searchable = false where user_id = person and is_searchable;
+  elsif action = 'suspend' then
+    update public.users set is_active = false where id = person and is_active;
+  end if;
+  return resolved;
+end
+$$;
+comment on function public.resolve_report(bigint, text, text) is
+  'Resolves an open report: dismiss, warn (it counts against the person in later reports), hide (the profile is not
+searchable until public.lift_restriction()) or suspend (the account is deactivated). The note says why. Raises 409 if it
+was resolved before. Definer, because the secret key has no grant to write reports, so that every decision is logged.';
+grant execute on function public.resolve_report(bigint, text, text) to service_role;
+
+create function public.read_evidence(report bigint)
+returns table (
+  message_id bigint, sent_at timestamptz, sender_id bigint, is_by_reported boolean, content text, attachment jsonb
+)
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  about public.reports;
+begin
+  select * into about from public.reports where id = report;
+  if not found then
+    raise sqlstate 'PT404' using message = 'Report not found';
+  end if;
+  perform private.log_moderation(action => 'read evidence', report => report, person => about.user_id, note => null);
+  return query
+    select
+      evidence.message_id, evidence.sent_at,
+      case when evidence.is_by_reported then about.user_id else about.reporter_id end,
+      evidence.is_by_reported, evidence.content, evidence.attachment
+    from private.report_evidence as evidence
+    where evidence.report_id = about.id
+    order by evidence.message_id;
+end
+$$;
+comment on function public.read_evidence(bigint) is
+  'The messages that were copied for a report, oldest first; none once they are purged. Definer, because nobody has a
+grant on the evidence, so that every look at it is logged.';
+grant execute on function public.read_evidence(bigint) to service_role;
+
+create function public.lift_restriction(person bigint, restriction text, note text)
+returns text
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  if restriction is null or restriction not in ('hide', 'suspend') then
+    raise sqlstate 'PT400' using message = 'restriction: must be hide or suspend';
+  elsif not exists (select from public.users where id = person) then
+    raise sqlstate 'PT404' using message = 'User not found';
+  end if;
+  perform private.lock_person(person);
+  if restriction = 'hide' then
+    delete from public.hidden_profiles where user_id = person;
+  else
+    update public.users
+    set is_active = true
+    where id = person and not is_active and confirmed_at is not null and erased_at is null;
+  end if;
+  if not found then
+    raise sqlstate 'PT409' using message = case restriction
+      when 'hide' then 'This profile is not hidden'
+      else 'This account is not suspended'
+    end;
+  end if;
+  perform private.log_moderation(action => 'lift ' || restriction, report => null, person => person, note => note);
+  return 'lifted';
+end
+$$;
+comment on function public.lift_restriction(bigint, text, text) is
+  'Ends what resolve_report did to a person: hide (they may make their profile searchable again, which it is not by
+itself) or suspend (they may log in again). The note says why. Definer, as resolve_report.';
+grant execute on function public.lift_restriction(bigint, text, text) to service_role;

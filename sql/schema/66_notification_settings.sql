@@ -1,0 +1,242 @@
+-- What users want to be told while they are away, and when not.
+create table private.outbox_settings (
+  singleton boolean primary key default true check (singleton),
+  delay_seconds integer not null default 600
+    constraint "delay_seconds is at most a day" check (delay_seconds between 0 and 86400),
+  webhooks boolean not null default false,
+  inner_key text not null default gen_random_uuid()::text || gen_random_uuid()::text,
+  outer_key text not null default gen_random_uuid()::text || gen_random_uuid()::text
+);
+comment on table private.outbox_settings is
+  'One row: what the triggers must know of the environment of the function notify, which writes it when it starts, and
+the keys that sign the links to unsubscribe.';
+alter table private.outbox_settings enable row level security;
+insert into private.outbox_settings default values;
+
+create table private.notification_settings (
+  user_id bigint primary key references public.users (id) on delete cascade,
+  push boolean not null default true,
+  email boolean not null default true,
+  delay_minutes integer
+    constraint "delay_minutes is 0 to 1,440" check (delay_minutes between 0 and 1440),
+  quiet_from time,
+  quiet_to time,
+  time_zone text
+    constraint "time_zone has at most 64 characters" check (char_length(time_zone) <= 64),
+  previews boolean not null default false,
+  constraint "quiet hours have a beginning, an end and a time zone"
+    check (num_nulls(quiet_from, quiet_to, time_zone) in (0, 3)),
+  constraint "quiet hours end at another time than they begin" check (quiet_from <> quiet_to)
+);
+comment on table private.notification_settings is
+  'What each user has chosen; whoever has no row has the defaults.';
+comment on column private.notification_settings.delay_minutes is 'Null: not chosen, so outbox_settings.delay_seconds.';
+comment on column private.notification_settings.previews is 'Whether pushes and mails quote the latest message.';
+alter table private.notification_settings enable row level security;
+
+create function private.notification_settings_of(person bigint)
+returns private.notification_settings
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  chosen private.notification_settings;
+begin
+  select * into chosen from private.notification_settings where user_id = person;
+  chosen.user_id := person;
+  chosen.push := coalesce(chosen.push, true);
+  chosen.email := coalesce(chosen.email, true);
+  chosen.previews := coalesce(chosen.previews, false);
+  return chosen;
+end
+$$;
+comment on function private.notification_settings_of(bigint) is
+  'What a user has chosen, with the defaults, except that a delay which was not chosen is null. Only for definer
+functions.';
+
+create function private.describe_notification_settings(person bigint)
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  chosen constant private.notification_settings := private.notification_settings_of(person);
+begin
+  return json_build_object(
+    'push', chosen.push,
+    'email', chosen.email,
+    'delay_minutes', coalesce(
+      chosen.delay_minutes, (select ceil(delay_seconds / 60.0)::integer from private.outbox_settings)
+    ),
+    'quiet_hours', case
+      when chosen.time_zone is not null then json_build_object(
+        'from', to_char(chosen.quiet_from, 'HH24:MI'),
+        'to', to_char(chosen.quiet_to, 'HH24:MI'),
+        'time_zone', chosen.time_zone
+      )
+    end,
+    'previews', chosen.previews
+  );
+end
+$$;
+comment on function private.describe_notification_settings(bigint) is
+  'The settings of a user as {push, email, delay_minutes, quiet_hours, previews}. Only for definer functions.';
+
+create function private.quiet_until(quiet_from time, quiet_to time, time_zone text, moment timestamptz)
+returns timestamptz
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  today date;
+begin
+  today := (moment at time zone time_zone)::date;
+  -- Both ends are computed from the wall clock of their own day, so that they are right on the days on which the clocks
+  -- change: such a night is an hour shorter or longer.
+  return (
+    select max(ends)
+    from (
+      select
+        (day + quiet_from) at time zone time_zone as starts,
+        (day + quiet_to + case when quiet_to < quiet_from then interval '1 day' else interval '0' end)
+          at time zone time_zone as ends
+      from unnest(array[today - 1, today]) as day
+    ) as nights
+    where moment >= starts and moment < ends
+  );
+exception
+  -- Postgres has forgotten the time zone since it was chosen.
+  when invalid_parameter_value then
+    return null;
+end
+$$;
+comment on function private.quiet_until(time, time, text, timestamptz) is
+  'When the quiet hours end that this moment is in; null if it is in none, or there are none.';
+
+create function private.my_notification_settings()
+returns json
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return private.describe_notification_settings(private.my_id());
+end
+$$;
+comment on function private.my_notification_settings() is
+  'The caller''s settings, with the defaults. Definer, because callers have no grant on them.';
+grant execute on function private.my_notification_settings() to authenticated;
+
+create function api.get_notification_settings()
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return private.my_notification_settings();
+end
+$$;
+comment on function api.get_notification_settings() is 'The caller''s settings, with the defaults.';
+grant execute on function api.get_notification_settings() to edge_functions;
+
+create function api.update_notification_settings(changes jsonb)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+  wanted private.notification_settings;
+  quiet constant jsonb := nullif(changes -> 'quiet_hours', 'null');
+  delay integer;
+begin
+  -- Serializes concurrent changes of one user, of which each keeps what it does not name. An erasure waits.
+  perform from public.users where id = me and is_active for no key update;
+  if not found then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
+  wanted := private.notification_settings_of(me);
+  wanted.push := coalesce((changes ->> 'push')::boolean, wanted.push);
+  wanted.email := coalesce((changes ->> 'email')::boolean, wanted.email);
+  wanted.previews := coalesce((changes ->> 'previews')::boolean, wanted.previews);
+  wanted.delay_minutes := coalesce((changes ->> 'delay_minutes')::integer, wanted.delay_minutes);
+  if changes ? 'quiet_hours' then
+    wanted.quiet_from := (quiet ->> 'from')::time;
+    wanted.quiet_to := (quiet ->> 'to')::time;
+    wanted.time_zone := quiet ->> 'time_zone';
+  end if;
+  if quiet is not null then
+    begin
+      perform now() at time zone wanted.time_zone;
+    exception
+      when invalid_parameter_value then
+        raise sqlstate 'PT400' using message = 'quiet_hours.time_zone: must be the name of a time zone';
+    end;
+  end if;
+  delete from private.notification_settings where user_id = me;
+  insert into private.notification_settings select wanted.*;
+  -- What waits already goes by the new delay.
+  if changes ? 'delay_minutes' then
+    delay := wanted.delay_minutes;
+    update private.outbox
+    set due_at = created_at + make_interval(mins => delay)
+    where user_id = me and channel = 'person';
+  end if;
+  return private.describe_notification_settings(me);
+end
+$$;
+comment on function api.update_notification_settings(jsonb) is
+  'Changes {push, email, delay_minutes, quiet_hours, previews} of the caller; what is absent stays. Returns the whole.
+Definer, because no caller has a grant on them.';
+grant execute on function api.update_notification_settings(jsonb) to edge_functions;
+
+create function private.sign_unsubscribing(person bigint)
+returns text
+language sql stable security invoker set search_path = ''
+as $$
+  -- As HMAC, with two keys of their own instead of two that are made from one.
+  select person || '.' || encode(
+    sha256(convert_to(outer_key, 'utf8') || sha256(convert_to(inner_key || person, 'utf8'))), 'hex'
+  )
+  from private.outbox_settings
+$$;
+comment on function private.sign_unsubscribing(bigint) is
+  'The token of the link in a user''s mails that turns them off. It does nothing else, and does not expire: mails are
+kept for years.';
+
+create function api.unsubscribe(token text)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  person constant bigint := substring(token from '^([1-9][0-9]{0,17})\.[0-9a-f]{64}$')::bigint;
+begin
+  -- Whoever compares the tokens' times learns nothing: an attacker cannot choose the bytes that are compared.
+  if person is null or sha256(convert_to(token, 'utf8'))
+    <> sha256(convert_to(private.sign_unsubscribing(person), 'utf8')) then
+    raise sqlstate 'PT404' using message = 'This link is not one of ours';
+  end if;
+  insert into private.notification_settings (user_id, email)
+  select id, false
+  from public.users
+  where id = person and erased_at is null
+  on conflict (user_id) do update set email = false;
+  return json_build_object('email', false);
+end
+$$;
+comment on function api.unsubscribe(text) is
+  'Turns off the mails of the user whom the token names; a repeat changes nothing. Definer, because it is called without
+log-in.';
+grant execute on function api.unsubscribe(text) to edge_functions;
+
+create function api.check_unsubscribe(token text)
+returns json
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  person constant bigint := substring(token from '^([1-9][0-9]{0,17})\.[0-9a-f]{64}$')::bigint;
+begin
+  if person is null or sha256(convert_to(token, 'utf8'))
+    <> sha256(convert_to(private.sign_unsubscribing(person), 'utf8')) then
+    raise sqlstate 'PT404' using message = 'This link is not one of ours';
+  end if;
+  return json_build_object('email', (private.notification_settings_of(person)).email);
+end
+$$;
+comment on function api.check_unsubscribe(text) is
+  'Whether the user whom the token names gets mails, as {email}. Changes nothing, because mail programs follow links
+before anybody reads the mail. Definer, as unsubscribe.';
+grant execute on function api.check_unsubscribe(text) to edge_functions;

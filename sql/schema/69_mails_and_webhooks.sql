@@ -1,0 +1,248 @@
+-- From the outbox to mail servers and to the operator's webhook, and what became of each row.
+create function private.unseen_by(person bigint, steps bigint[])
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return (
+    with mine as (
+      select id from public.conversations where voyager_id = person
+      union all
+      select id from public.conversations where local_id = person
+    ),
+    unread as (
+      select messages.conversation_id, count(*) as unread, min(id) as first_id, max(id) as last_id
+      from public.messages
+      where conversation_id in (select id from mine) and user_id <> person and not read
+      group by messages.conversation_id
+    ),
+    changed as (
+      select conversation_id, max(id) as last_step
+      from public.reservation_history
+      where id = any (steps)
+        and private.wants_to_hear(
+          person => unseen_by.person, event => 'reservation.changed', conversation => conversation_id, first_id => id,
+          last_id => id
+        )
+      group by conversation_id
+    ),
+    wanted as (
+      select conversation_id, unread, last_id
+      from unread
+      where private.wants_to_hear(
+        person => unseen_by.person, event => 'message.created', conversation => conversation_id,
+        first_id => unread.first_id, last_id => unread.last_id
+      )
+    )
+    select coalesce(
+      json_agg(
+        json_build_object(
+          'name', (private.partner_in(person, conversation_id)).name,
+          'unread', coalesce(wanted.unread, 0),
+          'status', (select status from public.reservation_history where id = changed.last_step),
+          'text', case
+            when (private.notification_settings_of(person)).previews then (
+              select private.preview_of(content) from public.messages where id = wanted.last_id
+            )
+          end
+        )
+        order by greatest(wanted.last_id, 0) desc, conversation_id desc
+      ),
+      '[]'
+    )
+    from wanted
+    full join changed using (conversation_id)
+  );
+end
+$$;
+comment on function private.unseen_by(bigint, bigint[]) is
+  'What a mail tells a person: [{name, unread, status, text}] for each conversation in which they want to hear of unread
+messages or of one of these steps of reservations. Only for definer functions.';
+
+create function private.claim_mail()
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  moment constant timestamptz := private.present();
+  ids bigint[];
+  mail private.outbox;
+  recipient public.users;
+  conversations json;
+begin
+  -- Until one is wanted, but not without end, because a statement has 5 s.
+  for round in 1..50 loop
+    ids := private.claim_rows('mail', 1, moment);
+    exit when ids is null;
+    ids := private.postpone_quiet(ids, moment);
+    continue when cardinality(ids) = 0;
+    select * into mail from private.outbox where id = ids[1];
+    select * into recipient from public.users where id = mail.user_id and is_active and email <> '';
+    conversations := case
+      when recipient.id is not null and (private.notification_settings_of(recipient.id)).email then
+        private.unseen_by(
+          recipient.id, (select coalesce(max(steps), '{}') from private.silences where user_id = recipient.id)
+        )
+      else '[]'::json
+    end;
+    if json_array_length(conversations) > 0 then
+      return json_build_object(
+        'id', mail.id, 'key', mail.key, 'to', recipient.email, 'name', recipient.name,
+        'token', private.sign_unsubscribing(recipient.id), 'conversations', conversations
+      );
+    end if;
+    delete from private.outbox where id = mail.id;
+    -- Nothing was told, so the next message may be.
+    delete from private.silences where user_id = mail.user_id;
+  end loop;
+  return 'null'::json;
+end
+$$;
+comment on function private.claim_mail() is
+  'Claims a due mail as {id, key, to, name, token, conversations}, or returns null. Mails that have
+nothing to tell any more are dropped. Definer, because edge_functions has no rights on the outbox.';
+grant execute on function private.claim_mail() to edge_functions;
+
+create function private.webhook_data(entry private.outbox)
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return case entry.event
+    when 'message.created' then (
+      select json_build_object(
+        'conversation_id', messages.conversation_id, 'id', messages.id, 'user_id', messages.user_id,
+        'recipient_id', case messages.user_id when voyager_id then local_id else voyager_id end
+      )
+      from public.messages
+      join public.conversations on conversations.id = messages.conversation_id
+      where messages.id = entry.subject_id
+    )
+    when 'conversation.created' then (
+      select json_build_object('id', id, 'voyager_id', voyager_id, 'local_id', local_id)
+      from public.conversations
+      where id = entry.subject_id
+    )
+    when 'reservation.changed' then (
+      select json_build_object(
+        'conversation_id', conversation_id, 'id', reservation_id, 'status', status, 'user_id', by_id
+      )
+      from public.reservation_history
+      where id = entry.subject_id
+    )
+    when 'report.created' then (
+      select json_build_object('id', id, 'reason', reason, 'reporter_id', reporter_id, 'user_id', user_id)
+      from public.reports
+      where id = entry.subject_id
+    )
+    when 'user.erased' then json_build_object('user_id', entry.subject_id)
+  end;
+end
+$$;
+comment on function private.webhook_data(private.outbox) is
+  'The data of an event: ids, and no names or texts, which the operator reads with the secret key. Null if the subject
+is gone. Only for definer functions.';
+
+create function private.claim_webhooks(max_rows integer)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  moment constant timestamptz := private.present();
+  ids bigint[];
+begin
+  with due as (
+    select id
+    from private.outbox as entry
+    where channel = 'webhook' and due_at <= moment and attempts < 8
+      -- In order: only the first of a conversation. A dead letter holds nothing up once its last attempt is over.
+      and not exists (
+        select
+        from private.outbox as earlier
+        where earlier.channel = 'webhook' and earlier.conversation_id = entry.conversation_id
+          and earlier.id < entry.id and (earlier.attempts < 8 or earlier.due_at > moment)
+      )
+    order by due_at, id
+    limit max_rows
+    for update skip locked
+  ),
+  taken as (
+    update private.outbox
+    set attempts = attempts + 1, due_at = moment + private.back_off(attempts), last_error = null
+    where id in (select id from due)
+    returning id
+  )
+  select array_agg(id) into ids from taken;
+  delete from private.outbox where id = any (ids) and private.webhook_data(outbox) is null;
+  return (
+    select coalesce(
+      json_agg(
+        json_build_object(
+          'id', id, 'key', key, 'type', event, 'timestamp', private.iso(created_at),
+          'data', private.webhook_data(outbox)
+        )
+        order by id
+      ),
+      '[]'
+    )
+    from private.outbox
+    where id = any (ids)
+  );
+end
+$$;
+comment on function private.claim_webhooks(integer) is
+  'Claims up to max_rows due webhooks as [{id, key, type, timestamp, data}], of each conversation the first. Definer,
+because edge_functions has no rights on the outbox.';
+grant execute on function private.claim_webhooks(integer) to edge_functions;
+
+create function private.finish_outbox(outcomes jsonb)
+returns void
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  finished record;
+  entry private.outbox;
+begin
+  for finished in
+    select *
+    from jsonb_to_recordset(outcomes) as outcome (
+      id bigint, outcome text, reason text, retry_after integer, subject bigint
+    )
+    order by id
+  loop
+    select * into entry from private.outbox where id = finished.id for update;
+    continue when not found;
+    if finished.outcome = 'sent' then
+      delete from private.outbox where id = entry.id and (entry.channel <> 'push' or subject_id = finished.subject);
+      -- Meanwhile the push has got more to tell.
+      update private.outbox
+      set attempts = 0, due_at = private.present(), first_id = finished.subject + 1, key = gen_random_uuid()
+      where id = entry.id;
+    elsif finished.outcome = 'gone' then
+      delete from private.devices where user_id = entry.user_id and id = entry.device_id;
+      delete from private.outbox where channel = 'push' and user_id = entry.user_id and device_id = entry.device_id;
+    else
+      update private.outbox
+      set
+        last_error = left(finished.reason, 200),
+        due_at = greatest(
+          due_at, private.present() + make_interval(secs => least(coalesce(finished.retry_after, 0), 86400))
+        )
+      where id = entry.id;
+    end if;
+  end loop;
+end
+$$;
+comment on function private.finish_outbox(jsonb) is
+  'What became of claimed rows: [{id, outcome, reason, retry_after, subject}]. sent deletes the row, gone the device as
+well, and after failed the row stays due when claim has said, or after retry_after seconds. Definer, because
+edge_functions has no rights on the outbox.';
+grant execute on function private.finish_outbox(jsonb) to edge_functions;
+
+create function private.forget_dead_letters()
+returns void
+language sql volatile security invoker set search_path = ''
+as $$
+  delete from private.outbox where attempts >= 8 and due_at < private.present() - interval '30 days'
+$$;
+comment on function private.forget_dead_letters() is 'Deletes dead letters of more than 30 days. Scheduled.';

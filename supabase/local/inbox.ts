@@ -1,0 +1,122 @@
+import { Hono } from 'hono'
+import PostalMime from 'postal-mime'
+import { SMTPServer } from 'smtp-server'
+
+interface Mail {
+  id: number
+  receivedAt: Date
+  to: string
+  subject: string
+  text: string
+  html: string | null
+  headers: { key: string; value: string }[]
+}
+
+/** The mails that would have been sent, as the Supabase CLI's inbox shows them. */
+export interface Inbox {
+  /** Where the function notify sends its mails. */
+  smtpUrl: string
+  add: (mail: { to: string; subject: string; text: string; html: string | null }) => void
+  routes: Hono
+  close: () => void
+}
+
+const kept = 200
+const megabyte = 1_048_576
+
+const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+const escape = (text: string): string => text.replace(/[&<>"']/g, (char) => escapes[char]!)
+
+const page = (title: string, content: string): string =>
+  `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${escape(title)}</title>
+<style>
+body { font-family: system-ui, sans-serif; margin: 2em auto; max-width: 60em; padding: 0 1em; }
+iframe { border: 1px solid #ccc; height: 24em; width: 100%; }
+pre { background: #f5f5f5; overflow: auto; padding: 1em; white-space: pre-wrap; }
+</style>
+<h1>${escape(title)}</h1>
+${content}
+</html>
+`
+
+const listPage = (mails: Mail[]): string =>
+  page(
+    'Mails',
+    mails.length === 0
+      ? '<p>No mail has been sent since this start.</p>'
+      : `<ul>${
+        mails.map(({ id, receivedAt, to, subject }) =>
+          `<li><a href="/mail/${id}">${escape(subject)}</a> to ${escape(to)}, ${receivedAt.toISOString()}</li>`
+        ).join('\n')
+      }</ul>`,
+  )
+
+// A mail is made by code of ours from what users wrote. The frame's sandbox runs no script and submits no form, and it
+// inherits the policy of the page, which loads nothing.
+const mailPage = ({ subject, to, text, html, headers }: Mail): string =>
+  page(
+    subject,
+    `<p><a href="/mail">All mails</a></p>
+<p>To ${escape(to)}</p>
+${html === null ? '' : `<iframe sandbox title="HTML" srcdoc="${escape(html)}"></iframe>`}
+<pre>${escape(text)}</pre>
+<pre>${escape(headers.map(({ key, value }) => `${key}: ${value}`).join('\n'))}</pre>`,
+  )
+
+const policy = [
+  "default-src 'none'",
+  "style-src 'unsafe-inline'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const startServer = async (add: (raw: Uint8Array<ArrayBuffer>, to: string) => Promise<void>) => {
+  const server = new SMTPServer({
+    disabledCommands: ['AUTH', 'STARTTLS'],
+    size: megabyte,
+    onData: async (stream, { envelope }, done) => {
+      const chunks: Uint8Array[] = []
+      for await (const chunk of stream) chunks.push(chunk as Uint8Array)
+      const raw = new Uint8Array(await new Blob(chunks as BlobPart[]).arrayBuffer())
+      await add(raw, envelope.rcptTo.map(({ address }) => address).join(', ')).then(() => done(), done)
+    },
+  })
+  // Whoever hangs up in the middle of a mail has sent none.
+  server.on('error', () => {})
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.server.address() as { port: number }
+  return { smtpUrl: `smtp://127.0.0.1:${port}`, close: () => server.close() }
+}
+
+/** Starts a mail server that delivers to pages instead of to anybody. It keeps the latest mails, in memory. */
+export const openInbox = async (): Promise<Inbox> => {
+  const mails: Mail[] = []
+  let count = 0
+  const add = (mail: Omit<Mail, 'id' | 'receivedAt'>) => {
+    mails.unshift({ ...mail, id: ++count, receivedAt: new Date() })
+    mails.length = Math.min(mails.length, kept)
+  }
+  const { smtpUrl, close } = await startServer(async (raw, to) => {
+    const { subject = '', text = '', html = null, headers } = await PostalMime.parse(raw)
+    add({ to, subject, text, html, headers })
+  })
+  const routes = new Hono()
+  routes.use(async (c, next) => {
+    await next()
+    c.header('Content-Security-Policy', policy)
+    c.header('X-Content-Type-Options', 'nosniff')
+    c.header('Referrer-Policy', 'no-referrer')
+    c.header('Cache-Control', 'no-store')
+  })
+  routes.get('/', (c) => c.html(listPage(mails)))
+  routes.get('/:id{[0-9]+}', (c) => {
+    const mail = mails.find(({ id }) => id === Number(c.req.param('id')))
+    return mail ? c.html(mailPage(mail)) : c.html(page('There is no such mail', ''), 404)
+  })
+  return { smtpUrl, add: (mail) => add({ ...mail, headers: [] }), routes, close }
+}

@@ -1,0 +1,123 @@
+-- First contact: a few messages until the other participant has written, then as many as one likes.
+select plan(26);
+select tests.make_person(name) from unnest(array['ana', 'ben', 'cat']) as name;
+insert into public.conversations (voyager_id, local_id)
+values (tests.id_of('ana'), tests.id_of('ben')), (tests.id_of('ana'), tests.id_of('cat'));
+
+create function pg_temp.send(person text, local text default 'ben', fields jsonb default '{}')
+returns jsonb
+language plpgsql
+as $$
+declare
+  answer jsonb := tests.ask(
+    person,
+    format(
+      'send_message(%s, %L)', id, '{"content": "Hello", "first_contact_limit": 3}' || fields
+    )
+  )
+  from public.conversations
+  where local_id = tests.id_of(local);
+begin
+  perform tests.become_owner();
+  return answer;
+end
+$$;
+grant select on public.conversations to edge_functions;
+create temp table keyed as
+select body
+from pg_temp.send('ana', fields => '{"client_id": "6f1f0de6-3c1b-4c1e-9d4c-0a40b8a4c001"}') as body;
+select lives_ok($$ select pg_temp.send('ana') $$, 'ana can send ben a second message');
+select lives_ok($$ select pg_temp.send('ana') $$, 'and a third one');
+select throws_ok(
+  $$ select pg_temp.send('ana') $$, 'PT403', 'You can send 3 messages until this person has answered', 'but no fourth'
+);
+select tests.become_owner();
+select throws_ok(
+  $$ select pg_temp.send('ana', fields => '{"client_id": "6f1f0de6-3c1b-4c1e-9d4c-0a40b8a4c002"}') $$, 'PT403', null,
+  'nor with a new key'
+);
+select tests.become_owner();
+select is(
+  pg_temp.send('ana', fields => '{"client_id": "6f1f0de6-3c1b-4c1e-9d4c-0a40b8a4c001"}'), body,
+  'repeating an earlier one returns its first answer'
+)
+from keyed;
+select throws_ok(
+  $$ select pg_temp.send('ana', fields => '{"client_id": "6f1f0de6-3c1b-4c1e-9d4c-0a40b8a4c001", "content": "x"}') $$,
+  'PT422', null, 'another message with its key is still 422'
+);
+select tests.become_owner();
+select is(count(*), 3::bigint, 'none of these sent anything') from public.messages;
+select lives_ok($$ select pg_temp.send('ana', 'cat') $$, 'she can write to cat, each conversation has its own limit');
+
+-- A block is not told from the limit.
+insert into private.blocks (blocker_id, blocked_id) values (tests.id_of('ben'), tests.id_of('ana'));
+select throws_ok(
+  $$ select pg_temp.send('ana') $$, 'PT403', 'You can send 3 messages until this person has answered',
+  'whoever has reached the limit does not learn of a block'
+);
+select tests.become_owner();
+delete from private.blocks;
+
+select lives_ok($$ select pg_temp.send('ben') $$, 'ben can answer');
+select lives_ok(
+  $$ select pg_temp.send('ana') from generate_series(1, 5) $$, 'which lifts the limit for ana'
+);
+select lives_ok($$ select pg_temp.send('ben') from generate_series(1, 5) $$, 'and there is none for ben');
+insert into private.blocks (blocker_id, blocked_id) values (tests.id_of('ben'), tests.id_of('ana'));
+select throws_ok(
+  $$ select pg_temp.send('ana') $$, 'PT403', 'You cannot write to this person', 'a block is worded as ever then'
+);
+select tests.become_owner();
+
+-- The local may write first, too.
+insert into public.conversations (voyager_id, local_id) values (tests.id_of('ben'), tests.id_of('cat'));
+delete from public.conversations where voyager_id = tests.id_of('ana');
+select lives_ok($$ select pg_temp.send('cat', 'cat') from generate_series(1, 3) $$, 'the local can write first');
+select throws_ok($$ select pg_temp.send('cat', 'cat') $$, 'PT403', null, 'with the same limit');
+select tests.become_owner();
+
+-- Other limits.
+select lives_ok(
+  $$ select pg_temp.send('cat', 'cat', '{"first_contact_limit": 4}') $$, 'the limit is the setting'
+);
+select throws_ok(
+  $$ select pg_temp.send('cat', 'cat', '{"first_contact_limit": 1}') $$, 'PT403',
+  'You can send 1 message until this person has answered', 'and its words fit'
+);
+select tests.become_owner();
+select lives_ok(
+  $$ select pg_temp.send('cat', 'cat', '{"first_contact_limit": null}') from generate_series(1, 9) $$,
+  'without a setting there is no limit'
+);
+select throws_ok(
+  $$ select pg_temp.send('cat', 'cat') $$, 'PT403', null, 'a conversation from before the setting has it as well'
+);
+select tests.become_owner();
+select lives_ok($$ select pg_temp.send('ben', 'cat'); select pg_temp.send('cat', 'cat') $$, 'until its answer');
+
+-- Answering lifts it for ever.
+delete from public.messages where conversation_id = (
+  select id from public.conversations where voyager_id = tests.id_of('ben')
+) and user_id = tests.id_of('ben');
+select lives_ok(
+  $$ select pg_temp.send('cat', 'cat') $$, 'when an admin deletes the only answer, the limit does not come back'
+);
+delete from public.messages;
+select lives_ok(
+  $$ select pg_temp.send('cat', 'cat') from generate_series(1, 4) $$, 'nor when they delete all messages'
+);
+update public.conversations set voyager_id = tests.id_of('ana') where voyager_id = tests.id_of('ben');
+select throws_ok($$ select pg_temp.send('cat', 'cat') $$, 'PT403', null, 'another participant has not written yet');
+select tests.become_owner();
+update public.messages
+set user_id = tests.id_of('ana')
+where id = (select min(id) from public.messages);
+select lives_ok($$ select pg_temp.send('cat', 'cat') $$, 'what an admin changes to a message of theirs is an answer');
+insert into public.conversations (voyager_id, local_id) values (tests.id_of('cat'), tests.id_of('ben'));
+select pg_temp.send('cat', 'ben') from generate_series(1, 3);
+select throws_ok($$ select pg_temp.send('cat', 'ben') $$, 'PT403', null, 'cat cannot write to ben a fourth time');
+select tests.become_owner();
+insert into public.messages (conversation_id, user_id, content)
+select id, tests.id_of('ben'), 'By an admin' from public.conversations where local_id = tests.id_of('ben');
+select lives_ok($$ select pg_temp.send('cat', 'ben') $$, 'until he has, as an admin also can make it');

@@ -1,0 +1,187 @@
+/**
+ * Mutants of every guard of reports, moderation and first contact. Prints as JSON which ones the pgTAP files about
+ * these did not detect. An argument n tries one in n.
+ */
+import { files, openTestDatabase, read } from './database.ts'
+import { type Change, failingFile, tryMutants } from './guard_mutants.ts'
+
+const changes: Record<string, Change[]> = {
+  'api.report_person': [
+    ['if found then', 'if false then'],
+    ['stored.draft_hash <> hash', 'false'],
+    ["jsonb_strip_nulls(draft - 'client_id')", "draft - 'client_id'"],
+    ["'existing', not stored.is_new", "'existing', false"],
+    ['and me in (voyager_id, local_id)', ''],
+    ['subject = me', 'false'],
+    ['and message_id is not distinct from message and', 'and'],
+    ['and resolved_at is null', ''],
+    ['message is null and person.is_active is not true', 'false'],
+    ['message is null and person.is_active is not true', 'person.is_active is not true'],
+    ["case when person.erased_at is not null then private.present() + interval '180 days' end", 'null'],
+    ['perform private.copy_evidence(report);\n  elsif', 'null;\n  elsif'],
+    ['shares and not report.shares_messages', 'false'],
+    ['shares and not report.shares_messages', 'shares'],
+    ["(draft ->> 'block')::boolean and person.erased_at is null", 'false'],
+    ["(draft ->> 'block')::boolean and person.erased_at is null", 'person.erased_at is null'],
+    ["(draft ->> 'block')::boolean and person.erased_at is null", "(draft ->> 'block')::boolean"],
+    [
+      'values (me, draft_client_id, report.id, hash, is_new)',
+      'select me, draft_client_id, 1, hash, is_new where false',
+    ],
+    ["'existing', not is_new", "'existing', false"],
+  ],
+  'private.add_block': [['>= 1000', '>= 100000']],
+  'private.copy_evidence': [
+    ['messages.id = report.message_id', 'false'],
+    ['report.shares_messages', 'true'],
+    ['and least(voyager_id, local_id) = least(report.reporter_id, report.user_id)', ''],
+    ['and greatest(voyager_id, local_id) = greatest(report.reporter_id, report.user_id)', ''],
+    ['order by latest.id desc', 'order by latest.id'],
+    ['limit 20', 'limit 21'],
+    ['limit 20', 'limit 19'],
+    ['messages.user_id = report.user_id', 'true'],
+  ],
+  'api.list_my_reports': [
+    ['reporter_id = (select private.my_id())', 'true'],
+    ['and id < before_id', ''],
+    ['id < before_id', 'id <= before_id'],
+    ['cardinality(listed) > page_limit', 'true'],
+    ["'open' else 'resolved'", "'open' else resolution"],
+  ],
+  'private.my_reports_after': [
+    ['reports.reporter_id = me', 'true'],
+    ['reports.reporter_id = me', 'me in (reports.reporter_id, reports.user_id)'],
+    ['reports.id > after_id', 'reports.id >= after_id'],
+  ],
+  'api.export_me': [
+    ["jsonb_build_object('place', jsonb_build_object('report', page.last_id))", "'{}'"],
+    ['and at_report is null', ''],
+  ],
+  'private.schedule_purge': [
+    ['least(purge_at, ', '('],
+    ['180 days', '179 days'],
+    ['reporter_id = person or user_id = person', 'user_id = person'],
+    ['reporter_id = person or user_id = person', 'reporter_id = person'],
+    ['where reporter_id = person or user_id = person', ''],
+  ],
+  'private.purge_evidence': [
+    ['purge_at <= (select private.present())', 'true'],
+    ['purge_at <= (select private.present())', 'false'],
+    ['set note = null, purge_at = null', 'set purge_at = null'],
+    ['set note = null, purge_at = null', 'set note = null'],
+    ['where report_id = any (purged)', ''],
+  ],
+  'private.erase_person': [
+    ['perform private.schedule_purge(person)', 'null'],
+    ['delete from private.report_replies where user_id = person', 'null'],
+    ['delete from public.hidden_profiles where user_id = person', 'null'],
+  ],
+  'private.keep_profile_hidden': [['user_id = new.user_id', 'false'], ['where user_id = new.user_id', '']],
+  'private.protect_moderation_log': [[
+    "raise sqlstate '42501' using message = 'The moderation log is append-only'",
+    'return old',
+  ]],
+  'private.dashboard_user': [["\\s*$'", "'"]],
+  'private.current_admin': [["coalesce(claims ->> 'role', session_user)", 'session_user'], [
+    "claims ->> 'sub'",
+    'null',
+  ]],
+  'private.log_moderation': [
+    ["log_moderation.note !~ '[^[:space:][:cntrl:]]'", 'false'],
+    ["log_moderation.action <> 'read evidence'", 'false'],
+    ['private.current_admin()', "'somebody'"],
+  ],
+  'public.resolve_report': [
+    ['person is null', 'false'],
+    ["action is null or action not in ('dismiss', 'warn', 'hide', 'suspend')", 'false'],
+    ['resolved.resolved_at is not null', 'false'],
+    ['perform private.log_moderation(', 'perform concat('],
+    ["if action = 'hide' then", 'if false then'],
+    ["action = 'suspend'", 'false'],
+    ['update public.profiles set is_searchable = false where user_id = person and is_searchable', 'null'],
+    ['where user_id = person and is_searchable', 'where is_searchable'],
+    ['where id = person and is_active', 'where is_active'],
+  ],
+  'public.read_evidence': [
+    ['if not found then', 'if false then'],
+    ['perform private.log_moderation(', 'perform concat('],
+    ['where evidence.report_id = about.id', ''],
+    ['order by evidence.message_id', 'order by evidence.message_id desc'],
+  ],
+  'public.lift_restriction': [
+    ["restriction is null or restriction not in ('hide', 'suspend')", 'false'],
+    ['if not found then', 'if false then'],
+    ['delete from public.hidden_profiles where user_id = person', 'delete from public.hidden_profiles'],
+    ['and erased_at is null', 'and false'],
+    ['perform private.log_moderation(', 'perform concat('],
+  ],
+  'private.has_written': [['and user_id = person', '']],
+  'private.may_write_first': [
+    ['max_messages is null', 'false'],
+    ['or private.has_written(partner, conversation)', ''],
+    ['count(*) < max_messages', 'count(*) <= max_messages'],
+    ['where conversation_id = conversation limit', 'limit'],
+  ],
+  'private.refusal_to_send': [['private.may_write_first(conversation, partner, max_messages)', 'true']],
+  'api.send_message': [['and private.may_write_first(conversation, partner, first_contact_limit)', '']],
+  'private.participants_of': [
+    ["coalesce(current_setting('api.partner_email', true), '') <> 'after_reply'", 'true'],
+    ["coalesce(current_setting('api.partner_email', true), '') <> 'after_reply'", 'false'],
+    ['case when is_shown then voyager.email else private.shown_email(voyager, mine.id) end', 'voyager.email'],
+    ['case when is_shown then local.email else private.shown_email(local, mine.id) end', 'local.email'],
+  ],
+  'private.shown_email': [
+    ['person.id = private.my_id() or', ''],
+    ['or private.has_written(person.id, conversation)', ''],
+  ],
+}
+
+const drop = (table: string, name: string): [string, string] => [
+  `without ${name}`,
+  `alter table ${table} drop constraint "${name}"`,
+]
+const statements: [string, string][] = [
+  drop('public.reports', 'reason is spam, harassment, scam, danger, impersonation or other'),
+  drop('public.reports', 'note has at most 2,000 characters'),
+  drop('public.reports', 'nobody reports themselves'),
+  drop('public.moderation_log', 'action is a step of moderation'),
+  drop('public.moderation_log', 'every decision has a reason'),
+  drop('public.moderation_log', 'the reason has 1 to 2,000 characters'),
+  ['several open reports', 'drop index public.reports_one_open_per_subject'],
+  ...['protect_moderation_log', 'protect_moderation_log_from_truncate'].map(
+    (name): [string, string] => [`without ${name}`, `drop trigger ${name} on public.moderation_log`],
+  ),
+  ['without keep_profile_hidden', 'drop trigger keep_profile_hidden on public.profiles'],
+  [
+    'keep_profile_hidden on update alone',
+    `
+    drop trigger keep_profile_hidden on public.profiles;
+    create trigger keep_profile_hidden before update on public.profiles
+      for each row when (new.is_searchable) execute function private.keep_profile_hidden()
+  `,
+  ],
+  ...[
+    ['where reports.resolved_at is null', 'where true'],
+    ['others.id < reports.id', 'true'],
+    ['others.user_id = reports.user_id', 'true'],
+    ["others.resolution = 'dismiss'", 'true'],
+    ["others.resolution <> 'dismiss'", 'true'],
+    ['order by reports.id', 'order by reports.id desc'],
+  ].map(([from, to]): [string, string] => {
+    const [view] = /create view public\.moderation_queue[^;]+;/.exec(read('../../sql/schema/66_moderation.sql'))!
+    if (!view.includes(from!)) throw new Error(`${from} is not in the view`)
+    return [`moderation_queue: ${from} → ${to}`, view.replace('create', 'create or replace').replace(from!, to!)]
+  }),
+]
+
+const database = await openTestDatabase()
+const own = files.filter((file) => /^(reports|moderation)\/|\/(first_contact|partner_email)\./.test(file))
+await database.run(read('first_failure.sql'))
+// The file that detected the last mutant is likely to detect the next one.
+await tryMutants(database, { changes, statements }, async () => {
+  const file = await failingFile(database, own)
+  if (file) own.unshift(...own.splice(own.indexOf(file), 1))
+  return file
+}, Number(Deno.args[0] ?? 1))
+await database.close()
+Deno.exit(0)

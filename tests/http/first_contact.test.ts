@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest'
+import { databaseUrl, useStack } from '../tools/own_stack.ts'
+import { type Answer, call, openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
+import { resultOf } from '../tools/responses.ts'
+import { testKeys } from '../tools/stack.ts'
+
+const limited = { status: 403, body: { error: 'You can send 3 messages until this person has answered' } }
+
+describe('with FIRST_CONTACT_LIMIT=3 and PARTNER_EMAIL=after_reply', () => {
+  const stack = useStack({
+    FIRST_CONTACT_LIMIT: '3',
+    PARTNER_EMAIL: 'after_reply',
+    ...(databaseUrl && { DATABASE_URL: databaseUrl }),
+  })
+  const pair = async () => {
+    const [ana, ben] = await Promise.all([signUp('Ana', {}, stack.base), signUp('Ben', {}, stack.base)])
+    return { ana, ben, id: await openConversation(ana, ben) }
+  }
+  const send = (who: Person, id: number, fields: object = {}): Promise<Answer> =>
+    who.call('POST', `/conversations/${id}/messages`, { content: 'Hello', ...fields })
+  const addresses = async (who: Person, path = '/conversations') => {
+    const { body } = await who.call('GET', path)
+    const [{ Voyager, Local }] = body.conversations ?? body
+    return [Voyager.email, Local.email]
+  }
+
+  test('of 30 first messages at once three are sent, and repeats of these return their answers', async () => {
+    const { ana, ben, id } = await pair()
+    const keys = Array.from({ length: 30 }, () => crypto.randomUUID())
+    const answers = await Promise.all(keys.map((client_id) => send(ana, id, { client_id })))
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 201, 201, ...Array<number>(27).fill(403)])
+    const repeats = await Promise.all(keys.map((client_id) => send(ana, id, { client_id })))
+    expect(repeats.map(resultOf)).toEqual(answers.map(resultOf))
+    expect(answers.map(resultOf)).toContainEqual(limited)
+    expect((await ben.call('GET', `/conversations/${id}/messages`)).body).toHaveLength(3)
+  })
+
+  test('an answer lifts the limit for ever, in both directions', async () => {
+    const { ana, ben, id } = await pair()
+    for (let n = 0; n < 3; n++) await sendMessage(ana, id, 'Hello')
+    expect(resultOf(await send(ana, id))).toEqual(limited)
+    // The field is the function's own: a caller cannot set it.
+    expect(resultOf(await send(ana, id, { first_contact_limit: null }))).toEqual(limited)
+    await sendMessage(ben, id, 'Hi')
+    for (let n = 0; n < 5; n++) {
+      await sendMessage(ana, id, 'Hello')
+      await sendMessage(ben, id, 'Hi')
+    }
+    const answers = `${new URL(stack.base).origin}/rest/v1/messages?conversation_id=eq.${id}&user_id=eq.${ben.id}`
+    const deleted = await call('DELETE', answers, undefined, { headers: { apikey: testKeys.secretKey } })
+    expect(deleted.status).toBe(204)
+    await sendMessage(ana, id, 'Hello')
+    expect(await addresses(ana)).toEqual([ana.email, ben.email])
+  })
+
+  test("the partner's address is empty until they have written, in the list and the export", async () => {
+    const { ana, ben, id } = await pair()
+    await sendMessage(ana, id, 'Hello')
+    for (const path of ['/conversations', '/users/me/export']) {
+      expect(await addresses(ana, path)).toEqual([ana.email, ''])
+      expect(await addresses(ben, path)).toEqual([ana.email, ben.email])
+    }
+    await sendMessage(ben, id, 'Hi')
+    for (const path of ['/conversations', '/users/me/export']) {
+      expect(await addresses(ana, path)).toEqual([ana.email, ben.email])
+    }
+  })
+})
+
+test('by default there is no limit on one machine, and addresses are shown', async () => {
+  const [ana, ben] = await Promise.all([signUp('Ana'), signUp('Ben')])
+  const id = await openConversation(ana, ben)
+  for (let n = 0; n < 6; n++) await sendMessage(ana, id, 'Hello')
+  expect((await ana.call('GET', '/conversations')).body[0].Local.email).toBe(ben.email)
+})

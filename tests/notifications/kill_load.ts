@@ -1,0 +1,149 @@
+// Everything that the kill test starts and kills: Postgres, two workers, a mail server and a push service.
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import postgres from 'postgres'
+import { onTestFinished } from 'vitest'
+import { denoVersions } from '../tools/deno_versions.ts'
+import { freePort } from '../tools/ports.ts'
+import { type ServedFunction, serveFunction } from '../tools/serve_function.ts'
+import { pause } from '../tools/wait.ts'
+
+const run = promisify(execFile)
+const secretKey = 'sb_secret_kills'
+
+/**
+ * postgres.js writes to a lost connection once more, outside of any promise (functions/_shared/connection_loss.ts).
+ * Vitest would take that for a failure; everything else goes to its own listeners.
+ */
+const ignoreLostConnections = (): void => {
+  const listeners = process.listeners('uncaughtException')
+  process.removeAllListeners('uncaughtException')
+  process.on('uncaughtException', (error, origin) => {
+    if (error.stack?.includes('postgres/src/connection.js')) return
+    for (const listener of listeners) listener(error, origin)
+  })
+  onTestFinished(() => {
+    process.removeAllListeners('uncaughtException')
+    for (const listener of listeners) process.on('uncaughtException', listener)
+  })
+}
+
+/** A Postgres with the migrations, and a function that kills it and starts it again. */
+const startPostgres = async (folder: string) => {
+  const data = join(folder, 'data')
+  const port = await freePort()
+  const script = (...args: string[]) => run('bash', ['tests/postgres/server.sh', ...args])
+  await script('start', data, String(port), 'durable')
+  onTestFinished(() => script('stop', data).then(() => {}))
+  const url = `postgresql://supabase_admin@127.0.0.1:${port}/postgres`
+  const sql = postgres(url, { max: 8, onnotice: () => {}, backoff: () => 0.1 })
+  onTestFinished(() => sql.end({ timeout: 1 }))
+  const read = (path: string) => readFileSync(path, 'utf8')
+  const migrations = readdirSync('supabase/migrations').sort().map((file) => `supabase/migrations/${file}`)
+  const psql = join(process.env.PREFIX!, 'usr/lib/postgresql/17/bin/psql')
+  const files = ['tests/postgres/platform.sql', ...migrations].flatMap((file) => ['-f', file])
+  await run(psql, ['-X', '-q', '-v', 'ON_ERROR_STOP=1', url, ...files])
+  const kill = async () => {
+    process.kill(Number(read(join(data, 'postmaster.pid')).split('\n')[0]), 'SIGKILL')
+    await script('again', data)
+  }
+  return { sql, kill, edgeUrl: url.replace('supabase_admin', 'edge_functions') }
+}
+
+/** A receiver, which is started again at the same port when it was killed, and what it has written so far. */
+const startReceiver = async (kind: 'mail' | 'push', folder: string) => {
+  const [port, file] = [await freePort(), join(folder, `${kind}.log`)]
+  let child: ChildProcess
+  const start = async () => {
+    const args = ['run', '-A', 'tests/notifications/serve_receiver.ts', kind, String(port), file]
+    child = spawn(resolve('node_modules/.bin/deno'), args, { stdio: ['ignore', 'pipe', 'ignore'] })
+    for await (const line of createInterface(child.stdout!)) if (line === 'ready') break
+    child.stdout!.resume()
+  }
+  const kill = async () => {
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+  }
+  await start()
+  onTestFinished(kill)
+  return {
+    port,
+    kill: async () => {
+      await kill()
+      await pause(Math.random() * 500)
+      await start()
+    },
+    // The last line may be cut off by a kill, and then nothing was acknowledged.
+    lines: () =>
+      existsSync(file)
+        ? readFileSync(file, 'utf8').split('\n').flatMap((line) => line.endsWith('}') ? [JSON.parse(line)] : [])
+        : [],
+  }
+}
+
+/** Two workers on the platform's Deno, called all the time as by a schedule; `kill` kills one of them. */
+const startWorkers = async (env: Record<string, string>) => {
+  const deno = denoVersions()[1]!.deno
+  const options = ['--no-config', '--no-lock', '--no-npm']
+  const start = () => serveFunction('dist/functions/notify/index.js', env, { deno, options })
+  const workers: ServedFunction[] = await Promise.all([start(), start()])
+  let isOver = false
+  const calls = workers.map(async (_, index) => {
+    while (!isOver) {
+      await fetch(`${workers[index]!.base}/notify`, { method: 'POST', headers: { apikey: secretKey } })
+        .then((answer) => answer.arrayBuffer()).catch(() => {})
+      await pause(50 + Math.random() * 100)
+    }
+  })
+  onTestFinished(async () => {
+    isOver = true
+    workers.forEach(({ stop }) => stop())
+    await Promise.all(calls)
+  })
+  return {
+    kill: async () => {
+      const index = Math.floor(Math.random() * workers.length)
+      workers[index]!.stop()
+      workers[index] = await start()
+    },
+  }
+}
+
+/** Starts all of it. The delay is in seconds; `speedup` divides the time until another attempt. */
+export const startAll = async ({ delay, speedup }: { delay: number; speedup: number }) => {
+  ignoreLostConnections()
+  const folder = mkdtempSync(join(tmpdir(), 'kills-'))
+  chmodSync(folder, 0o755)
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const [database, mail, push] = await Promise.all([
+    startPostgres(folder),
+    startReceiver('mail', folder),
+    startReceiver('push', folder),
+  ])
+  await database.sql.unsafe(`
+    create or replace function private.back_off(failures integer) returns interval language sql volatile as
+      $$ select interval '15 seconds' / ${speedup} * 3 ^ least(failures, 6) * (1 + random() / 2) $$
+  `)
+  const keys = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign'])
+  const publicKey = Buffer.from(await crypto.subtle.exportKey('raw', keys.publicKey)).toString('base64url')
+  const worker = await startWorkers({
+    EDGE_DATABASE_URL: database.edgeUrl,
+    DATABASE_POOL: '2',
+    SUPABASE_URL: 'http://127.0.0.1:9',
+    SUPABASE_SECRET_KEYS: JSON.stringify({ default: secretKey }),
+    NOTIFY_DELAY_SECONDS: String(delay),
+    LOOPBACK_TARGETS: 'all',
+    SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+    MAIL_FROM: 'no-reply@voyagers.example',
+    VAPID_PUBLIC_KEY: publicKey,
+    VAPID_PRIVATE_KEY: (await crypto.subtle.exportKey('jwk', keys.privateKey)).d!,
+    VAPID_SUBJECT: 'mailto:no-reply@voyagers.example',
+  })
+  return { sql: database.sql, mail, push, kills: { database, worker, mail, push } }
+}

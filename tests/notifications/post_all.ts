@@ -1,0 +1,16 @@
+/** Posts to each URL and prints what became of it: a status, or why not. Arguments: allowed or refused, URLs. */
+import { post } from '../../functions/notify/post.ts'
+
+const [loopback, ...targets] = Deno.args
+const outcomes: (number | string)[] = []
+for (const target of targets) {
+  const request = { headers: { 'content-type': 'text/plain' }, body: new Uint8Array(100_000).fill(97) }
+  outcomes.push(
+    await post(target, request, loopback === 'allowed').then(
+      ({ status }) => status,
+      (error) => error.message as string,
+    ),
+  )
+}
+console.log(JSON.stringify(outcomes))
+Deno.exit(0)

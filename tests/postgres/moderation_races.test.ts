@@ -1,0 +1,119 @@
+// People report, block, show their profiles and are erased while several admins resolve reports, lift restrictions and
+// purge, over several connections.
+import postgres from 'postgres'
+import { expect, test } from 'vitest'
+import { platform } from '../tools/supabase.ts'
+import { seededRandom } from '../tools/random.ts'
+
+const calls = Number(process.env.RACES ?? 600)
+const workers = 6
+const connect = () => postgres(platform('racing'), { max: 1, onnotice: () => {} })
+
+test(`after ${calls} racing calls every decision is logged once, and nobody hidden is searchable`, async () => {
+  const owner = connect()
+  const people = (await owner<{ id: number }[]>`
+    insert into public.users (name, email)
+    select 'Moderated ' || n, 'moderated' || n || '@example.com' from generate_series(1, 9) as n
+    returning id::int
+  `).map(({ id }) => id)
+  await owner`insert into public.profiles (user_id) select unnest(${people}::bigint[])`
+  await owner`
+    insert into public.conversations (voyager_id, local_id)
+    select one, other from unnest(${people}::bigint[]) as one, unnest(${people}::bigint[]) as other where one < other
+  `
+  await owner`
+    insert into public.messages (conversation_id, user_id, content)
+    select id, person, 'Hello' from public.conversations, unnest(array[voyager_id, local_id]) as person
+    where voyager_id = any(${people}::bigint[])
+  `
+  const tally: Record<string, number> = {}
+  const erasable = people.slice(0, 2)
+  let remaining = calls
+
+  const work = async (seed: number): Promise<void> => {
+    const random = seededRandom(seed)
+    const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)]!
+    const sql = connect()
+    const as = async (person: number, call: (transaction: postgres.TransactionSql) => Promise<postgres.Row[]>) =>
+      await sql.begin(async (transaction) => {
+        await transaction`select set_config('api.caller', ${`${person}`}, true)`
+        return await call(transaction)
+      })
+    const moves: Record<string, () => Promise<unknown>> = {
+      report: () =>
+        as(pick(people), (db) => {
+          const draft = { user_id: pick(people), reason: 'spam', share_messages: random() < 0.5, block: random() < 0.5 }
+          return db`select api.report_person(${db.json(draft)})`
+        }),
+      show: () => as(pick(people), (db) => db`select api.set_searchable(true)`),
+      edit: () =>
+        as(pick(people), (db) => db`select api.update_profile(${db.json({ city: 'Faro', is_searchable: true })})`),
+      resolve: () =>
+        sql`
+          select public.resolve_report(
+            (select id from public.reports where user_id = any(${people}::bigint[]) order by id desc limit 1 offset
+              ${Math.floor(random() * 3)}),
+            ${pick(['dismiss', 'warn', 'hide', 'suspend'])}, 'Decided'
+          )
+        `,
+      lift: () =>
+        sql`select public.lift_restriction(${pick(people)}, ${pick(['hide', 'suspend', 'suspend'])}, 'Lifted')`,
+      purge: () => sql`select private.purge_evidence()`,
+      erase: async () => {
+        const person = random() < 0.1 && erasable.pop()
+        if (person) await sql`select private.erase_person(${person})`
+      },
+    }
+    const often = [
+      'report',
+      'report',
+      'report',
+      'show',
+      'edit',
+      'resolve',
+      'resolve',
+      'lift',
+      'lift',
+      'purge',
+      'erase',
+    ]
+    while (remaining-- > 0) {
+      const outcome = await moves[pick(often)]!().then(() => 'ok', ({ code }) => code)
+      tally[outcome] = (tally[outcome] ?? 0) + 1
+    }
+    await sql.end()
+  }
+  await Promise.all(Array.from({ length: workers }, (_, seed) => work(seed + 1)))
+
+  // Refused by what is documented; nothing else may go wrong, deadlocks included.
+  const refusals = ['ok', 'PT400', 'PT401', 'PT403', 'PT404', 'PT409']
+  expect(Object.keys(tally).filter((code) => !refusals.includes(code)), JSON.stringify(tally)).toEqual([])
+  expect(tally.ok).toBeGreaterThan(calls / 4)
+  const wrong = await owner`
+    select 'searchable' as problem, profiles.user_id from public.profiles
+    join public.hidden_profiles on hidden_profiles.user_id = profiles.user_id
+    where is_searchable
+    union all
+    select 'not logged once', reports.id
+    from public.reports
+    left join public.moderation_log on report_id = reports.id and action = resolution
+    where reports.user_id = any(${people}::bigint[]) and resolved_at is not null
+    group by reports.id
+    having count(moderation_log.id) <> 1
+    union all
+    select 'logged and open', report_id
+    from public.moderation_log
+    join public.reports on reports.id = report_id
+    where resolved_at is null
+    union all
+    select 'without an end', reports.id
+    from public.reports
+    join public.users on users.id in (reporter_id, reports.user_id)
+    where erased_at is not null and purge_at is null
+    union all
+    select 'erased and active', id from public.users where erased_at is not null and is_active
+  `
+  expect([...wrong]).toEqual([])
+  await owner.end()
+  console.log(JSON.stringify(tally))
+}, 5 * 60_000)
