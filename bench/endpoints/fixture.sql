@@ -103,8 +103,12 @@ join public.users on users.id = messages.user_id;
 
 -- As the triggers would have filled it.
 insert into private.conversation_activity
-  (conversation_id, voyager_id, local_id, last_message_id, active_at, voyager_unread, local_unread)
-select conversations.id, voyager_id, local_id, latest.id, latest.created_at, unread.by_voyager, unread.by_local
+  (
+    conversation_id, voyager_id, local_id, last_message_id, active_at, voyager_unread, local_unread,
+    voyager_has_written, local_has_written
+  )
+select
+  conversations.id, voyager_id, local_id, latest.id, latest.created_at, unread.by_voyager, unread.by_local, true, true
 from public.conversations
 cross join lateral (
   select id, created_at from public.messages where conversation_id = conversations.id order by id desc limit 1

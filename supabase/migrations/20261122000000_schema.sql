@@ -3668,7 +3668,10 @@ begin
   where id = report
   returning * into resolved;
   if action = 'hide' then
-    insert into public.hidden_profiles (user_id, report_id) values (person, report) on conflict do nothing;
+    -- Who has been erased has no profile.
+    insert into public.hidden_profiles (user_id, report_id)
+    select users.id, resolved.id from public.users where users.id = person and erased_at is null
+    on conflict do nothing;
     update public.profiles set is_searchable = false where user_id = person and is_searchable;
   elsif action = 'suspend' then
     update public.users set is_active = false where id = person and is_active;

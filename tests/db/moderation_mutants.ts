@@ -97,6 +97,7 @@ const changes: Record<string, Change[]> = {
     ['resolved.resolved_at is not null', 'false'],
     ['perform private.log_moderation(', 'perform concat('],
     ["if action = 'hide' then", 'if false then'],
+    ['where users.id = person and erased_at is null', 'where users.id = person'],
     ["action = 'suspend'", 'false'],
     ['update public.profiles set is_searchable = false where user_id = person and is_searchable', 'null'],
     ['where user_id = person and is_searchable', 'where is_searchable'],
@@ -115,7 +116,11 @@ const changes: Record<string, Change[]> = {
     ['and erased_at is null', 'and false'],
     ['perform private.log_moderation(', 'perform concat('],
   ],
-  'private.has_written': [['and user_id = person', '']],
+  'private.has_written': [
+    ['voyager_id = person and', ''],
+    ['local_id = person and', ''],
+    ['conversation_id = conversation\n      and', ''],
+  ],
   'private.may_write_first': [
     ['max_messages is null', 'false'],
     ['or private.has_written(partner, conversation)', ''],

@@ -86,6 +86,7 @@ const valuesByName = (name: string, fixture: Fixture): Arbitrary<unknown> | unde
     case 'date':
       return fc.integer({ min: 1, max: 1000 }).map((hours) => hoursAhead(hours))
     case 'ends_at':
+    case 'muted_until':
       return fc.oneof(fc.constant(null), fc.integer({ min: 1001, max: 5000 }).map((hours) => hoursAhead(hours)))
     case 'from':
     case 'to':

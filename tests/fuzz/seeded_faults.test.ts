@@ -93,6 +93,56 @@ const faults: [name: string, route: string, violation: string, fault: Fault][] =
         }
         : null,
   ],
+  [
+    'a price of three decimals',
+    'POST /conversations/{id}/reservations',
+    'accepts an invalid request',
+    ({ body }, response) =>
+      response.status === 400 && typeof body?.price === 'number' && JSON.parse(response.text).error.startsWith('price')
+        ? withStatus(response, 201)
+        : null,
+  ],
+  [
+    'an e-mail address of the partner',
+    'GET /users/me/reservations',
+    'has email, which is not documented',
+    (_, response) =>
+      response.status === 200 && response.text !== '[]'
+        ? { text: response.text.replaceAll('"partner":{', '"partner":{"email":"somebody@example.com",') }
+        : null,
+  ],
+  [
+    'a pin that is not validated',
+    'PUT /conversations/{id}/state',
+    'accepts an invalid request',
+    ({ body }, response) =>
+      response.status === 400 && body?.pinned !== undefined && JSON.parse(response.text).error.startsWith('pinned')
+        ? withStatus(response)
+        : null,
+  ],
+  [
+    'the decision on a report',
+    'GET /users/me/reports',
+    'has resolution, which is not documented',
+    (_, response) =>
+      response.status === 200
+        ? {
+          text:
+            '[{"id":1,"status":"resolved","reason":"spam","createdAt":"2026-01-01T00:00:00.000Z","resolvedAt":null,' +
+            '"resolution":"warn"}]',
+        }
+        : null,
+  ],
+  [
+    'a reason that is not validated',
+    'POST /users/me/reports',
+    'accepts an invalid request',
+    ({ body }, response) =>
+      response.status === 400 && typeof body?.reason === 'string' &&
+        JSON.parse(response.text).error.startsWith('reason')
+        ? withStatus(response, 201)
+        : null,
+  ],
 ]
 
 let fixture: Fixture
@@ -140,6 +190,7 @@ const quick = [
   'an age that is not validated',
   'an e-mail address in the public profile',
   'a database error in the response',
+  'a pin that is not validated',
 ]
 const tested = process.env.FUZZ ? faults : faults.filter(([name]) => quick.includes(name))
 

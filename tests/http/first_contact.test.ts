@@ -53,6 +53,37 @@ describe('with FIRST_CONTACT_LIMIT=3 and PARTNER_EMAIL=after_reply', () => {
     expect(await addresses(ana)).toEqual([ana.email, ben.email])
   })
 
+  test("no answer has the partner's address before they have written", async () => {
+    const { ana, ben, id } = await pair()
+    await sendMessage(ana, id, 'Hello')
+    await ben.call('PATCH', '/users/searchable', { is_searchable: true })
+    const offered = await ana.call('POST', `/conversations/${id}/reservations`, {
+      ...{ title: 'A walk', price: 1, date: '2036-06-01T12:00:00Z' },
+    })
+    await ana.call('PUT', `/users/me/blocks/${ben.id}`)
+    const reads = [
+      ...['/conversations', `/conversations/${id}`, `/conversations/${id}/messages`, '/conversations/states'],
+      ...['/users/me/reservations', `/conversations/${id}/reservations/${offered.body.id}`, '/users/me/blocks'],
+      ...['/users/me/export', '/users/me/reports', `/users/${ben.profileId}`, '/users/search?q=Ben&explain=true'],
+    ]
+    const rows = ['users', 'profiles', 'conversations', 'messages', 'reservations', 'reservation_history']
+    const api = new URL(stack.base).origin
+    const answers = [
+      ...await Promise.all(reads.map((path) => ana.call('GET', path))),
+      ...await Promise.all(
+        rows.map((table) =>
+          ana.call('GET', `${api}/rest/v1/${table}`, undefined, { headers: { apikey: testKeys.publishableKey } })
+        ),
+      ),
+      await ana.call('POST', '/users/me/reports', { user_id: ben.id, reason: 'other' }),
+      await ana.call('POST', '/conversations', { other_user_id: ben.id }),
+    ]
+    for (const { status, text } of answers) {
+      expect([200, 201, 409]).toContain(status)
+      expect(text).not.toContain(ben.email)
+    }
+  })
+
   test("the partner's address is empty until they have written, in the list and the export", async () => {
     const { ana, ben, id } = await pair()
     await sendMessage(ana, id, 'Hello')

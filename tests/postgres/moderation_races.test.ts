@@ -1,5 +1,5 @@
-// People report, block, show their profiles and are erased while several admins resolve reports, lift restrictions and
-// purge, over several connections.
+// People report, block, reserve, arrange conversations, show their profiles and are erased while several admins resolve
+// reports, lift restrictions and purge, over several connections.
 import postgres from 'postgres'
 import { expect, test } from 'vitest'
 import { platform } from '../tools/supabase.ts'
@@ -27,7 +27,12 @@ test(`after ${calls} racing calls every decision is logged once, and nobody hidd
     where voyager_id = any(${people}::bigint[])
   `
   const tally: Record<string, number> = {}
-  const erasable = people.slice(0, 2)
+  const erasable = people.slice(0, 5)
+  // Of the first five, and so of those who are erased, too.
+  const talks = await owner<{ id: number; voyager: number; local: number }[]>`
+    select id::int, voyager_id::int as voyager, local_id::int as local
+    from public.conversations where voyager_id = any(${people.slice(0, 5)}::bigint[])
+  `
   let remaining = calls
 
   const work = async (seed: number): Promise<void> => {
@@ -58,9 +63,42 @@ test(`after ${calls} racing calls every decision is logged once, and nobody hidd
         `,
       lift: () =>
         sql`select public.lift_restriction(${pick(people)}, ${pick(['hide', 'suspend', 'suspend'])}, 'Lifted')`,
+      arrange: () => {
+        const talk = pick(talks)
+        const changes = { archived: random() < 0.7, pinned: random() < 0.7 }
+        return as(
+          pick([talk.voyager, talk.local]),
+          (db) => db`select api.set_conversation_state(${talk.id}, ${db.json(changes)})`,
+        )
+      },
+      offer: () => {
+        const talk = pick(talks)
+        const draft = { title: 'A walk', price: 1, date: '2036-06-01T12:00:00Z' }
+        return as(
+          pick([talk.voyager, talk.local]),
+          (db) => db`select api.offer_reservation(${talk.id}, ${db.json(draft)})`,
+        )
+      },
+      accept: async () => {
+        const [open] = await sql<{ id: number; talk: number; answers: number }[]>`
+          select
+            reservations.id::int, conversation_id::int as talk,
+            (case offered_by when voyager_id then local_id else voyager_id end)::int as answers
+          from public.reservations join public.conversations on conversations.id = conversation_id
+          where conversation_id = any(${talks.map(({ id }) => id)}::bigint[]) and status = 'pending'
+          order by random() limit 1
+        `
+        if (!open) return
+        await as(
+          open.answers,
+          (db) =>
+            db`select api.step_reservation(
+              conversation => ${open.talk}, reservation => ${open.id}, step => 'accept', note => null)`,
+        )
+      },
       purge: () => sql`select private.purge_evidence()`,
       erase: async () => {
-        const person = random() < 0.1 && erasable.pop()
+        const person = random() < 0.3 && erasable.pop()
         if (person) await sql`select private.erase_person(${person})`
       },
     }
@@ -76,6 +114,7 @@ test(`after ${calls} racing calls every decision is logged once, and nobody hidd
       'lift',
       'purge',
       'erase',
+      ...['arrange', 'arrange', 'offer', 'accept', 'accept'],
     ]
     while (remaining-- > 0) {
       const outcome = await moves[pick(often)]!().then(() => 'ok', ({ code }) => code)
@@ -112,6 +151,27 @@ test(`after ${calls} racing calls every decision is logged once, and nobody hidd
     where erased_at is not null and purge_at is null
     union all
     select 'erased and active', id from public.users where erased_at is not null and is_active
+    union all
+    select 'erased and hidden', user_id
+    from public.hidden_profiles join public.users on users.id = user_id
+    where erased_at is not null
+    union all
+    select 'erased with a state', user_id
+    from private.conversation_states join public.users on users.id = user_id
+    where erased_at is not null
+    union all
+    select 'erased and archived', users.id
+    from private.conversation_activity
+    join public.users
+      on users.id = voyager_id and voyager_archived_id is not null
+      or users.id = local_id and local_archived_id is not null
+    where erased_at is not null
+    union all
+    select 'erased with a reservation', reservations.id
+    from public.reservations
+    join public.conversations on conversations.id = conversation_id
+    join public.users on users.id in (voyager_id, local_id)
+    where erased_at is not null and status in ('pending', 'accepted')
   `
   expect([...wrong]).toEqual([])
   await owner.end()

@@ -48,7 +48,7 @@ describe.skipIf(!hasBrowser)('in Chromium', () => {
   })
   afterAll(() => browser.close())
 
-  test('the page shows an operation in both themes, on a phone too, and sends its request to this server alone', async () => {
+  test('an operation is shown in both themes and on a phone, and its request goes to this server alone', async () => {
     const page = await browser.newPage({ colorScheme: 'light', viewport: { width: 390, height: 844 } })
     const errors: string[] = []
     page.on('console', (message) => ['error', 'warning'].includes(message.type()) && errors.push(message.text()))

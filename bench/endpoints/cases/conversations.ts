@@ -21,6 +21,8 @@ const markUnread = (andBefore: boolean) => {
   } as const
 }
 
+const offer = { title: 'Two nights', price: 80.5, date: '2036-05-14T16:00:00Z', ends_at: '2036-05-16T10:00:00Z' }
+
 export const conversationCases = async (fixture: Fixture): Promise<Case[]> => {
   const { sql, users, conversations } = fixture
   const { byRandomUsers, newPartnerOf, sqlNewPartnerOf } = casesFor(fixture)
@@ -125,6 +127,17 @@ export const conversationCases = async (fixture: Fixture): Promise<Case[]> => {
       rpc: `send_message(:conversation, jsonb_build_object('content', 'Hello there, it is me.',
         'client_id', gen_random_uuid(), 'matches_mime_type', null))`,
       bareSql: bareSql.send_message,
+    },
+    {
+      name: 'POST /conversations/:id/reservations',
+      ...inRandomConversations('POST', '/reservations', JSON.stringify(offer)),
+      rpc: `offer_reservation(:conversation, '${JSON.stringify(offer)}')`,
+    },
+    {
+      // Those of a user pile up in the case above.
+      name: 'GET /users/me/reservations',
+      ...byRandomUsers('GET', '/users/me/reservations'),
+      rpc: `list_my_reservations('{"limit": 50}')`,
     },
     {
       name: 'PATCH …/messages/:id/read',

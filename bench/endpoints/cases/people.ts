@@ -1,4 +1,4 @@
-import { type Case, casesFor, randomUpTo, repeat } from './case.ts'
+import { type Case, casesFor, json, randomUpTo, repeat } from './case.ts'
 import { pathOf } from '../search_data.ts'
 import type { Fixture } from '../fixture.ts'
 
@@ -41,6 +41,29 @@ export const peopleCases = (fixture: Fixture): Case[] => {
       auth: 'optional',
       rpc: 'search_profiles((select request from bench.requests where id = :request))',
       variables: `\\set user random(1, ${users})\n\\set request random(1, 1000)`,
+    },
+    {
+      name: 'GET /users/search/complete',
+      ...byRandomUsers('GET', '/users/search/complete?q=li'),
+      rpc: `complete_search('{"q": "li", "limit": 8}')`,
+    },
+    {
+      name: 'POST /users/me/reports',
+      method: 'POST',
+      requests: repeat(users, (index) => ({
+        user: 1 + index,
+        path: '/users/me/reports',
+        ...json({ user_id: newPartnerOf(1 + index), reason: 'spam' }),
+      })),
+      once: true,
+      variables: `\\set user 1 + :index % ${users}`,
+      setup: 'delete from public.reports',
+      rpc: `report_person(jsonb_build_object('user_id', ${sqlNewPartnerOf(':user')}, 'reason', 'spam'))`,
+    },
+    {
+      name: 'GET /users/me/reports',
+      ...byRandomUsers('GET', '/users/me/reports'),
+      rpc: `list_my_reports('{"limit": 50}')`,
     },
     {
       // pgbench calls export_me for the first part only; the Edge Function goes on to the last.

@@ -116,7 +116,12 @@ where id = (select min(id) from public.messages);
 select lives_ok($$ select pg_temp.send('cat', 'cat') $$, 'what an admin changes to a message of theirs is an answer');
 insert into public.conversations (voyager_id, local_id) values (tests.id_of('cat'), tests.id_of('ben'));
 select pg_temp.send('cat', 'ben') from generate_series(1, 3);
-select throws_ok($$ select pg_temp.send('cat', 'ben') $$, 'PT403', null, 'cat cannot write to ben a fourth time');
+insert into public.conversations (voyager_id, local_id) values (tests.id_of('ben'), tests.id_of('ana'));
+insert into public.messages (conversation_id, user_id, content)
+select id, tests.id_of('ben'), 'To ana' from public.conversations where voyager_id = tests.id_of('ben');
+select throws_ok(
+  $$ select pg_temp.send('cat', 'ben') $$, 'PT403', null, 'cat cannot write to ben a fourth time, who wrote to ana'
+);
 select tests.become_owner();
 insert into public.messages (conversation_id, user_id, content)
 select id, tests.id_of('ben'), 'By an admin' from public.conversations where local_id = tests.id_of('ben');

@@ -1,5 +1,5 @@
 -- A hidden profile cannot be made searchable, by any way, until an admin has lifted it.
-select plan(16);
+select plan(17);
 select tests.make_person(name) from unnest(array['ana', 'ben']) as name;
 select tests.make_history('ana', 'ben');
 update public.profiles set is_searchable = true;
@@ -61,3 +61,8 @@ select tests.become_owner();
 select isnt_empty(
   $$ select from private.search_entries where user_id = tests.id_of('ben') $$, 'then he is found'
 );
+insert into public.reports (reporter_id, user_id, reason) values (tests.id_of('ana'), tests.id_of('ben'), 'spam');
+select tests.ask('ben', 'erase_me()');
+select tests.become_owner();
+select public.resolve_report(max(id), 'hide', 'Spam') from public.reports;
+select is_empty('select from public.hidden_profiles', 'hiding whoever was erased leaves nothing about them');
