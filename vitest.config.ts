@@ -36,6 +36,7 @@ const slow = [
     'attack/reservation_mutants',
     'db/schedules',
     'clients/live',
+    'clients/package',
     'demo/page',
     'doctor/doctor',
     'doctor/faults',

@@ -49,7 +49,7 @@ const withTimeout = async <Result>(
   }
 }
 
-const isJson = (response: Response | undefined): boolean =>
+export const isJson = (response: Response | undefined): boolean =>
   response?.headers.get('Content-Type')?.toLowerCase().startsWith('application/json') ?? false
 
 // A timer set for more than 24 days fires at once.

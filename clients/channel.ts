@@ -17,6 +17,14 @@ const joinTimeout = () => 24_000 + Math.random() * 6_000
 // After being joined this long, a channel starts again with the shortest backoff.
 const stableAfter = 60_000
 
+/** supabase-js would keep the connection, and with it a process of Node, for 50 seconds after the last channel. */
+const disconnectIfUnused = async (supabase: Client): Promise<void> => {
+  if (supabase.getChannels().length) return
+  await supabase.realtime.disconnect()
+  // While it disconnects, supabase-js does not connect for a channel that is joined.
+  if (supabase.getChannels().length) supabase.realtime.connect()
+}
+
 /**
  * Calls `onChange` on each join, the first and later ones, and on each error. supabase-js rejoins by itself after a
  * lost connection. It does not after CLOSED, with which the server ends a channel when its token expires or a limit is
@@ -101,7 +109,7 @@ export const openPersistentChannel = (
       clearTimeout(timer)
       const last = channel
       channel = null
-      if (last) supabase.removeChannel(last).catch(() => {})
+      if (last) supabase.removeChannel(last).then(() => disconnectIfUnused(supabase)).catch(() => {})
     },
   }
 }

@@ -64,7 +64,8 @@ export const openConversations = (inbox: Inbox, states: ReturnType<typeof openSt
     const archived = conversations.filter(({ id }) => states.of(id).archived)
     showsArchived &&= archived.length > 0
     const shown = showsArchived ? archived : conversations.filter((one) => !archived.includes(one))
-    setText(note, shown.length ? '' : 'No conversations here. Find someone under People.')
+    const empty = archived.length ? 'All of them are archived.' : 'No conversations yet. Find someone under People.'
+    setText(note, shown.length ? '' : empty)
     setText(archive, archived.length ? showsArchived ? 'Back to the inbox' : `Archived (${archived.length})` : '')
     list.setAttribute('aria-label', pluralize(shown.length, 'conversation', 'conversations'))
     const entries = shown.map((conversation) => {

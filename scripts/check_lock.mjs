@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 const file = new URL('../package-lock.json', import.meta.url)
 const lock = JSON.parse(readFileSync(file, 'utf8'))
 
-const entries = Object.entries(lock.packages).filter(([path, { link }]) => path !== '' && !link)
+const entries = Object.entries(lock.packages).filter(([path, { link }]) => path.includes('node_modules/') && !link)
 const nameOf = (path) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
 const isKnown = ({ integrity }) => /^sha512-[\w+/]{86}==$/.test(integrity ?? '')
 

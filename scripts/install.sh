@@ -16,5 +16,5 @@ install() {
 if [ "${1:-}" = start ]; then
   is_current || install '320 MB, usually in less than half a minute' --omit=dev
 elif ! is_current || [ ! -e node_modules/vitest ]; then
-  install '500 MB, usually in less than a minute'
+  install '530 MB, usually in less than a minute'
 fi

@@ -1,4 +1,8 @@
-/** Writes docs/openapi.json, which joins what the functions serve at /openapi.json. `--check` only compares. */
+/**
+ * Writes docs/openapi.json, which joins what the functions serve at /openapi.json, and its types, clients/openapi.ts.
+ * `--check` only compares.
+ */
+import openapiTypes, { astToString } from 'openapi-typescript'
 import auth from '../functions/auth/index.ts'
 import conversations from '../functions/conversations/index.ts'
 import embed from '../functions/embed/index.ts'
@@ -24,11 +28,17 @@ for (const [name, edgeFunction] of Object.entries({ auth, users, conversations, 
   Object.assign(document.components.securitySchemes, components.securitySchemes)
 }
 
-const file = new URL('../docs/openapi.json', import.meta.url)
-const text = `${JSON.stringify(document, null, 2)}\n`
-if (!Deno.args.includes('--check')) {
-  Deno.writeTextFileSync(file, text)
-} else if (Deno.readTextFileSync(file) !== text) {
-  console.error('docs/openapi.json is not up to date; run npm run openapi')
-  Deno.exit(1)
+const types = astToString(await openapiTypes(JSON.stringify(document)))
+const files = {
+  'docs/openapi.json': `${JSON.stringify(document, null, 2)}\n`,
+  'clients/openapi.ts': `// Generated from docs/openapi.json by npm run openapi.\n\n${types}`,
+}
+for (const [name, text] of Object.entries(files)) {
+  const file = new URL(`../${name}`, import.meta.url)
+  if (!Deno.args.includes('--check')) {
+    Deno.writeTextFileSync(file, text)
+  } else if (Deno.readTextFileSync(file) !== text) {
+    console.error(`${name} is not up to date; run npm run openapi`)
+    Deno.exitCode = 1
+  }
 }

@@ -15,22 +15,22 @@ from auth.users
 where email in ('ines.carvalho@example.com', 'tomas.novak@example.com');
 
 insert into public.conversations (voyager_id, local_id, created_at)
-select voyager.id, local.id, now() - opened.ago
+select voyager.id, local.id, date_trunc('day', now()) - opened.ago + opened.at
 from (
   values
-    (1, 'tomas.novak@example.com', 'ines.carvalho@example.com', interval '21 days'),
-    (2, 'callum.geddes@example.com', 'ines.carvalho@example.com', interval '60 days'),
-    (3, 'ines.carvalho@example.com', 'stavroula.mantzari@example.com', interval '34 days'),
-    (4, 'ines.carvalho@example.com', 'eufemia.lorenzo@example.com', interval '9 days'),
-    (5, 'tomas.novak@example.com', 'morag.sinclair@example.com', interval '45 days'),
-    (6, 'tomas.novak@example.com', 'daisuke.morimoto@example.com', interval '4 days'),
-    (7, 'tomas.novak@example.com', 'benoit.carlier@example.com', interval '3 days'),
-    (8, 'yasmin.akhtar@example.com', 'tomas.novak@example.com', interval '2 days'),
-    (9, 'nikos.petrakos@example.com', 'wilberth.canche@example.com', interval '80 days'),
-    (10, 'ximena.godinez@example.com', 'ayumi.terauchi@example.com', interval '15 days'),
-    (11, 'hodan.warsame@example.com', 'jose.villasenor@example.com', interval '28 days'),
-    (12, 'fergus.abernethy@example.com', 'haydee.sosnowski@example.com', interval '6 days')
-) as opened (number, voyager, local, ago)
+    (1, 'tomas.novak@example.com', 'ines.carvalho@example.com', interval '21 days', interval '09:10'),
+    (2, 'callum.geddes@example.com', 'ines.carvalho@example.com', interval '60 days', interval '09:10'),
+    (3, 'ines.carvalho@example.com', 'stavroula.mantzari@example.com', interval '34 days', interval '09:10'),
+    (4, 'ines.carvalho@example.com', 'eufemia.lorenzo@example.com', interval '9 days', interval '09:10'),
+    (5, 'tomas.novak@example.com', 'morag.sinclair@example.com', interval '45 days', interval '18:40'),
+    (6, 'tomas.novak@example.com', 'daisuke.morimoto@example.com', interval '4 days', interval '09:10'),
+    (7, 'tomas.novak@example.com', 'benoit.carlier@example.com', interval '3 days', interval '09:10'),
+    (8, 'yasmin.akhtar@example.com', 'tomas.novak@example.com', interval '2 days', interval '09:10'),
+    (9, 'nikos.petrakos@example.com', 'wilberth.canche@example.com', interval '80 days', interval '09:10'),
+    (10, 'ximena.godinez@example.com', 'ayumi.terauchi@example.com', interval '15 days', interval '09:10'),
+    (11, 'hodan.warsame@example.com', 'jose.villasenor@example.com', interval '28 days', interval '09:10'),
+    (12, 'fergus.abernethy@example.com', 'haydee.sosnowski@example.com', interval '6 days', interval '09:10')
+) as opened (number, voyager, local, ago, at)
 join public.users as voyager on voyager.email = opened.voyager
 join public.users as local on local.email = opened.local
 order by opened.number;
@@ -95,23 +95,23 @@ order by conversations.created_at + said.later;
 
 insert into public.reservations (conversation_id, title, price, date, ends_at, status, offered_by)
 select
-  conversations.id, arranged.title, arranged.price, date_trunc('hour', now()) + arranged.ahead,
-  date_trunc('hour', now()) + arranged.ahead + arranged.lasts, arranged.status, conversations.voyager_id
+  conversations.id, arranged.title, arranged.price, date_trunc('day', now()) + arranged.ahead,
+  date_trunc('day', now()) + arranged.ahead + arranged.lasts, arranged.status, conversations.voyager_id
 from (
   values
-    (1, 'Morning in the tile workshop', 35.00, interval '5 days', interval '3 hours', 'accepted'),
-    (1, 'Jazz evening at Rui''s', 12.50, interval '5 days', null, 'pending'),
-    (2, 'Tile workshop for two, first pair', 60.00, interval '-48 days', interval '3 hours', 'completed'),
-    (2, 'Tile workshop for two, second pair', 60.00, interval '-46 days', interval '3 hours', 'cancelled'),
-    (3, 'Market and lunch with Stavroula', 25.00, interval '140 days', null, 'accepted'),
-    (4, 'A day of mole', 48.00, interval '82 days', interval '8 hours', 'declined'),
-    (5, 'Afternoon walk along the Leith shore', 0.00, interval '-41 days', null, 'completed'),
-    (6, 'First evening in Osaka', 30.00, interval '12 days', null, 'pending'),
-    (9, 'Two quiet cenotes', 40.00, interval '-70 days', interval '6 hours', 'completed'),
-    (10, 'Watching a firing', 20.00, interval '16 days', interval '2 hours', 'accepted'),
-    (11, 'Thursday dance night', 8.00, interval '-20 days', null, 'completed'),
-    (11, 'Second Thursday', 8.00, interval '-13 days', null, 'cancelled'),
-    (12, 'Tango records and tea', 0.00, interval '10 days', null, 'accepted')
+    (1, 'Morning in the tile workshop', 35.00, interval '5 days 10:00', interval '3 hours', 'accepted'),
+    (1, 'Jazz evening at Rui''s', 12.50, interval '5 days 20:30', null, 'pending'),
+    (2, 'Tile workshop for two, first pair', 60.00, interval '-48 days 09:30', interval '3 hours', 'completed'),
+    (2, 'Tile workshop for two, second pair', 60.00, interval '-46 days 09:30', interval '3 hours', 'cancelled'),
+    (3, 'Market and lunch with Stavroula', 25.00, interval '140 days 11:00', null, 'accepted'),
+    (4, 'A day of mole', 48.00, interval '82 days 10:00', interval '8 hours', 'declined'),
+    (5, 'Afternoon walk along the Leith shore', 0.00, interval '-41 days 14:00', null, 'completed'),
+    (6, 'First evening in Osaka', 30.00, interval '12 days 18:00', null, 'pending'),
+    (9, 'Two quiet cenotes', 40.00, interval '-70 days 08:00', interval '6 hours', 'completed'),
+    (10, 'Watching a firing', 20.00, interval '16 days 05:00', interval '2 hours', 'accepted'),
+    (11, 'Thursday dance night', 8.00, interval '-20 days 21:00', null, 'completed'),
+    (11, 'Second Thursday', 8.00, interval '-13 days 21:00', null, 'cancelled'),
+    (12, 'Tango records and tea', 0.00, interval '10 days 16:15', null, 'accepted')
 ) as arranged (number, title, price, ahead, lasts, status)
 join (
   select row_number() over (order by id) as number, *

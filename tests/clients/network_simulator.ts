@@ -205,6 +205,7 @@ export const createSimulator = (seed = 1) => {
     const control = { refuseJoins: false, refreshFails: false, refreshHelps: true, newestAtJoin: 0 }
     let channels: FakeChannel[] = []
     let isConnected = true
+    let isDisconnecting = false
     let authListener: ((event: string, session: unknown) => void) | undefined
     let tokens = 0
     const sessionOf = (person: number) => ({
@@ -323,6 +324,13 @@ export const createSimulator = (seed = 1) => {
       functions: real.functions,
       realtime: {
         isConnected: () => isConnected,
+        disconnect: async () => {
+          log.push('disconnect')
+          isDisconnecting = true
+          await delay(10 * server.network.latency)
+          isConnected = isDisconnecting = false
+        },
+        connect: () => channels.filter(({ state }) => state === 'new').forEach(join),
         setAuth: async () => {
           await delay(server.network.latency)
           log.push('setAuth')
@@ -347,7 +355,8 @@ export const createSimulator = (seed = 1) => {
             if (channel.state !== 'new') return channel
             log.push(`subscribe ${topic}`)
             channel.onStatus = onStatus
-            join(channel)
+            // Like supabase-js, does not connect while it disconnects.
+            if (!isDisconnecting) join(channel)
             return channel
           },
           send({ event, payload }) {

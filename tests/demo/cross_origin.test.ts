@@ -16,6 +16,7 @@ const examples = (email: string, password: string, conversation: number): { impo
   const readme = readFileSync('README.md', 'utf8')
   const part = readme.slice(readme.indexOf('## Use supabase-js'), readme.indexOf('## Settings'))
   const lines = [...part.matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => code!).join('\n')
+    .replace('voyagers-and-locals-client', './clients/index.ts')
     .replace('http://127.0.0.1:54321', origin)
     .replaceAll('ines.carvalho@example.com', email)
     .replaceAll('voyage-2026', password)

@@ -64,7 +64,7 @@ describe('sign-up, log-in and recovery do not reveal who has an account', () => 
   })
 })
 
-describe('response times, measured side by side, do not reveal who has an account', () => {
+describe('response times, measured side by side, do not reveal who has an account', { timeout: 180_000 }, () => {
   const timed = async (work: () => Promise<unknown>): Promise<number> => {
     const began = performance.now()
     await work()

@@ -15,7 +15,7 @@ const steps = [...tour.matchAll(/```sh\n(.*?)```\n\n```json\n(.*?)```/gs)].map((
 const withoutTimes = (text: string): unknown =>
   JSON.parse(text.replaceAll(/"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/g, '"<time>"'))
 
-test('the commands of the tour in the README answer as shown', async () => {
+test('the commands of the tour in the README answer as shown', { timeout: 180_000 }, async () => {
   expect(steps.length).toBeGreaterThanOrEqual(10)
   const { base, process: process_ } = await startStack({ SEED: 'demo' })
   try {

@@ -1,0 +1,28 @@
+// Plain JavaScript, as a program of somebody who has installed the package; Node, Deno and a browser run it.
+import { createApiClient, openInbox } from 'voyagers-and-locals-client'
+
+/** Signs in, writes, waits for an answer, closes, and returns the messages and who they were exchanged with. */
+export const talk = async (supabase, { email, password, partner, text }) => {
+  const { error } = await supabase.auth.signInWithPassword({ email, password })
+  if (error) throw error
+  const inbox = openInbox(supabase, { poll: [1e8, 1e9] })
+  const chat = await inbox.openWith(partner)
+  const answered = new Promise((resolve) => {
+    chat.subscribe(() => chat.view.messages.some(({ content }) => content === `${text} Yes.`) && resolve())
+  })
+  // Once both are live, only an event can bring the answer.
+  await new Promise((resolve) => {
+    const check = () => chat.view.status === 'live' && inbox.view.status === 'live' && resolve()
+    chat.subscribe(check)
+    inbox.subscribe(check)
+    check()
+  })
+  await chat.send(text)
+  await answered
+  const messages = chat.view.messages.map(({ content }) => content)
+  inbox.close()
+  const { data, error: refused } = await createApiClient(supabase).GET('/users/{id}', {
+    params: { path: { id: partner } },
+  })
+  return { messages, partner: data?.name, error: refused ?? null }
+}
