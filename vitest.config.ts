@@ -21,6 +21,7 @@ const onPglite = [
   'tests/notifications/{addresses,worker}.test.ts',
   'tests/search/quality.test.ts',
   'tests/functions/**',
+  'tests/reference/**',
   'tests/local/{auth_errors,body,dashboard,embedding_failures,embedding_runs,lifecycle,mutex,readme,settings}.test.ts',
   // These use the network simulator.
   'tests/clients/!(account_switch|deno|live).test.ts',

@@ -10,125 +10,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Sign up; tokens are null where the e-mail must be confirmed first */
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": {
-                        name: string;
-                        bio?: string | null;
-                        location?: string | null;
-                        first_name?: string | null;
-                        last_name?: string | null;
-                        age?: number | null;
-                        biography?: string | null;
-                        country?: string | null;
-                        city?: string | null;
-                        image_url?: string | null;
-                        is_searchable?: boolean;
-                        interest_ids?: number[];
-                        /** Format: email */
-                        email: string;
-                        /** Format: password */
-                        password: string;
-                        captcha_token?: string | null;
-                    };
-                };
-            };
-            responses: {
-                /** @description Success */
-                201: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Session"];
-                    };
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Signing up is switched off */
-                403: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The e-mail is taken */
-                409: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Over 100 KB */
-                413: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Not JSON */
-                415: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * Sign up; tokens are null where the e-mail must be confirmed first
+         * @description Creates an account with its profile, and logs in. Where the project confirms e-mail addresses, the tokens are null, and a taken address is answered like a free one.
+         */
+        post: operations["signUp"];
         delete?: never;
         options?: never;
         head?: never;
@@ -144,111 +30,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Log in */
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": {
-                        email: string;
-                        password: string;
-                        captcha_token?: string | null;
-                    };
-                };
-            };
-            responses: {
-                /** @description Success */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Session"];
-                    };
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Wrong e-mail or password, or not confirmed yet */
-                401: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The account is deactivated, or log-in by e-mail is switched off */
-                403: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Over 100 KB */
-                413: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Not JSON */
-                415: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * Log in
+         * @description Send `access_token` as a bearer token from then on; it works for `expires_in` seconds.
+         */
+        post: operations["logIn"];
         delete?: never;
         options?: never;
         head?: never;
@@ -264,109 +50,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** New tokens for a refresh token */
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": {
-                        refresh_token: string;
-                    };
-                };
-            };
-            responses: {
-                /** @description Success */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Session"];
-                    };
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The refresh token is not valid */
-                401: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The account is deactivated */
-                403: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Over 100 KB */
-                413: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Not JSON */
-                415: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * New tokens for a refresh token
+         * @description Exchanges a refresh token, which works once, for a new session.
+         */
+        post: operations["refreshSession"];
         delete?: never;
         options?: never;
         head?: never;
@@ -382,83 +70,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End the session of the token */
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description Logged out */
-                204: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No token, or one that is not valid */
-                401: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The account is deactivated or suspended */
-                403: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * End the session of the token
+         * @description Its refresh token stops working at once, the access token when it expires.
+         */
+        post: operations["logOut"];
         delete?: never;
         options?: never;
         head?: never;
@@ -474,105 +90,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send a link to choose a new password, if there is such an account */
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": {
-                        /** Format: email */
-                        email: string;
-                        captcha_token?: string | null;
-                    };
-                };
-            };
-            responses: {
-                /** @description Success */
-                202: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            /** @constant */
-                            success: true;
-                        };
-                    };
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Log-in by e-mail is switched off */
-                403: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Over 100 KB */
-                413: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Not JSON */
-                415: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * Send a link to choose a new password, if there is such an account
+         * @description Whether there is such an account shows neither in the answer nor in its time.
+         */
+        post: operations["recoverPassword"];
         delete?: never;
         options?: never;
         head?: never;
@@ -588,128 +110,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Create a user, for administration and seeding */
-        post: {
-            parameters: {
-                query?: never;
-                header?: {
-                    apikey?: string;
-                };
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": {
-                        name: string;
-                        bio?: string | null;
-                        location?: string | null;
-                        first_name?: string | null;
-                        last_name?: string | null;
-                        age?: number | null;
-                        biography?: string | null;
-                        country?: string | null;
-                        city?: string | null;
-                        image_url?: string | null;
-                        is_searchable?: boolean;
-                        interest_ids?: number[];
-                        /** Format: email */
-                        email: string;
-                        /** Format: password */
-                        password?: string;
-                        role?: unknown;
-                        captcha_token?: string | null;
-                    };
-                };
-            };
-            responses: {
-                /** @description Success */
-                201: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Account"];
-                    };
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Only the secret key may create users here */
-                403: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The e-mail is taken */
-                409: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Over 100 KB */
-                413: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Not JSON */
-                415: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * Create a user, for administration and seeding
+         * @description Like signing up, but without a session, and with a role of choice. Without a password the person logs in after recovering one.
+         */
+        post: operations["createUser"];
         delete?: never;
         options?: never;
         head?: never;
@@ -723,164 +128,18 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The caller with profile and interests */
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description Success */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["User"];
-                    };
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No token, or one that is not valid */
-                401: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The account is deactivated */
-                403: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * The caller with profile and interests
+         * @description The account, the profile and the interests of the caller.
+         */
+        get: operations["getMe"];
         put?: never;
         post?: never;
-        /** Erase the caller: account, log-in, profile, interests and blocks; the partners keep the conversations */
-        delete: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description Erased */
-                204: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No token, or one that is not valid */
-                401: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The account is deactivated */
-                403: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * Erase the caller: account, log-in, profile, interests and blocks; the partners keep the conversations
+         * @description Cannot be undone. The partners keep their conversations, with an erased account in them.
+         */
+        delete: operations["eraseMe"];
         options?: never;
         head?: never;
         patch?: never;
@@ -893,85 +152,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All data of the caller, including received messages */
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description Success */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Export"];
-                    };
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No token, or one that is not valid */
-                401: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The account is deactivated */
-                403: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * All data of the caller, including received messages
+         * @description One JSON file, streamed, with everything that the service knows about the caller.
+         */
+        get: operations["exportMe"];
         put?: never;
         post?: never;
         delete?: never;
@@ -987,7 +172,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A page of the caller's reservations, newest first; the Link header names the next one */
+        /**
+         * A page of the caller's reservations, newest first; the Link header names the next one
+         * @description Those of all conversations, each with the partner.
+         */
         get: operations["listMyReservations"];
         put?: never;
         post?: never;
@@ -1004,7 +192,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A page of the caller's reports, newest first; the Link header names the next one */
+        /**
+         * A page of the caller's reports, newest first; the Link header names the next one
+         * @description With what has become of each.
+         */
         get: operations["listMyReports"];
         put?: never;
         /**
@@ -1025,85 +216,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The users whom the caller has blocked, latest first */
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description Success */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Block"][];
-                    };
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No token, or one that is not valid */
-                401: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The account is deactivated */
-                403: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * The users whom the caller has blocked, latest first
+         * @description People do not see who has blocked them.
+         */
+        get: operations["listBlocks"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1120,183 +237,17 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Block a user: stops new conversations, messages and search hits both ways */
-        put: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    user_id: number;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description Blocked */
-                204: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No token, or one that is not valid */
-                401: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The account is deactivated */
-                403: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No such user */
-                404: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * Block a user: stops new conversations, messages and search hits both ways
+         * @description Neither of the two can write to, offer to or find the other. Blocking again changes nothing.
+         */
+        put: operations["blockUser"];
         post?: never;
-        /** Unblock a user */
-        delete: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    user_id: number;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description Not blocked */
-                204: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No token, or one that is not valid */
-                401: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The account is deactivated */
-                403: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No such user */
-                404: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * Unblock a user
+         * @description The conversation goes on where it was.
+         */
+        delete: operations["unblockUser"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1309,85 +260,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The caller's devices, newest first */
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description Success */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Device"][];
-                    };
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No token, or one that is not valid */
-                401: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The account is deactivated */
-                403: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * The caller's devices, newest first
+         * @description The devices that get pushes. One whose push service says that it is gone is removed by itself.
+         */
+        get: operations["listDevices"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1404,194 +281,17 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Register a Web Push subscription, at most ten */
-        put: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    device: string;
-                };
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": {
-                        /** Format: uri */
-                        endpoint: string;
-                        keys: {
-                            p256dh: string;
-                            auth: string;
-                        };
-                    };
-                };
-            };
-            responses: {
-                /** @description Registered */
-                204: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No token, or one that is not valid */
-                401: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The account is deactivated */
-                403: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Over 100 KB */
-                413: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Not JSON */
-                415: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * Register a Web Push subscription, at most ten
+         * @description Send it again whenever the browser has a new subscription: it replaces that of the same device.
+         */
+        put: operations["registerDevice"];
         post?: never;
-        /** Remove a device */
-        delete: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    device: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description Not registered */
-                204: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No token, or one that is not valid */
-                401: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The account is deactivated */
-                403: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * Remove a device
+         * @description Do so when somebody logs out. Removing it again changes nothing.
+         */
+        delete: operations["removeDevice"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1604,202 +304,21 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What the caller is told while away, and when */
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description Success */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["NotificationSettings"];
-                    };
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No token, or one that is not valid */
-                401: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The account is deactivated */
-                403: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * What the caller is told while away, and when
+         * @description The defaults, until the caller has changed them.
+         */
+        get: operations["getNotificationSettings"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        /** Change the given settings */
-        patch: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": {
-                        push?: boolean;
-                        email?: boolean;
-                        delay_minutes?: number;
-                        quiet_hours?: {
-                            from: string;
-                            to: string;
-                            /** @example Europe/Lisbon */
-                            time_zone: string;
-                        } | null;
-                        previews?: boolean;
-                    };
-                };
-            };
-            responses: {
-                /** @description Success */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["NotificationSettings"];
-                    };
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No token, or one that is not valid */
-                401: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The account is deactivated */
-                403: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Over 100 KB */
-                413: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Not JSON */
-                415: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * Change the given settings
+         * @description Absent settings stay unchanged.
+         */
+        patch: operations["updateNotificationSettings"];
         trace?: never;
     };
     "/users/push-key": {
@@ -1809,79 +328,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The public key for Web Push subscriptions */
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description Success */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            /** @description The VAPID key, as applicationServerKey */
-                            public_key: string;
-                        };
-                    };
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Web Push is not set up */
-                404: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * The public key for Web Push subscriptions
+         * @description Give it to `pushManager.subscribe` as `applicationServerKey`. The answer can be cached for an hour.
+         */
+        get: operations["getPushKey"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1897,155 +348,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the token of a mail still gets mails; a page that asks, for browsers */
-        get: {
-            parameters: {
-                query: {
-                    token: string;
-                };
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description Success */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            email: boolean;
-                        };
-                    };
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The token is of no mail of ours */
-                404: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * Whether the token of a mail still gets mails; a page that asks, for browsers
+         * @description Changes nothing, because mail programs follow links by themselves.
+         */
+        get: operations["checkUnsubscribe"];
         put?: never;
-        /** Turn off the mails by the token of one, without log-in (RFC 8058) */
-        post: {
-            parameters: {
-                query: {
-                    token: string;
-                };
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description Success */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            email: boolean;
-                        };
-                    };
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The token is of no mail of ours */
-                404: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * Turn off the mails by the token of one, without log-in (RFC 8058)
+         * @description What the button of a mail program sends. A repeat changes nothing.
+         */
+        post: operations["unsubscribe"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2065,120 +378,11 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Update the given fields */
-        patch: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": {
-                        name?: string;
-                        bio?: string | null;
-                        location?: string | null;
-                        first_name?: string | null;
-                        last_name?: string | null;
-                        age?: number | null;
-                        biography?: string | null;
-                        country?: string | null;
-                        city?: string | null;
-                        image_url?: string | null;
-                        is_searchable?: boolean;
-                        interest_ids?: number[];
-                    };
-                };
-            };
-            responses: {
-                /** @description Success */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["User"];
-                    };
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No token, or one that is not valid */
-                401: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The account is deactivated, or an admin has hidden the profile and it cannot be made searchable */
-                403: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Over 100 KB */
-                413: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Not JSON */
-                415: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * Update the given fields
+         * @description Absent fields stay unchanged, null clears a field. Answers like `GET /users/me`.
+         */
+        patch: operations["updateProfile"];
         trace?: never;
     };
     "/users/profile/interests": {
@@ -2189,113 +393,11 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Replace the set of interests */
-        put: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": {
-                        interest_ids: number[];
-                    };
-                };
-            };
-            responses: {
-                /** @description Success */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            id: number;
-                            user_id: number;
-                            Interests: components["schemas"]["Interest"][];
-                        };
-                    };
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No token, or one that is not valid */
-                401: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The account is deactivated */
-                403: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Over 100 KB */
-                413: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Not JSON */
-                415: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * Replace the set of interests
+         * @description The given interests replace those that the profile has; an empty list removes all.
+         */
+        put: operations["setInterests"];
         post?: never;
         delete?: never;
         options?: never;
@@ -2316,111 +418,11 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Show or hide the profile */
-        patch: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": {
-                        is_searchable: boolean;
-                    };
-                };
-            };
-            responses: {
-                /** @description Success */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            is_searchable: boolean;
-                        };
-                    };
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No token, or one that is not valid */
-                401: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The account is deactivated, or an admin has hidden the profile and it cannot be made searchable */
-                403: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Over 100 KB */
-                413: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Not JSON */
-                415: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * Show or hide the profile
+         * @description A hidden profile is in no search and has no public view. Conversations go on.
+         */
+        patch: operations["setSearchable"];
         trace?: never;
     };
     "/users/interests": {
@@ -2430,67 +432,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All interests */
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description Success */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Interest"][];
-                    };
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * All interests
+         * @description Every interest that a profile can name, by name. The answer can be cached for an hour.
+         */
+        get: operations["listInterests"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2546,94 +492,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The public view of a profile */
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    id: number;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description Success */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["PublicProfile"];
-                    };
-                };
-                /** @description Unchanged since the ETag of If-None-Match */
-                304: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The profile is not public */
-                403: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No such profile */
-                404: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * The public view of a profile
+         * @description What everybody may see of a searchable profile. Send the ETag as If-None-Match to get 304 while it is unchanged.
+         */
+        get: operations["getPublicProfile"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2649,221 +512,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The caller's conversations, latest activity first */
-        get: {
-            parameters: {
-                query?: {
-                    limit?: number;
-                    offset?: number;
-                    /** @description Only the archived conversations, or only the others; absent or all: both */
-                    archived?: "true" | "false" | "all";
-                    /** @description Pinned conversations come before the rest */
-                    pinned?: "first";
-                };
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description Success */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Conversation"][];
-                    };
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No token, or one that is not valid */
-                401: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The account is deactivated */
-                403: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * The caller's conversations, latest activity first
+         * @description The inbox. `Messages` has the conversation's latest message, and is empty before the first one. Without `limit` all conversations.
+         */
+        get: operations["listConversations"];
         put?: never;
-        /** Open a conversation with another user */
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": {
-                        other_user_id: number;
-                    };
-                };
-            };
-            responses: {
-                /** @description Success */
-                201: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            id: number;
-                            voyager_id: number;
-                            local_id: number;
-                        };
-                    };
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No token, or one that is not valid */
-                401: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The account is deactivated, or one of the two has blocked the other */
-                403: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No such user */
-                404: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Error */
-                409: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            error: string;
-                            conversation_id: number;
-                        };
-                    };
-                };
-                /** @description Over 100 KB */
-                413: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Not JSON */
-                415: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * Open a conversation with another user
+         * @description The caller becomes the voyager, the other user the local. Two people have one conversation at most, whoever opened it; its id is in the answer 409.
+         */
+        post: operations["openConversation"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2877,91 +536,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Unread messages, in total and by conversation */
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description Success */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            total: number;
-                            conversations: {
-                                conversation_id: number;
-                                unread: number;
-                            }[];
-                        };
-                    };
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No token, or one that is not valid */
-                401: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The account is deactivated */
-                403: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * Unread messages, in total and by conversation
+         * @description Only conversations with unread messages are listed.
+         */
+        get: operations["countUnread"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2977,7 +556,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The conversations that the caller has archived, muted or pinned, by descending conversation_id */
+        /**
+         * The conversations that the caller has archived, muted or pinned, by descending conversation_id
+         * @description Only the conversations with something other than the default.
+         */
         get: operations["listConversationStates"];
         put?: never;
         post?: never;
@@ -2995,7 +577,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Archive, mute or pin a conversation for oneself; what is absent stays unchanged */
+        /**
+         * Archive, mute or pin a conversation for oneself; what is absent stays unchanged
+         * @description The other participant does not see it. A newer message brings an archived conversation back.
+         */
         put: operations["setConversationState"];
         post?: never;
         delete?: never;
@@ -3011,96 +596,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A conversation with its reservations */
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    id: number;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description Success */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["ConversationDetail"];
-                    };
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No token, or one that is not valid */
-                401: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The account is deactivated */
-                403: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No such conversation, or the caller is not a participant */
-                404: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * A conversation with its reservations
+         * @description The two participants and their reservations. Messages have a list of their own.
+         */
+        get: operations["getConversation"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3116,231 +616,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A page of messages; the Link header names the next one */
-        get: {
-            parameters: {
-                query?: {
-                    limit?: number;
-                    offset?: number;
-                    order?: "asc" | "desc";
-                    before_id?: number;
-                    after_id?: number;
-                };
-                header?: never;
-                path: {
-                    id: number;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description Success */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Message"][];
-                    };
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No token, or one that is not valid */
-                401: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The account is deactivated */
-                403: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No such conversation, or the caller is not a participant */
-                404: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * A page of messages; the Link header names the next one
+         * @description Newest first, 50 to a page. To page on, follow the Link header: with `before_id` or `after_id` messages that arrive in between shift nothing.
+         */
+        get: operations["listMessages"];
         put?: never;
-        /** Send a message; with an Idempotency-Key, exactly once */
-        post: {
-            parameters: {
-                query?: never;
-                header?: {
-                    "idempotency-key"?: string;
-                };
-                path: {
-                    id: number;
-                };
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": {
-                        /** @default  */
-                        content?: string;
-                        attachment?: components["schemas"]["Attachment"] | null;
-                        client_id?: string | null;
-                    };
-                };
-            };
-            responses: {
-                /** @description Success */
-                201: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Message"];
-                    };
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No token, or one that is not valid */
-                401: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The account is deactivated, or one of the two has blocked the other, or the other account was erased, or the limit of messages before an answer is reached */
-                403: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No such conversation, or the caller is not a participant */
-                404: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Over 100 KB */
-                413: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Not JSON */
-                415: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The Idempotency-Key was used with another payload */
-                422: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * Send a message; with an Idempotency-Key, exactly once
+         * @description With an Idempotency-Key (or `client_id`) a repeat returns the first answer, so sending again after a lost connection creates nothing twice. The other participant gets an event of Realtime.
+         */
+        post: operations["sendMessage"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3360,99 +646,11 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Mark a received message as read */
-        patch: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    id: number;
-                    messageId: number;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description Success */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            success: boolean;
-                        };
-                    };
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No token, or one that is not valid */
-                401: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The account is deactivated */
-                403: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No such message, or the caller is not a participant */
-                404: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * Mark a received message as read
+         * @description Marking it again changes nothing.
+         */
+        patch: operations["markMessageRead"];
         trace?: never;
     };
     "/conversations/{id}/read": {
@@ -3464,122 +662,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Mark all received messages up to one as read */
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    id: number;
-                };
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": {
-                        up_to_message_id: number;
-                    };
-                };
-            };
-            responses: {
-                /** @description Success */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            success: boolean;
-                        };
-                    };
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No token, or one that is not valid */
-                401: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The account is deactivated */
-                403: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description No such message, or the caller is not a participant */
-                404: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Over 100 KB */
-                413: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Not JSON */
-                415: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * Mark all received messages up to one as read
+         * @description One request for everything that is on the screen.
+         */
+        post: operations["markConversationRead"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3595,7 +682,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Offer a reservation; with an Idempotency-Key, exactly once */
+        /**
+         * Offer a reservation; with an Idempotency-Key, exactly once
+         * @description Either participant offers, and the other one answers. Without an answer it is cancelled at its date.
+         */
         post: operations["offerReservation"];
         delete?: never;
         options?: never;
@@ -3610,14 +700,20 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A reservation with its history */
+        /**
+         * A reservation with its history
+         * @description The history has every step, with who made it and what it said.
+         */
         get: operations["getReservation"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        /** Make a counter-offer, which the other participant answers */
+        /**
+         * Make a counter-offer, which the other participant answers
+         * @description Changes a pending reservation. Now the other participant is the one who can accept or decline it.
+         */
         patch: operations["counterReservation"];
         trace?: never;
     };
@@ -3630,7 +726,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Accept an offer of the other participant */
+        /**
+         * Accept an offer of the other participant
+         * @description Only the one who did not make the current offer can accept it, and only while it is pending. A host cannot accept two that overlap.
+         */
         post: operations["acceptReservation"];
         delete?: never;
         options?: never;
@@ -3647,7 +746,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Decline an offer of the other participant */
+        /**
+         * Decline an offer of the other participant
+         * @description Only the one who did not make the current offer can decline it, and only while it is pending.
+         */
         post: operations["declineReservation"];
         delete?: never;
         options?: never;
@@ -3664,7 +766,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Cancel a reservation that is pending or accepted */
+        /**
+         * Cancel a reservation that is pending or accepted
+         * @description Either participant can cancel what is pending or accepted.
+         */
         post: operations["cancelReservation"];
         delete?: never;
         options?: never;
@@ -3681,7 +786,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Complete an accepted reservation that has ended */
+        /**
+         * Complete an accepted reservation that has ended
+         * @description The clock completes an accepted reservation at its end. So this changes nothing, and answers 409 before the end.
+         */
         post: operations["completeReservation"];
         delete?: never;
         options?: never;
@@ -3696,87 +804,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the service is up */
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description Success */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            /** @enum {string} */
-                            status: "ok" | "unavailable";
-                            /** @enum {string} */
-                            database: "ok" | "unavailable";
-                            embeddings: {
-                                provider: string;
-                                model: string;
-                                pending: number | null;
-                            };
-                        };
-                    };
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Error */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            /** @enum {string} */
-                            status: "ok" | "unavailable";
-                            /** @enum {string} */
-                            database: "ok" | "unavailable";
-                            embeddings: {
-                                provider: string;
-                                model: string;
-                                pending: number | null;
-                            };
-                        };
-                    };
-                };
-            };
-        };
+        /**
+         * Whether the service is up
+         * @description `pending` counts the profiles that are not embedded yet; they are found by words alone until then.
+         */
+        get: operations["getHealth"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3792,78 +824,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Metrics for Prometheus; needs the secret key, in `apikey` or as a bearer token */
-        get: {
-            parameters: {
-                query?: {
-                    oldest_audit?: number;
-                };
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description Success */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "text/plain": string;
-                    };
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Not the secret key */
-                401: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * Metrics for Prometheus; needs the secret key, in `apikey` or as a bearer token
+         * @description Requests, statements, the embedding queue, the audit of the search index, and migrations.
+         */
+        get: operations["getMetrics"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3881,78 +846,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Embed the texts in the queue; called by the schedule with the secret key */
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description Success */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            made: number;
-                        };
-                    };
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Not the secret key */
-                401: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * Embed the texts in the queue; called by the schedule with the secret key
+         * @description `made` counts the texts that were embedded. With an empty queue it is 0.
+         */
+        post: operations["embedQueue"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3968,81 +866,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send what is due to devices, mailboxes and the webhook; called by the schedule with the secret key */
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                /** @description Success */
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": {
-                            planned: number;
-                            pushes: number;
-                            mails: number;
-                            webhooks: number;
-                        };
-                    };
-                };
-                /** @description A value is not allowed; the message names it */
-                400: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Not the secret key */
-                401: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Too many requests; Retry-After says when to retry */
-                429: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description Internal server error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-                /** @description The service is busy; Retry-After says when to retry */
-                503: {
-                    headers: {
-                        /** @description Seconds to wait */
-                        "Retry-After"?: number;
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Error"];
-                    };
-                };
-            };
-        };
+        /**
+         * Send what is due to devices, mailboxes and the webhook; called by the schedule with the secret key
+         * @description Plans and sends what is due. `planned` counts the notifications that were planned, and the rest what was sent.
+         */
+        post: operations["sendNotifications"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4069,6 +897,7 @@ export interface components {
             role: "user" | "admin";
         };
         Error: {
+            /** @description What is wrong, in words for a developer */
             error: string;
         };
         User: {
@@ -4251,9 +1080,13 @@ export interface components {
             };
         };
         Attachment: {
+            /** @description An https URL, or a path in the private bucket attachments */
             url: string;
+            /** @description The name to show */
             name: string;
+            /** @description For example image/jpeg; must be what the file in the bucket is */
             mime_type: string;
+            /** @description In bytes */
             size: number;
         };
         /**
@@ -4561,6 +1394,1074 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    signUp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "lena.brandt@example.com",
+                 *       "password": "two-rivers-2026",
+                 *       "name": "Lena Brandt",
+                 *       "location": "Bremen",
+                 *       "interest_ids": [
+                 *         29,
+                 *         56
+                 *       ]
+                 *     }
+                 */
+                "application/json": {
+                    /** @description The displayed name */
+                    name: string;
+                    /** @description One line about oneself */
+                    bio?: string | null;
+                    /** @description Where one is, in words */
+                    location?: string | null;
+                    /** @description The first name */
+                    first_name?: string | null;
+                    /** @description The last name */
+                    last_name?: string | null;
+                    /** @description In years */
+                    age?: number | null;
+                    /** @description A text about oneself, which searches read */
+                    biography?: string | null;
+                    /** @description A name, which searches filter by */
+                    country?: string | null;
+                    /** @description A name, which searches filter by */
+                    city?: string | null;
+                    /** @description A picture, as an https URL */
+                    image_url?: string | null;
+                    /** @description Whether others can find and see the profile */
+                    is_searchable?: boolean;
+                    /** @description The whole set of interests */
+                    interest_ids?: number[];
+                    /**
+                     * Format: email
+                     * @description The address of the account
+                     */
+                    email: string;
+                    /**
+                     * Format: password
+                     * @description At most 72 bytes in UTF-8
+                     */
+                    password: string;
+                    /** @description Of a CAPTCHA that was solved, where the project asks for one */
+                    captcha_token?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "user": {
+                     *         "id": 223,
+                     *         "name": "Lena Brandt",
+                     *         "email": "lena.brandt@example.com",
+                     *         "role": "user"
+                     *       },
+                     *       "access_token": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI0YTNhZDJkNiJ9.ViMlPHIXlg6GD1Ot",
+                     *       "refresh_token": "01a20548-64b5-7537-b660-1f265e3e25fc",
+                     *       "token_type": "bearer",
+                     *       "expires_in": 3600
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Signing up is switched off */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The e-mail is taken */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Over 100 KB */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    logIn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "tomas.novak@example.com",
+                 *       "password": "voyage-2026"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description The address of the account */
+                    email: string;
+                    /** @description Its password */
+                    password: string;
+                    /** @description Of a CAPTCHA that was solved, where the project asks for one */
+                    captcha_token?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "user": {
+                     *         "id": 63,
+                     *         "name": "Tomáš Novák",
+                     *         "email": "tomas.novak@example.com",
+                     *         "role": "user"
+                     *       },
+                     *       "access_token": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI0YTNhZDJkNiJ9.ViMlPHIXlg6GD1Ot",
+                     *       "refresh_token": "01a20548-64b5-7537-b660-1f265e3e25fc",
+                     *       "token_type": "bearer",
+                     *       "expires_in": 3600
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Wrong e-mail or password, or not confirmed yet */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated, or log-in by e-mail is switched off */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Over 100 KB */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    refreshSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "refresh_token": "01a20548-64b5-7537-b660-1f265e3e25fc"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Of the latest session */
+                    refresh_token: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "user": {
+                     *         "id": 63,
+                     *         "name": "Tomáš Novák",
+                     *         "email": "tomas.novak@example.com",
+                     *         "role": "user"
+                     *       },
+                     *       "access_token": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI0YTNhZDJkNiJ9.ViMlPHIXlg6GD1Ot",
+                     *       "refresh_token": "01a20548-64b5-7537-b660-1f265e3e25fc",
+                     *       "token_type": "bearer",
+                     *       "expires_in": 3600
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The refresh token is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Over 100 KB */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    logOut: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Logged out */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated or suspended */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    recoverPassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "tomas.novak@example.com"
+                 *     }
+                 */
+                "application/json": {
+                    /**
+                     * Format: email
+                     * @description The address of the account
+                     */
+                    email: string;
+                    /** @description Of a CAPTCHA that was solved, where the project asks for one */
+                    captcha_token?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true
+                     *     }
+                     */
+                    "application/json": {
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Log-in by e-mail is switched off */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Over 100 KB */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    createUser: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The secret key of the project */
+                apikey?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "jonas.berg@example.com",
+                 *       "name": "Jonas Berg"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description The displayed name */
+                    name: string;
+                    /** @description One line about oneself */
+                    bio?: string | null;
+                    /** @description Where one is, in words */
+                    location?: string | null;
+                    /** @description The first name */
+                    first_name?: string | null;
+                    /** @description The last name */
+                    last_name?: string | null;
+                    /** @description In years */
+                    age?: number | null;
+                    /** @description A text about oneself, which searches read */
+                    biography?: string | null;
+                    /** @description A name, which searches filter by */
+                    country?: string | null;
+                    /** @description A name, which searches filter by */
+                    city?: string | null;
+                    /** @description A picture, as an https URL */
+                    image_url?: string | null;
+                    /** @description Whether others can find and see the profile */
+                    is_searchable?: boolean;
+                    /** @description The whole set of interests */
+                    interest_ids?: number[];
+                    /**
+                     * Format: email
+                     * @description The address of the account
+                     */
+                    email: string;
+                    /**
+                     * Format: password
+                     * @description At most 72 bytes in UTF-8
+                     */
+                    password?: string;
+                    /** @description user or admin; only the secret key grants admin */
+                    role?: unknown;
+                    /** @description Of a CAPTCHA that was solved, where the project asks for one */
+                    captcha_token?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 222,
+                     *       "name": "Jonas Berg",
+                     *       "email": "jonas.berg@example.com",
+                     *       "role": "user"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Account"];
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Only the secret key may create users here */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The e-mail is taken */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Over 100 KB */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getMe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 63,
+                     *       "name": "Tomáš Novák",
+                     *       "email": "tomas.novak@example.com",
+                     *       "bio": "From Prague, usually on a train",
+                     *       "location": "Connewitz, Leipzig",
+                     *       "role": "user",
+                     *       "is_active": true,
+                     *       "Profile": {
+                     *         "id": 63,
+                     *         "user_id": 63,
+                     *         "first_name": "Tomáš",
+                     *         "last_name": "Novák",
+                     *         "age": 29,
+                     *         "biography": "Prague raised me, Leipzig pays me: I plan the maintenance of regional trains, which means free weekends and a staff discount I abuse shamelessly. Last year I slept in eleven night trains, photographed every station clock on the way, and walked the Ligurian coast with a tent that leaks. Hosting is not really for me. What I look for is somebody with a hill behind the house, a small brewery in front of it, and no fixed plan for Sunday.",
+                     *         "country": "Germany",
+                     *         "city": "Leipzig",
+                     *         "image_url": "https://images.example.com/people/tomas-novak.jpg",
+                     *         "is_searchable": true,
+                     *         "Interests": [
+                     *           {
+                     *             "id": 18,
+                     *             "name": "Craft beer"
+                     *           },
+                     *           {
+                     *             "id": 29,
+                     *             "name": "Hiking"
+                     *           },
+                     *           {
+                     *             "id": 43,
+                     *             "name": "Photography"
+                     *           },
+                     *           {
+                     *             "id": 56,
+                     *             "name": "Train journeys"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    eraseMe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Erased */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    exportMe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "exported_at": "2026-04-02T08:53:43.046Z",
+                     *       "user": {
+                     *         "id": 221,
+                     *         "name": "Sam Lee",
+                     *         "email": "sam.lee@example.com",
+                     *         "bio": null,
+                     *         "location": null,
+                     *         "role": "user",
+                     *         "is_active": true,
+                     *         "createdAt": "2026-04-02T08:53:43.046Z"
+                     *       },
+                     *       "profile": {
+                     *         "id": 221,
+                     *         "user_id": 221,
+                     *         "first_name": null,
+                     *         "last_name": null,
+                     *         "age": null,
+                     *         "biography": null,
+                     *         "country": null,
+                     *         "city": null,
+                     *         "image_url": null,
+                     *         "is_searchable": false
+                     *       },
+                     *       "interests": [],
+                     *       "blocks": [],
+                     *       "devices": [],
+                     *       "notifications": {
+                     *         "push": true,
+                     *         "email": true,
+                     *         "delay_minutes": 10,
+                     *         "quiet_hours": null,
+                     *         "previews": false
+                     *       },
+                     *       "conversations": [],
+                     *       "reports": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Export"];
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     listMyReservations: {
         parameters: {
             query?: {
@@ -4571,12 +2472,12 @@ export interface operations {
                 status?: "pending" | "accepted" | "declined" | "cancelled" | "completed";
                 /**
                  * @description Only reservations whose date is this or later
-                 * @example 2027-05-01
+                 * @example 2027-05-01T00:00:00Z
                  */
                 from?: string;
                 /**
                  * @description Only reservations whose date is earlier
-                 * @example 2027-06-01
+                 * @example 2027-06-01T00:00:00Z
                  */
                 to?: string;
                 /**
@@ -4602,6 +2503,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "id": 2,
+                     *         "conversation_id": 1,
+                     *         "title": "Morning in the tile workshop",
+                     *         "price": 35,
+                     *         "date": "2026-04-02T08:53:43.046Z",
+                     *         "ends_at": "2026-04-02T08:53:43.046Z",
+                     *         "status": "accepted",
+                     *         "host_id": 47,
+                     *         "offered_by": 63,
+                     *         "createdAt": "2026-04-02T08:53:43.046Z",
+                     *         "updatedAt": "2026-04-02T08:53:43.046Z",
+                     *         "partner": {
+                     *           "id": 47,
+                     *           "name": "Inês Carvalho"
+                     *         }
+                     *       }
+                     *     ]
+                     */
                     "application/json": components["schemas"]["MyReservation"][];
                 };
             };
@@ -4691,6 +2613,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "id": 1,
+                     *         "status": "open",
+                     *         "reason": "spam",
+                     *         "createdAt": "2026-04-02T08:53:43.046Z",
+                     *         "resolvedAt": null
+                     *       }
+                     *     ]
+                     */
                     "application/json": components["schemas"]["MyReport"][];
                 };
             };
@@ -4758,6 +2691,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description A UUID that the client makes: a repeat with it returns the first answer */
                 "idempotency-key"?: string;
             };
             path?: never;
@@ -4765,12 +2699,22 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "message_id": 33,
+                 *       "reason": "spam",
+                 *       "note": "The same text to all of us"
+                 *     }
+                 */
                 "application/json": {
                     /** @description The reported person; either this or message_id */
                     user_id?: number | null;
                     /** @description A message that the caller has received; either this or user_id */
                     message_id?: number | null;
-                    /** @enum {string} */
+                    /**
+                     * @description What is wrong
+                     * @enum {string}
+                     */
                     reason: "spam" | "harassment" | "scam" | "danger" | "impersonation" | "other";
                     /** @description For the moderators */
                     note?: string | null;
@@ -4799,6 +2743,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": 1,
+                     *       "status": "open",
+                     *       "reason": "spam",
+                     *       "createdAt": "2026-04-02T08:53:43.046Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Report"];
                 };
             };
@@ -4898,14 +2850,1554 @@ export interface operations {
             };
         };
     };
+    listBlocks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "user_id": 195,
+                     *         "name": "Callum Geddes",
+                     *         "createdAt": "2026-04-02T08:53:43.046Z"
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["Block"][];
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    blockUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The other user's id
+                 * @example 195
+                 */
+                user_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Blocked */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such user */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    unblockUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The other user's id
+                 * @example 195
+                 */
+                user_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Not blocked */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such user */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listDevices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "id": "3f0c8a52-7f0e-4a3e-9a52-6b1f0d3c2e10",
+                     *         "endpoint": "https://push.example.com/send/cK4f2mT9",
+                     *         "keys": {
+                     *           "p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+                     *           "auth": "BTBZMqHH6r4Tts7J_aSIgg"
+                     *         },
+                     *         "createdAt": "2026-04-02T08:53:43.046Z"
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["Device"][];
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    registerDevice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A UUID that the app makes once for each installation
+                 * @example 3f0c8a52-7f0e-4a3e-9a52-6b1f0d3c2e10
+                 */
+                device: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "endpoint": "https://push.example.com/send/cK4f2mT9",
+                 *       "keys": {
+                 *         "p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+                 *         "auth": "BTBZMqHH6r4Tts7J_aSIgg"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /**
+                     * Format: uri
+                     * @description The address of the push service
+                     */
+                    endpoint: string;
+                    /** @description The keys of the subscription, in base64url */
+                    keys: {
+                        p256dh: string;
+                        auth: string;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Registered */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Over 100 KB */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    removeDevice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A UUID that the app makes once for each installation
+                 * @example 3f0c8a52-7f0e-4a3e-9a52-6b1f0d3c2e10
+                 */
+                device: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Not registered */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getNotificationSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "push": true,
+                     *       "email": true,
+                     *       "delay_minutes": 10,
+                     *       "quiet_hours": null,
+                     *       "previews": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["NotificationSettings"];
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    updateNotificationSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "quiet_hours": {
+                 *         "from": "22:00",
+                 *         "to": "07:30",
+                 *         "time_zone": "Europe/Berlin"
+                 *       },
+                 *       "previews": true
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Whether to send pushes */
+                    push?: boolean;
+                    /** @description Whether to send mails */
+                    email?: boolean;
+                    /** @description For how long a message must be unread before a mail tells of it */
+                    delay_minutes?: number;
+                    /** @description Nothing is sent in these hours; null: none */
+                    quiet_hours?: {
+                        from: string;
+                        to: string;
+                        /** @example Europe/Lisbon */
+                        time_zone: string;
+                    } | null;
+                    /** @description Whether pushes and mails quote the latest message */
+                    previews?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "push": true,
+                     *       "email": true,
+                     *       "delay_minutes": 10,
+                     *       "quiet_hours": {
+                     *         "from": "22:00",
+                     *         "to": "07:30",
+                     *         "time_zone": "Europe/Berlin"
+                     *       },
+                     *       "previews": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["NotificationSettings"];
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Over 100 KB */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getPushKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "public_key": "BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM"
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description The VAPID key, as applicationServerKey */
+                        public_key: string;
+                    };
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Web Push is not set up */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    checkUnsubscribe: {
+        parameters: {
+            query: {
+                /**
+                 * @description The token of the link in a mail
+                 * @example 63.0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f
+                 */
+                token: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "email": true
+                     *     }
+                     */
+                    "application/json": {
+                        email: boolean;
+                    };
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The token is of no mail of ours */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    unsubscribe: {
+        parameters: {
+            query: {
+                /**
+                 * @description The token of the link in a mail
+                 * @example 63.0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f
+                 */
+                token: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "email": false
+                     *     }
+                     */
+                    "application/json": {
+                        email: boolean;
+                    };
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The token is of no mail of ours */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    updateProfile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "bio": "From Prague, nearly always on a train",
+                 *       "city": "Leipzig"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description The displayed name */
+                    name?: string;
+                    /** @description One line about oneself */
+                    bio?: string | null;
+                    /** @description Where one is, in words */
+                    location?: string | null;
+                    /** @description The first name */
+                    first_name?: string | null;
+                    /** @description The last name */
+                    last_name?: string | null;
+                    /** @description In years */
+                    age?: number | null;
+                    /** @description A text about oneself, which searches read */
+                    biography?: string | null;
+                    /** @description A name, which searches filter by */
+                    country?: string | null;
+                    /** @description A name, which searches filter by */
+                    city?: string | null;
+                    /** @description A picture, as an https URL */
+                    image_url?: string | null;
+                    /** @description Whether others can find and see the profile */
+                    is_searchable?: boolean;
+                    /** @description The whole set of interests */
+                    interest_ids?: number[];
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 63,
+                     *       "name": "Tomáš Novák",
+                     *       "email": "tomas.novak@example.com",
+                     *       "bio": "From Prague, nearly always on a train",
+                     *       "location": "Connewitz, Leipzig",
+                     *       "role": "user",
+                     *       "is_active": true,
+                     *       "Profile": {
+                     *         "id": 63,
+                     *         "user_id": 63,
+                     *         "first_name": "Tomáš",
+                     *         "last_name": "Novák",
+                     *         "age": 29,
+                     *         "biography": "Prague raised me, Leipzig pays me: I plan the maintenance of regional trains, which means free weekends and a staff discount I abuse shamelessly. Last year I slept in eleven night trains, photographed every station clock on the way, and walked the Ligurian coast with a tent that leaks. Hosting is not really for me. What I look for is somebody with a hill behind the house, a small brewery in front of it, and no fixed plan for Sunday.",
+                     *         "country": "Germany",
+                     *         "city": "Leipzig",
+                     *         "image_url": "https://images.example.com/people/tomas-novak.jpg",
+                     *         "is_searchable": true,
+                     *         "Interests": [
+                     *           {
+                     *             "id": 18,
+                     *             "name": "Craft beer"
+                     *           },
+                     *           {
+                     *             "id": 29,
+                     *             "name": "Hiking"
+                     *           },
+                     *           {
+                     *             "id": 43,
+                     *             "name": "Photography"
+                     *           },
+                     *           {
+                     *             "id": 56,
+                     *             "name": "Train journeys"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated, or an admin has hidden the profile and it cannot be made searchable */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Over 100 KB */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    setInterests: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "interest_ids": [
+                 *         18,
+                 *         29,
+                 *         56
+                 *       ]
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Ids of `GET /users/interests`, 50 at most */
+                    interest_ids: number[];
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 63,
+                     *       "user_id": 63,
+                     *       "Interests": [
+                     *         {
+                     *           "id": 18,
+                     *           "name": "Craft beer"
+                     *         },
+                     *         {
+                     *           "id": 29,
+                     *           "name": "Hiking"
+                     *         },
+                     *         {
+                     *           "id": 56,
+                     *           "name": "Train journeys"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        id: number;
+                        user_id: number;
+                        Interests: components["schemas"]["Interest"][];
+                    };
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Over 100 KB */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    setSearchable: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "is_searchable": true
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Whether others can find and see the profile */
+                    is_searchable: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "is_searchable": true
+                     *     }
+                     */
+                    "application/json": {
+                        is_searchable: boolean;
+                    };
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated, or an admin has hidden the profile and it cannot be made searchable */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Over 100 KB */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listInterests: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "id": 1,
+                     *         "name": "Acting"
+                     *       },
+                     *       {
+                     *         "id": 2,
+                     *         "name": "Archaeology"
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["Interest"][];
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     searchProfiles: {
         parameters: {
             query?: {
+                /**
+                 * @description Words, or a sentence; without it everybody who matches the filters
+                 * @example jazz
+                 */
                 q?: string;
+                /** @description Names of interests, separated by commas: any of them */
                 filterInterests?: string;
+                /** @description Names of cities, separated by commas: any of them */
                 filterCity?: string;
+                /** @description Names of countries, separated by commas: any of them */
                 filterCountry?: string;
+                /**
+                 * @description How many; more than 100 are taken as 100
+                 * @example 2
+                 */
                 limit?: number;
+                /** @description How many to skip */
                 offset?: number;
                 /**
                  * @description Adds the parts of each score as _rankingScoreDetails
@@ -4919,7 +4411,7 @@ export interface operations {
                 suggest?: "true" | "false";
                 /**
                  * @description Facets to count, separated by commas
-                 * @example interests,city
+                 * @example country
                  */
                 facets?: string;
                 /**
@@ -4945,6 +4437,96 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "hits": [
+                     *         {
+                     *           "id": 47,
+                     *           "city": "Lisbon",
+                     *           "name": "Inês Carvalho",
+                     *           "country": "Portugal",
+                     *           "user_id": 47,
+                     *           "_matches": {
+                     *             "_snippet": [
+                     *               {
+                     *                 "start": 72,
+                     *                 "length": 4
+                     *               }
+                     *             ],
+                     *             "biography": [
+                     *               {
+                     *                 "start": 334,
+                     *                 "length": 4
+                     *               }
+                     *             ],
+                     *             "interests": [
+                     *               {
+                     *                 "index": 3,
+                     *                 "start": 0,
+                     *                 "length": 4
+                     *               }
+                     *             ]
+                     *           },
+                     *           "_snippet": "…get the view from my landlady's terrace, grilled mackerel, and later a jazz cellar near Praça da Alegria where my brother plays the double bass, not…",
+                     *           "biography": "I repair azulejos for a living, mostly in stairwells nobody visits, with a dentist's pick and a great deal of patience. By four I am out of the workshop and, if it is a Tuesday or a Saturday, at the Feira da Ladra, arguing about the price of broken tiles. Guests get the view from my landlady's terrace, grilled mackerel, and later a jazz cellar near Praça da Alegria where my brother plays the double bass, not very well.",
+                     *           "image_url": "https://images.example.com/people/ines-carvalho.jpg",
+                     *           "interests": [
+                     *             "Ceramics",
+                     *             "Coffee",
+                     *             "Food markets",
+                     *             "Jazz"
+                     *           ],
+                     *           "_rankingScore": 0.68
+                     *         },
+                     *         {
+                     *           "id": 137,
+                     *           "city": "Thessaloniki",
+                     *           "name": "Levon Sahakyan",
+                     *           "country": "Greece",
+                     *           "user_id": 137,
+                     *           "_matches": {
+                     *             "interests": [
+                     *               {
+                     *                 "index": 1,
+                     *                 "start": 0,
+                     *                 "length": 4
+                     *               }
+                     *             ]
+                     *           },
+                     *           "_snippet": "Walnut for the back, spruce for the face. An oud takes me three months and I have stopped apologising for it. Yerevan trained me, love moved me to Kalamaria,…",
+                     *           "biography": "Walnut for the back, spruce for the face. An oud takes me three months and I have stopped apologising for it. Yerevan trained me, love moved me to Kalamaria, and I stayed for the light on the gulf. Guests sit in the workshop as long as they like. I do not speak while gluing. Later I speak a lot, and there is apricot brandy.",
+                     *           "image_url": "https://images.example.com/people/levon-sahakyan.jpg",
+                     *           "interests": [
+                     *             "Chess",
+                     *             "Jazz",
+                     *             "Local crafts",
+                     *             "Wine"
+                     *           ],
+                     *           "_rankingScore": 0.64
+                     *         }
+                     *       ],
+                     *       "query": "jazz",
+                     *       "estimatedTotalHits": 50,
+                     *       "limit": 2,
+                     *       "offset": 0,
+                     *       "facetDistribution": {
+                     *         "country": {
+                     *           "Mexico": 6,
+                     *           "Spain": 6,
+                     *           "Argentina": 5,
+                     *           "Canada": 5,
+                     *           "Germany": 5,
+                     *           "Portugal": 5,
+                     *           "United Kingdom": 5,
+                     *           "Greece": 4,
+                     *           "Italy": 3,
+                     *           "Japan": 3,
+                     *           "France": 2,
+                     *           "Morocco": 1
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["SearchResult"];
                 };
             };
@@ -5007,6 +4589,10 @@ export interface operations {
                  * @example ja
                  */
                 q?: string;
+                /**
+                 * @description How many of each kind; more than 20 are taken as 20
+                 * @example 3
+                 */
                 limit?: number;
             };
             header?: never;
@@ -5021,7 +4607,510 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "interests": [
+                     *         "Jazz"
+                     *       ],
+                     *       "cities": [],
+                     *       "names": [
+                     *         "Jacinto Correia",
+                     *         "Rana Jabbour",
+                     *         "Soon-ja Kang"
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["Completions"];
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getPublicProfile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The profile's id
+                 * @example 47
+                 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 47,
+                     *       "name": "Inês Carvalho",
+                     *       "profile": {
+                     *         "id": 47,
+                     *         "first_name": "Inês",
+                     *         "last_name": "Carvalho",
+                     *         "age": 34,
+                     *         "biography": "I repair azulejos for a living, mostly in stairwells nobody visits, with a dentist's pick and a great deal of patience. By four I am out of the workshop and, if it is a Tuesday or a Saturday, at the Feira da Ladra, arguing about the price of broken tiles. Guests get the view from my landlady's terrace, grilled mackerel, and later a jazz cellar near Praça da Alegria where my brother plays the double bass, not very well.",
+                     *         "country": "Portugal",
+                     *         "city": "Lisbon",
+                     *         "image_url": "https://images.example.com/people/ines-carvalho.jpg",
+                     *         "interests": [
+                     *           {
+                     *             "id": 10,
+                     *             "name": "Ceramics"
+                     *           },
+                     *           {
+                     *             "id": 15,
+                     *             "name": "Coffee"
+                     *           },
+                     *           {
+                     *             "id": 26,
+                     *             "name": "Food markets"
+                     *           },
+                     *           {
+                     *             "id": 32,
+                     *             "name": "Jazz"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PublicProfile"];
+                };
+            };
+            /** @description Unchanged since the ETag of If-None-Match */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The profile is not public */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such profile */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listConversations: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many; by default all, and more than 100 are taken as 100
+                 * @example 1
+                 */
+                limit?: number;
+                /** @description How many to skip */
+                offset?: number;
+                /**
+                 * @description Only the archived conversations, or only the others; absent or all: both
+                 * @example false
+                 */
+                archived?: "true" | "false" | "all";
+                /** @description Pinned conversations come before the rest */
+                pinned?: "first";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "id": 1,
+                     *         "voyager_id": 63,
+                     *         "local_id": 47,
+                     *         "Voyager": {
+                     *           "id": 63,
+                     *           "name": "Tomáš Novák",
+                     *           "email": "tomas.novak@example.com"
+                     *         },
+                     *         "Local": {
+                     *           "id": 47,
+                     *           "name": "Inês Carvalho",
+                     *           "email": "ines.carvalho@example.com"
+                     *         },
+                     *         "Messages": [
+                     *           {
+                     *             "id": 43,
+                     *             "content": "Yes please, a chair near the piano!",
+                     *             "user_id": 63,
+                     *             "read": false,
+                     *             "createdAt": "2026-04-02T08:53:43.046Z"
+                     *           }
+                     *         ],
+                     *         "createdAt": "2026-04-02T08:53:43.046Z"
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["Conversation"][];
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    openConversation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "other_user_id": 132
+                 *     }
+                 */
+                "application/json": {
+                    /** @description With whom */
+                    other_user_id: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 13,
+                     *       "voyager_id": 63,
+                     *       "local_id": 132
+                     *     }
+                     */
+                    "application/json": {
+                        id: number;
+                        voyager_id: number;
+                        local_id: number;
+                    };
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated, or one of the two has blocked the other */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such user */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        conversation_id: number;
+                    };
+                };
+            };
+            /** @description Over 100 KB */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    countUnread: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "total": 4,
+                     *       "conversations": [
+                     *         {
+                     *           "conversation_id": 1,
+                     *           "unread": 1
+                     *         },
+                     *         {
+                     *           "conversation_id": 6,
+                     *           "unread": 2
+                     *         },
+                     *         {
+                     *           "conversation_id": 8,
+                     *           "unread": 1
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        total: number;
+                        conversations: {
+                            conversation_id: number;
+                            unread: number;
+                        }[];
+                    };
                 };
             };
             /** @description A value is not allowed; the message names it */
@@ -5087,7 +5176,12 @@ export interface operations {
     listConversationStates: {
         parameters: {
             query?: {
+                /**
+                 * @description How many; by default all, and more than 100 are taken as 100
+                 * @example 20
+                 */
                 limit?: number;
+                /** @description Only conversations with a smaller id, for the next page */
                 before_id?: number;
             };
             header?: never;
@@ -5102,6 +5196,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example [] */
                     "application/json": components["schemas"]["ConversationState"][];
                 };
             };
@@ -5170,14 +5265,25 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /**
+                 * @description The conversation's id
+                 * @example 1
+                 */
                 id: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "pinned": true
+                 *     }
+                 */
                 "application/json": {
+                    /** @description Out of the inbox until a newer message comes */
                     archived?: boolean;
+                    /** @description In the future; null: not muted */
                     muted_until?: string | null;
                     /** @description At most 20 conversations can be pinned */
                     pinned?: boolean;
@@ -5191,6 +5297,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "conversation_id": 1,
+                     *       "archived": false,
+                     *       "muted_until": null,
+                     *       "pinned": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["ConversationState"];
                 };
             };
@@ -5281,27 +5395,697 @@ export interface operations {
             };
         };
     };
-    offerReservation: {
+    getConversation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The conversation's id
+                 * @example 1
+                 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 1,
+                     *       "Voyager": {
+                     *         "id": 63,
+                     *         "name": "Tomáš Novák"
+                     *       },
+                     *       "Local": {
+                     *         "id": 47,
+                     *         "name": "Inês Carvalho"
+                     *       },
+                     *       "Reservations": [
+                     *         {
+                     *           "id": 1,
+                     *           "title": "Jazz evening at Rui's",
+                     *           "price": 12.5,
+                     *           "date": "2026-04-02T08:53:43.046Z",
+                     *           "status": "pending"
+                     *         },
+                     *         {
+                     *           "id": 2,
+                     *           "title": "Morning in the tile workshop",
+                     *           "price": 35,
+                     *           "date": "2026-04-02T08:53:43.046Z",
+                     *           "status": "accepted"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ConversationDetail"];
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such conversation, or the caller is not a participant */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listMessages: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many; more than 100 are taken as 100
+                 * @example 2
+                 */
+                limit?: number;
+                /** @description How many to skip */
+                offset?: number;
+                /** @description By time; by default desc, the newest first */
+                order?: "asc" | "desc";
+                /** @description Only messages older than this one, newest first */
+                before_id?: number;
+                /** @description Only messages newer than this one, oldest first */
+                after_id?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The conversation's id
+                 * @example 1
+                 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "id": 42,
+                     *         "user_id": 47,
+                     *         "conversation_id": 1,
+                     *         "content": "By the way, there is a jazz evening at a friend's place on Thursday night, eight people and a piano. Shall I keep you a chair?",
+                     *         "attachment": null,
+                     *         "read": false,
+                     *         "createdAt": "2026-04-02T08:53:43.046Z",
+                     *         "Sender": {
+                     *           "id": 47,
+                     *           "name": "Inês Carvalho"
+                     *         }
+                     *       },
+                     *       {
+                     *         "id": 28,
+                     *         "user_id": 63,
+                     *         "conversation_id": 1,
+                     *         "content": "Thank you. See you at ten!",
+                     *         "attachment": null,
+                     *         "read": true,
+                     *         "createdAt": "2026-04-02T08:53:43.046Z",
+                     *         "Sender": {
+                     *           "id": 63,
+                     *           "name": "Tomáš Novák"
+                     *         }
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["Message"][];
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such conversation, or the caller is not a participant */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    sendMessage: {
         parameters: {
             query?: never;
             header?: {
+                /**
+                 * @description A UUID that the client makes: a repeat with it returns the first answer
+                 * @example 5b0e9f4c-2d0a-4f57-9b1e-2f6f0a4c7d11
+                 */
                 "idempotency-key"?: string;
             };
             path: {
+                /**
+                 * @description The conversation's id
+                 * @example 1
+                 */
                 id: number;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "content": "Yes please, a chair near the piano!"
+                 *     }
+                 */
                 "application/json": {
+                    /**
+                     * @description Plain text; may be blank only beside an attachment
+                     * @default
+                     */
+                    content?: string;
+                    /** @description A file that has been uploaded, or an https URL */
+                    attachment?: components["schemas"]["Attachment"] | null;
+                    /** @description As the header Idempotency-Key */
+                    client_id?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 43,
+                     *       "user_id": 63,
+                     *       "conversation_id": 1,
+                     *       "content": "Yes please, a chair near the piano!",
+                     *       "attachment": null,
+                     *       "read": false,
+                     *       "createdAt": "2026-04-02T08:53:43.046Z",
+                     *       "Sender": {
+                     *         "id": 63,
+                     *         "name": "Tomáš Novák"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Message"];
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated, or one of the two has blocked the other, or the other account was erased, or the limit of messages before an answer is reached */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such conversation, or the caller is not a participant */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Over 100 KB */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The Idempotency-Key was used with another payload */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    markMessageRead: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The conversation's id
+                 * @example 1
+                 */
+                id: number;
+                /**
+                 * @description The message's id
+                 * @example 42
+                 */
+                messageId: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true
+                     *     }
+                     */
+                    "application/json": {
+                        success: boolean;
+                    };
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such message, or the caller is not a participant */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    markConversationRead: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The conversation's id
+                 * @example 6
+                 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "up_to_message_id": 40
+                 *     }
+                 */
+                "application/json": {
+                    /** @description This message and all before it */
+                    up_to_message_id: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true
+                     *     }
+                     */
+                    "application/json": {
+                        success: boolean;
+                    };
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such message, or the caller is not a participant */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Over 100 KB */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    offerReservation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A UUID that the client makes: a repeat with it returns the first answer */
+                "idempotency-key"?: string;
+            };
+            path: {
+                /**
+                 * @description The conversation's id
+                 * @example 1
+                 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "title": "Two nights in Graça",
+                 *       "price": 80,
+                 *       "date": "2042-05-14T16:00:00.000Z",
+                 *       "ends_at": "2042-05-16T10:00:00.000Z"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description What is offered */
                     title: string;
+                    /** @description 0 to 100,000, with two decimals at most */
                     price: number;
                     /**
                      * Format: date-time
                      * @description In the future
                      */
                     date: string;
+                    /** @description After date, by 366 days at most; without it others may overlap */
                     ends_at?: string | null;
                     /** @description One of the two participants; by default the local */
                     host_id?: number | null;
@@ -5317,6 +6101,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": 14,
+                     *       "conversation_id": 1,
+                     *       "title": "Two nights in Graça",
+                     *       "price": 80,
+                     *       "date": "2042-05-14T16:00:00.000Z",
+                     *       "ends_at": "2042-05-16T10:00:00.000Z",
+                     *       "status": "pending",
+                     *       "host_id": 47,
+                     *       "offered_by": 63,
+                     *       "createdAt": "2026-04-02T08:53:43.046Z",
+                     *       "updatedAt": "2026-04-02T08:53:43.046Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ReservationDetail"];
                 };
             };
@@ -5428,7 +6227,7 @@ export interface operations {
                 id: number;
                 /**
                  * @description The reservation's id
-                 * @example 7
+                 * @example 14
                  */
                 rid: number;
             };
@@ -5442,6 +6241,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": 14,
+                     *       "conversation_id": 1,
+                     *       "title": "Two nights in Graça",
+                     *       "price": 80,
+                     *       "date": "2026-04-02T08:53:43.046Z",
+                     *       "ends_at": "2026-04-02T08:53:43.046Z",
+                     *       "status": "pending",
+                     *       "host_id": 47,
+                     *       "offered_by": 63,
+                     *       "createdAt": "2026-04-02T08:53:43.046Z",
+                     *       "updatedAt": "2026-04-02T08:53:43.046Z",
+                     *       "history": [
+                     *         {
+                     *           "status": "pending",
+                     *           "by": 63,
+                     *           "note": null,
+                     *           "title": "Two nights in Graça",
+                     *           "price": 80,
+                     *           "date": "2026-04-02T08:53:43.046Z",
+                     *           "ends_at": "2026-04-02T08:53:43.046Z",
+                     *           "createdAt": "2026-04-02T08:53:43.046Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["ReservationWithHistory"];
                 };
             };
@@ -5526,7 +6352,7 @@ export interface operations {
                 id: number;
                 /**
                  * @description The reservation's id
-                 * @example 7
+                 * @example 14
                  */
                 rid: number;
             };
@@ -5534,14 +6360,22 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "price": 70
+                 *     }
+                 */
                 "application/json": {
+                    /** @description What is offered */
                     title?: string;
+                    /** @description 0 to 100,000, with two decimals at most */
                     price?: number;
                     /**
                      * Format: date-time
                      * @description In the future
                      */
                     date?: string;
+                    /** @description After date, by 366 days at most; without it others may overlap */
                     ends_at?: string | null;
                 };
             };
@@ -5553,6 +6387,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": 14,
+                     *       "conversation_id": 1,
+                     *       "title": "Two nights in Graça",
+                     *       "price": 70,
+                     *       "date": "2026-04-02T08:53:43.046Z",
+                     *       "ends_at": "2026-04-02T08:53:43.046Z",
+                     *       "status": "pending",
+                     *       "host_id": 47,
+                     *       "offered_by": 47,
+                     *       "createdAt": "2026-04-02T08:53:43.046Z",
+                     *       "updatedAt": "2026-04-02T08:53:43.046Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ReservationDetail"];
                 };
             };
@@ -5664,7 +6513,7 @@ export interface operations {
                 id: number;
                 /**
                  * @description The reservation's id
-                 * @example 7
+                 * @example 14
                  */
                 rid: number;
             };
@@ -5672,6 +6521,11 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "note": "See you at the station"
+                 *     }
+                 */
                 "application/json": {
                     /** @description For the history */
                     note?: string | null;
@@ -5685,6 +6539,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": 14,
+                     *       "conversation_id": 1,
+                     *       "title": "Two nights in Graça",
+                     *       "price": 70,
+                     *       "date": "2026-04-02T08:53:43.046Z",
+                     *       "ends_at": "2026-04-02T08:53:43.046Z",
+                     *       "status": "accepted",
+                     *       "host_id": 47,
+                     *       "offered_by": 47,
+                     *       "createdAt": "2026-04-02T08:53:43.046Z",
+                     *       "updatedAt": "2026-04-02T08:53:43.046Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ReservationDetail"];
                 };
             };
@@ -5796,7 +6665,7 @@ export interface operations {
                 id: number;
                 /**
                  * @description The reservation's id
-                 * @example 7
+                 * @example 1
                  */
                 rid: number;
             };
@@ -5804,6 +6673,11 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "note": "The piano is being tuned that week"
+                 *     }
+                 */
                 "application/json": {
                     /** @description For the history */
                     note?: string | null;
@@ -5817,6 +6691,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": 1,
+                     *       "conversation_id": 1,
+                     *       "title": "Jazz evening at Rui's",
+                     *       "price": 12.5,
+                     *       "date": "2026-04-02T08:53:43.046Z",
+                     *       "ends_at": null,
+                     *       "status": "declined",
+                     *       "host_id": 47,
+                     *       "offered_by": 63,
+                     *       "createdAt": "2026-04-02T08:53:43.046Z",
+                     *       "updatedAt": "2026-04-02T08:53:43.046Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ReservationDetail"];
                 };
             };
@@ -5928,7 +6817,7 @@ export interface operations {
                 id: number;
                 /**
                  * @description The reservation's id
-                 * @example 7
+                 * @example 14
                  */
                 rid: number;
             };
@@ -5936,6 +6825,11 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "note": "My train was cancelled, I am sorry"
+                 *     }
+                 */
                 "application/json": {
                     /** @description For the history */
                     note?: string | null;
@@ -5949,6 +6843,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": 14,
+                     *       "conversation_id": 1,
+                     *       "title": "Two nights in Graça",
+                     *       "price": 70,
+                     *       "date": "2026-04-02T08:53:43.046Z",
+                     *       "ends_at": "2026-04-02T08:53:43.046Z",
+                     *       "status": "cancelled",
+                     *       "host_id": 47,
+                     *       "offered_by": 47,
+                     *       "createdAt": "2026-04-02T08:53:43.046Z",
+                     *       "updatedAt": "2026-04-02T08:53:43.046Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ReservationDetail"];
                 };
             };
@@ -6055,7 +6964,7 @@ export interface operations {
             path: {
                 /**
                  * @description The conversation's id
-                 * @example 1
+                 * @example 5
                  */
                 id: number;
                 /**
@@ -6081,6 +6990,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": 7,
+                     *       "conversation_id": 5,
+                     *       "title": "Afternoon walk along the Leith shore",
+                     *       "price": 0,
+                     *       "date": "2026-04-02T08:53:43.046Z",
+                     *       "ends_at": null,
+                     *       "status": "completed",
+                     *       "host_id": 154,
+                     *       "offered_by": 63,
+                     *       "createdAt": "2026-04-02T08:53:43.046Z",
+                     *       "updatedAt": "2026-04-02T08:53:43.046Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ReservationDetail"];
                 };
             };
@@ -6140,6 +7064,332 @@ export interface operations {
             };
             /** @description Not JSON */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getHealth: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "status": "ok",
+                     *       "database": "ok",
+                     *       "embeddings": {
+                     *         "provider": "offline",
+                     *         "model": "offline-wordnet-v3",
+                     *         "pending": 0
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {string} */
+                        status: "ok" | "unavailable";
+                        /** @enum {string} */
+                        database: "ok" | "unavailable";
+                        embeddings: {
+                            provider: string;
+                            model: string;
+                            pending: number | null;
+                        };
+                    };
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        status: "ok" | "unavailable";
+                        /** @enum {string} */
+                        database: "ok" | "unavailable";
+                        embeddings: {
+                            provider: string;
+                            model: string;
+                            pending: number | null;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getMetrics: {
+        parameters: {
+            query?: {
+                /** @description In seconds: an older audit of the search index is repeated */
+                oldest_audit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example # HELP database_up Whether the database is reachable.
+                     *     # TYPE database_up gauge
+                     *     database_up 1
+                     */
+                    "text/plain": string;
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not the secret key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    embedQueue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "made": 0
+                     *     }
+                     */
+                    "application/json": {
+                        made: number;
+                    };
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not the secret key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    sendNotifications: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "planned": 0,
+                     *       "pushes": 0,
+                     *       "mails": 0,
+                     *       "webhooks": 0
+                     *     }
+                     */
+                    "application/json": {
+                        planned: number;
+                        pushes: number;
+                        mails: number;
+                        webhooks: number;
+                    };
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not the secret key */
+            401: {
                 headers: {
                     [name: string]: unknown;
                 };

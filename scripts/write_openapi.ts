@@ -1,6 +1,6 @@
 /**
- * Writes docs/openapi.json, which joins what the functions serve at /openapi.json, and its types, clients/openapi.ts.
- * `--check` only compares.
+ * Writes docs/openapi.json, which joins what the functions serve at /openapi.json with docs/reference, and its types,
+ * clients/openapi.ts. `--check` only compares.
  */
 import openapiTypes, { astToString } from 'openapi-typescript'
 import auth from '../functions/auth/index.ts'
@@ -9,21 +9,31 @@ import embed from '../functions/embed/index.ts'
 import notify from '../functions/notify/index.ts'
 import health from '../functions/health/index.ts'
 import users from '../functions/users/index.ts'
+import { joinReference, tagList } from './join_reference.ts'
 
 // `npm run check` prints nothing but errors.
 Deno.env.set('ACCESS_LOG', 'off')
 
+const read = (name: string): string => Deno.readTextFileSync(new URL(`../docs/reference/${name}`, import.meta.url))
+const answers = JSON.parse(read('examples.json'))
+
 const document = {
   openapi: '3.1.0',
-  info: { title: 'Messaging and profiles for voyagers and locals', version: '1' },
+  info: {
+    title: 'Messaging and profiles for voyagers and locals',
+    version: '1',
+    description: read('introduction.md'),
+    license: { name: 'MIT', identifier: 'MIT' },
+  },
   servers: [{ url: '{project}/functions/v1', variables: { project: { default: 'http://127.0.0.1:54321' } } }],
+  tags: tagList,
   paths: {},
   components: { schemas: {}, securitySchemes: {} },
 }
 for (const [name, edgeFunction] of Object.entries({ auth, users, conversations, health, embed, notify })) {
   const response = await edgeFunction.fetch(new Request(`http://localhost/${name}/openapi.json`))
   const { paths, components } = await response.json()
-  Object.assign(document.paths, paths)
+  Object.assign(document.paths, joinReference(paths, answers))
   Object.assign(document.components.schemas, components.schemas)
   Object.assign(document.components.securitySchemes, components.securitySchemes)
 }

@@ -56,7 +56,7 @@ const throwIndependentError = async (signedUp: Promise<SignedUp>): Promise<void>
 
 auth.post(
   '/signup',
-  route('Sign up; tokens are null where the e-mail must be confirmed first', {
+  route('signUp', 'Sign up; tokens are null where the e-mail must be confirmed first', {
     201: sessionShape,
     403: 'Signing up is switched off',
     409: 'The e-mail is taken',
@@ -91,12 +91,18 @@ const newSession = async (session: Session): Promise<z.infer<typeof sessionShape
 
 auth.post(
   '/login',
-  route('Log in', {
+  route('logIn', 'Log in', {
     200: sessionShape,
     401: 'Wrong e-mail or password, or not confirmed yet',
     403: 'The account is deactivated, or log-in by e-mail is switched off',
   }),
-  validate({ json: z.object({ email: text(1, 254), password: secret, captcha_token }) }),
+  validate({
+    json: z.object({
+      email: text(1, 254).describe('The address of the account'),
+      password: secret.describe('Its password'),
+      captcha_token,
+    }),
+  }),
   async (c) => {
     await consumeRateLimit('RATE_LIMIT_LOGIN', clientAddress(c.req.raw.headers))
     const timer = logInFloor.start()
@@ -118,12 +124,12 @@ auth.post(
 
 auth.post(
   '/refresh',
-  route('New tokens for a refresh token', {
+  route('refreshSession', 'New tokens for a refresh token', {
     200: sessionShape,
     401: 'The refresh token is not valid',
     403: 'The account is deactivated',
   }),
-  validate({ json: z.object({ refresh_token: secret }) }),
+  validate({ json: z.object({ refresh_token: secret.describe('Of the latest session') }) }),
   async (c) => {
     const address = clientAddress(c.req.raw.headers)
     await consumeRateLimit('RATE_LIMIT_REFRESH', address)
@@ -134,7 +140,10 @@ auth.post(
 
 auth.post(
   '/logout',
-  route('End the session of the token', { 204: 'Logged out', 403: 'The account is deactivated or suspended' }),
+  route('logOut', 'End the session of the token', {
+    204: 'Logged out',
+    403: 'The account is deactivated or suspended',
+  }),
   requireUser,
   async (c) => {
     // Answers 401 or 403 for an erased or deactivated account, as every route does. Auth would only fail.
@@ -169,7 +178,7 @@ const sendRecoveryLink = async (address: string, captchaToken: string | null | u
 
 auth.post(
   '/recover',
-  route('Send a link to choose a new password, if there is such an account', {
+  route('recoverPassword', 'Send a link to choose a new password, if there is such an account', {
     202: z.strictObject({ success: z.literal(true) }),
     403: 'Log-in by e-mail is switched off',
   }),

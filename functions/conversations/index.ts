@@ -22,7 +22,7 @@ const reservationNotFound = 'No such reservation, or the caller is not a partici
 
 conversations.get(
   '/',
-  route("The caller's conversations, latest activity first", { 200: shape.conversation.array() }),
+  route('listConversations', "The caller's conversations, latest activity first", { 200: shape.conversation.array() }),
   requireUser,
   validate({ query: shape.listPage }),
   async (c) => {
@@ -36,7 +36,7 @@ conversations.get(
 
 conversations.post(
   '/',
-  route('Open a conversation with another user', {
+  route('openConversation', 'Open a conversation with another user', {
     201: shape.opened,
     403: forbidden,
     404: 'No such user',
@@ -52,16 +52,20 @@ conversations.post(
 
 conversations.get(
   '/unread',
-  route('Unread messages, in total and by conversation', { 200: shape.unread }),
+  route('countUnread', 'Unread messages, in total and by conversation', { 200: shape.unread }),
   requireUser,
   async (c) => sendJson(c, await c.var.db`count_unread()`),
 )
 
 conversations.get(
   '/states',
-  route('The conversations that the caller has archived, muted or pinned, by descending conversation_id', {
-    200: states.state.array(),
-  }, { operationId: 'listConversationStates' }),
+  route(
+    'listConversationStates',
+    'The conversations that the caller has archived, muted or pinned, by descending conversation_id',
+    {
+      200: states.state.array(),
+    },
+  ),
   requireUser,
   validate({ query: states.statePage }),
   async (c) => {
@@ -73,10 +77,10 @@ conversations.get(
 
 conversations.put(
   '/:id/state',
-  route('Archive, mute or pin a conversation for oneself; what is absent stays unchanged', {
+  route('setConversationState', 'Archive, mute or pin a conversation for oneself; what is absent stays unchanged', {
     200: states.state,
     404: notFound,
-  }, { operationId: 'setConversationState' }),
+  }),
   requireUser,
   validate({ params: shape.conversationParam, json: states.newState }),
   async (c) => sendJson(c, await c.var.db`set_conversation_state(${c.var.params.id}, ${c.var.json})`),
@@ -84,7 +88,7 @@ conversations.put(
 
 conversations.get(
   '/:id',
-  route('A conversation with its reservations', { 200: shape.conversationDetail, 404: notFound }),
+  route('getConversation', 'A conversation with its reservations', { 200: shape.conversationDetail, 404: notFound }),
   requireUser,
   validate({ params: shape.conversationParam }),
   async (c) => sendJson(c, await c.var.db`get_conversation(${c.var.params.id})`),
@@ -101,7 +105,10 @@ const nextPage = (page: Page, lastId: number) => {
 
 conversations.get(
   '/:id/messages',
-  route('A page of messages; the Link header names the next one', { 200: shape.message.array(), 404: notFound }),
+  route('listMessages', 'A page of messages; the Link header names the next one', {
+    200: shape.message.array(),
+    404: notFound,
+  }),
   requireUser,
   validate({ params: shape.conversationParam, query: shape.messagePage }),
   async (c) => {
@@ -113,7 +120,7 @@ conversations.get(
 
 conversations.post(
   '/:id/messages',
-  route('Send a message; with an Idempotency-Key, exactly once', {
+  route('sendMessage', 'Send a message; with an Idempotency-Key, exactly once', {
     201: shape.message,
     403: cannotSend,
     404: notFound,
@@ -141,7 +148,7 @@ conversations.post(
 
 conversations.patch(
   '/:id/messages/:messageId/read',
-  route('Mark a received message as read', { 200: shape.success, 404: messageNotFound }),
+  route('markMessageRead', 'Mark a received message as read', { 200: shape.success, 404: messageNotFound }),
   requireUser,
   validate({ params: shape.messageParams }),
   async (c) => {
@@ -153,7 +160,10 @@ conversations.patch(
 
 conversations.post(
   '/:id/read',
-  route('Mark all received messages up to one as read', { 200: shape.success, 404: messageNotFound }),
+  route('markConversationRead', 'Mark all received messages up to one as read', {
+    200: shape.success,
+    404: messageNotFound,
+  }),
   requireUser,
   validate({ params: shape.conversationParam, json: shape.readUpTo }),
   async (c) => {
@@ -165,12 +175,12 @@ conversations.post(
 
 conversations.post(
   '/:id/reservations',
-  route('Offer a reservation; with an Idempotency-Key, exactly once', {
+  route('offerReservation', 'Offer a reservation; with an Idempotency-Key, exactly once', {
     201: reservations.reservation,
     403: cannotReserve,
     404: notFound,
     422: 'The Idempotency-Key was used with another payload',
-  }, { operationId: 'offerReservation' }),
+  }),
   requireUser,
   validate({ params: shape.conversationParam, headers: shape.idempotencyHeader, json: reservations.newReservation }),
   async (c) => {
@@ -185,10 +195,10 @@ conversations.post(
 
 conversations.get(
   '/:id/reservations/:rid',
-  route('A reservation with its history', {
+  route('getReservation', 'A reservation with its history', {
     200: reservations.reservationWithHistory,
     404: reservationNotFound,
-  }, { operationId: 'getReservation' }),
+  }),
   requireUser,
   validate({ params: reservations.reservationParams }),
   async (c) => sendJson(c, await c.var.db`get_reservation(${c.var.params.id}, ${c.var.params.rid})`),
@@ -196,12 +206,12 @@ conversations.get(
 
 conversations.patch(
   '/:id/reservations/:rid',
-  route('Make a counter-offer, which the other participant answers', {
+  route('counterReservation', 'Make a counter-offer, which the other participant answers', {
     200: reservations.reservation,
     403: cannotReserve,
     404: reservationNotFound,
     409: reservations.conflict,
-  }, { operationId: 'counterReservation' }),
+  }),
   requireUser,
   validate({ params: reservations.reservationParams, json: reservations.counterOffer }),
   async (c) => {
@@ -219,15 +229,15 @@ const steps = {
   complete: 'Complete an accepted reservation that has ended',
 }
 
-for (const [step, summary] of Object.entries(steps)) {
+for (const [step, summary] of Object.entries(steps) as [keyof typeof steps, string][]) {
   conversations.post(
     `/:id/reservations/:rid/${step}`,
-    route(summary, {
+    route(`${step}Reservation`, summary, {
       200: reservations.reservation,
       403: cannotReserve,
       404: reservationNotFound,
       409: reservations.conflict,
-    }, { operationId: `${step}Reservation` }),
+    }),
     requireUser,
     validate({ params: reservations.reservationParams, json: reservations.stepNote }),
     async (c) => {

@@ -8,7 +8,7 @@ const embed = createApp('embed')
 
 embed.post(
   '/',
-  route('Embed the texts in the queue; called by the schedule with the secret key', {
+  route('embedQueue', 'Embed the texts in the queue; called by the schedule with the secret key', {
     200: z.strictObject({ made: z.int() }),
   }),
   requireSecretKey,

@@ -17,7 +17,7 @@ const report = z.strictObject({
   embeddings: z.strictObject({ provider: z.string(), model: z.string(), pending: z.int().nullable() }),
 })
 
-health.get('/', route('Whether the service is up', { 200: report, 503: report }), async (c) => {
+health.get('/', route('getHealth', 'Whether the service is up', { 200: report, 503: report }), async (c) => {
   const { name, model } = currentProvider()
   // Any other answer than a number means that the database is not working.
   const pending = await asService`count_pending_embeddings()`
@@ -103,12 +103,15 @@ const seconds = z.string().regex(/^\d{1,6}$/, 'must be a number of seconds').tra
 
 health.get(
   '/metrics',
-  route('Metrics for Prometheus; needs the secret key, in `apikey` or as a bearer token', {
+  route('getMetrics', 'Metrics for Prometheus; needs the secret key, in `apikey` or as a bearer token', {
     200: z.string().meta({ mediaType: 'text/plain', description: 'Prometheus text format 0.0.4' }),
   }),
   requireSecretKey,
   validate({
-    query: z.object({ oldest_audit: seconds.default(300).meta({ jsonSchema: { type: 'integer', default: 300 } }) }),
+    query: z.object({
+      oldest_audit: seconds.default(300).meta({ jsonSchema: { type: 'integer', default: 300 } })
+        .describe('In seconds: an older audit of the search index is repeated'),
+    }),
   }),
   async (c) => {
     const { inFlight } = statements

@@ -51,7 +51,7 @@ const withEtag = etag({
 
 users.post(
   '/',
-  route('Create a user, for administration and seeding', {
+  route('createUser', 'Create a user, for administration and seeding', {
     201: accountShape,
     403: 'Only the secret key may create users here',
     409: 'The e-mail is taken',
@@ -66,14 +66,14 @@ users.post(
 
 users.get(
   '/me',
-  route('The caller with profile and interests', { 200: shape.user }),
+  route('getMe', 'The caller with profile and interests', { 200: shape.user }),
   requireUser,
   async (c) => sendJson(c, await c.var.db`get_me()`),
 )
 
 users.get(
   '/me/export',
-  route('All data of the caller, including received messages', { 200: shape.exported }),
+  route('exportMe', 'All data of the caller, including received messages', { 200: shape.exported }),
   requireUser,
   async (c) => {
     await consumeRateLimit('RATE_LIMIT_EXPORT', c.var.claims.sub)
@@ -97,9 +97,13 @@ users.get(
 
 users.delete(
   '/me',
-  route('Erase the caller: account, log-in, profile, interests and blocks; the partners keep the conversations', {
-    204: 'Erased',
-  }),
+  route(
+    'eraseMe',
+    'Erase the caller: account, log-in, profile, interests and blocks; the partners keep the conversations',
+    {
+      204: 'Erased',
+    },
+  ),
   requireUser,
   async (c) => {
     // First the avatars: if the process dies in between, the user can still retry.
@@ -111,9 +115,9 @@ users.delete(
 
 users.get(
   '/me/reservations',
-  route("A page of the caller's reservations, newest first; the Link header names the next one", {
+  route('listMyReservations', "A page of the caller's reservations, newest first; the Link header names the next one", {
     200: myReservation.array(),
-  }, { operationId: 'listMyReservations' }),
+  }),
   requireUser,
   validate({ query: reservationPage }),
   async (c) => {
@@ -125,9 +129,9 @@ users.get(
 
 users.get(
   '/me/reports',
-  route("A page of the caller's reports, newest first; the Link header names the next one", {
+  route('listMyReports', "A page of the caller's reports, newest first; the Link header names the next one", {
     200: reports.myReport.array(),
-  }, { operationId: 'listMyReports' }),
+  }),
   requireUser,
   validate({ query: reports.reportPage }),
   async (c) => {
@@ -139,15 +143,11 @@ users.get(
 
 users.post(
   '/me/reports',
-  route('Report a person or a message to the moderators; with an Idempotency-Key, exactly once', {
+  route('reportPerson', 'Report a person or a message to the moderators; with an Idempotency-Key, exactly once', {
     200: reports.report,
     201: reports.report,
     404: 'No such user, or no such message in a conversation of the caller',
     422: 'The Idempotency-Key was used with another payload',
-  }, {
-    operationId: 'reportPerson',
-    description: 'The reported person does not learn of it. While a report of the same person or message is open, it ' +
-      'is returned with status 200; what the repeat shares or blocks is still done.',
   }),
   requireUser,
   validate({ headers: idempotencyHeader, json: reports.newReport }),
@@ -163,14 +163,14 @@ users.post(
 
 users.get(
   '/me/blocks',
-  route('The users whom the caller has blocked, latest first', { 200: shape.block.array() }),
+  route('listBlocks', 'The users whom the caller has blocked, latest first', { 200: shape.block.array() }),
   requireUser,
   async (c) => sendJson(c, await c.var.db`list_blocks()`),
 )
 
 users.put(
   '/me/blocks/:user_id',
-  route('Block a user: stops new conversations, messages and search hits both ways', {
+  route('blockUser', 'Block a user: stops new conversations, messages and search hits both ways', {
     204: 'Blocked',
     404: 'No such user',
   }),
@@ -185,7 +185,7 @@ users.put(
 
 users.delete(
   '/me/blocks/:user_id',
-  route('Unblock a user', { 204: 'Not blocked', 404: 'No such user' }),
+  route('unblockUser', 'Unblock a user', { 204: 'Not blocked', 404: 'No such user' }),
   requireUser,
   validate({ params: shape.blockParam }),
   async (c) => {
@@ -199,7 +199,7 @@ users.route('/', notifications)
 
 users.patch(
   '/profile',
-  route('Update the given fields', { 200: shape.user, 403: hidden }),
+  route('updateProfile', 'Update the given fields', { 200: shape.user, 403: hidden }),
   requireUser,
   embedAfterwards,
   validate({ json: shape.profileChanges }),
@@ -215,7 +215,7 @@ users.patch(
 
 users.put(
   '/profile/interests',
-  route('Replace the set of interests', { 200: shape.profileInterests }),
+  route('setInterests', 'Replace the set of interests', { 200: shape.profileInterests }),
   requireUser,
   embedAfterwards,
   validate({ json: shape.interestSet }),
@@ -227,7 +227,7 @@ users.put(
 
 users.patch(
   '/searchable',
-  route('Show or hide the profile', { 200: shape.searchable, 403: hidden }),
+  route('setSearchable', 'Show or hide the profile', { 200: shape.searchable, 403: hidden }),
   requireUser,
   embedAfterwards,
   validate({ json: shape.visibility }),
@@ -239,7 +239,7 @@ users.patch(
 
 users.get(
   '/interests',
-  route('All interests', { 200: shape.interest.array() }),
+  route('listInterests', 'All interests', { 200: shape.interest.array() }),
   anonymousUser,
   async (c) => {
     c.header('Cache-Control', 'public, max-age=3600')
@@ -269,14 +269,9 @@ const consumeSearchLimit = (claims: Claims | null, headers: Headers): Promise<vo
 
 users.get(
   '/search',
-  route('Search profiles by keywords and by meaning', {
+  route('searchProfiles', 'Search profiles by keywords and by meaning', {
     200: shape.searchResult,
     404: 'like: no such profile',
-  }, {
-    operationId: 'searchProfiles',
-    description: 'Finds the searchable profiles of active users by words and by meaning, best first. Nobody is found ' +
-      'across a block. With a token the interests, bio and location of the caller, who is no hit, order the hits; ' +
-      'with `like` that profile takes their place.',
   }),
   optionalUser,
   validate({ query: shape.searchQuery }),
@@ -305,12 +300,7 @@ users.get(
 
 users.get(
   '/search/complete',
-  route('What a search box may go on to', { 200: shape.completions }, {
-    operationId: 'completeSearch',
-    description: 'Interests, cities and displayed names that have the typed text at their beginning or from a later ' +
-      "word on, whatever its case and accents, of the profiles that the caller's searches find. Nothing typed " +
-      'completes to nothing. Counts as a search for the rate limit.',
-  }),
+  route('completeSearch', 'What a search box may go on to', { 200: shape.completions }),
   requireUser,
   validate({ query: shape.completionQuery }),
   async (c) => {
@@ -321,7 +311,7 @@ users.get(
 
 users.get(
   '/:id',
-  route('The public view of a profile', {
+  route('getPublicProfile', 'The public view of a profile', {
     200: shape.publicProfile,
     304: 'Unchanged since the ETag of If-None-Match',
     403: 'The profile is not public',

@@ -15,14 +15,14 @@ export const notifications = new Hono()
 
 notifications.get(
   '/me/devices',
-  route("The caller's devices, newest first", { 200: shape.device.array() }),
+  route('listDevices', "The caller's devices, newest first", { 200: shape.device.array() }),
   requireUser,
   async (c) => sendJson(c, await c.var.db`list_devices()`),
 )
 
 notifications.put(
   '/me/devices/:device',
-  route('Register a Web Push subscription, at most ten', { 204: 'Registered' }),
+  route('registerDevice', 'Register a Web Push subscription, at most ten', { 204: 'Registered' }),
   requireUser,
   validate({ params: shape.deviceParam, json: shape.newDevice }),
   async (c) => {
@@ -34,7 +34,7 @@ notifications.put(
 
 notifications.delete(
   '/me/devices/:device',
-  route('Remove a device', { 204: 'Not registered' }),
+  route('removeDevice', 'Remove a device', { 204: 'Not registered' }),
   requireUser,
   validate({ params: shape.deviceParam }),
   async (c) => {
@@ -45,14 +45,14 @@ notifications.delete(
 
 notifications.get(
   '/me/notifications',
-  route('What the caller is told while away, and when', { 200: shape.notificationSettings }),
+  route('getNotificationSettings', 'What the caller is told while away, and when', { 200: shape.notificationSettings }),
   requireUser,
   async (c) => sendJson(c, await c.var.db`get_notification_settings()`),
 )
 
 notifications.patch(
   '/me/notifications',
-  route('Change the given settings', { 200: shape.notificationSettings }),
+  route('updateNotificationSettings', 'Change the given settings', { 200: shape.notificationSettings }),
   requireUser,
   validate({ json: shape.notificationChanges }),
   async (c) => {
@@ -63,7 +63,10 @@ notifications.patch(
 
 notifications.get(
   '/push-key',
-  route('The public key for Web Push subscriptions', { 200: shape.pushKey, 404: 'Web Push is not set up' }),
+  route('getPushKey', 'The public key for Web Push subscriptions', {
+    200: shape.pushKey,
+    404: 'Web Push is not set up',
+  }),
   (c) => {
     const { vapid } = settings
     if (!vapid) return httpError(404, 'Web Push is not set up here')
@@ -80,7 +83,7 @@ const pageOrJson = (c: Context, reply: RpcResult): Response => {
 
 notifications.get(
   '/unsubscribe',
-  route('Whether the token of a mail still gets mails; a page that asks, for browsers', {
+  route('checkUnsubscribe', 'Whether the token of a mail still gets mails; a page that asks, for browsers', {
     200: shape.mailSetting,
     404: 'The token is of no mail of ours',
   }),
@@ -91,7 +94,7 @@ notifications.get(
 
 notifications.post(
   '/unsubscribe',
-  route('Turn off the mails by the token of one, without log-in (RFC 8058)', {
+  route('unsubscribe', 'Turn off the mails by the token of one, without log-in (RFC 8058)', {
     200: shape.mailSetting,
     404: 'The token is of no mail of ours',
   }),

@@ -11,6 +11,7 @@ export const printBanner = (settings: Settings, keys: Keys, dashboard: string | 
     '',
     `  Dashboard        ${dashboard ?? 'not on this HOST: it needs 127.0.0.1, or 0.0.0.0'}`,
     `  Demo             ${origin}/demo`,
+    `  API reference    ${origin}/docs/`,
     `  Mails            ${origin}/mail   (after the dashboard's link)`,
     `  Project URL      ${origin}`,
     ...networkOrigins(settings).map((origin) =>

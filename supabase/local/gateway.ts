@@ -12,6 +12,7 @@ import type { Dashboard } from './dashboard.ts'
 import { dataApiLimitError, limitSelfEmbeds, missingFilterError } from './data_api_limits.ts'
 import type { Database } from './database.ts'
 import { demo } from './demo.ts'
+import { reference } from './reference.ts'
 import type { EdgeFunction } from './edge_functions.ts'
 import type { Inbox } from './inbox.ts'
 import { callLite } from './lite_call.ts'
@@ -161,6 +162,9 @@ export const openGateway = (
     }, 501))
   gateway.get('/demo/', (c) => c.redirect('/demo'))
   gateway.route('/demo', demo(settings, keys))
+  // The page's addresses are relative, because it can be published anywhere.
+  gateway.get('/docs', (c) => c.redirect('/docs/'))
+  gateway.route('/docs', reference())
 
   // All other paths belong to the dashboard.
   gateway.get('/', async (c, next) => dashboard.open(c.req.raw, c.env.url, c.env.peerAddress) ?? await next())

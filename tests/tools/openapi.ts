@@ -33,6 +33,7 @@ interface Parameter {
 }
 
 export interface Operation {
+  operationId: string
   /** For example 'GET /users/{id}'. */
   name: string
   method: string
@@ -50,6 +51,7 @@ export interface Operation {
 
 type Content = { content?: Record<string, { schema: Schema }> }
 type DocumentedOperation = {
+  operationId: string
   security?: object[]
   parameters: Parameter[]
   requestBody?: Content & { required: boolean }
@@ -67,7 +69,8 @@ const tokenOf = (security: object[] = []): Operation['token'] => {
 
 /** Every documented route. */
 export const operations: Operation[] = Object.entries(document.paths).flatMap(([path, methods]) =>
-  Object.entries(methods).map(([method, { security, parameters, requestBody, responses }]) => ({
+  Object.entries(methods).map(([method, { operationId, security, parameters, requestBody, responses }]) => ({
+    operationId,
     name: `${method.toUpperCase()} ${path}`,
     method: method.toUpperCase(),
     path,

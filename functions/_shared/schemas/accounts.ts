@@ -13,20 +13,26 @@ export type Account = z.infer<typeof accountShape>
 
 export const email = text(3, 254).pipe(z.email('must be an e-mail address'))
   .meta({ jsonSchema: { type: 'string', format: 'email', maxLength: 254 } })
+  .describe('The address of the account')
 
 // Auth hashes with bcrypt, which reads 72 bytes.
 const password = text(8, 72)
   .refine((value) => new TextEncoder().encode(value).length <= 72, 'must have at most 72 bytes')
   .meta({ jsonSchema: { type: 'string', minLength: 8, maxLength: 72, format: 'password' } })
+  .describe('At most 72 bytes in UTF-8')
 
 /** A CAPTCHA that the client solved, for Auth; hCaptcha's have some thousand characters. */
 export const captcha_token = text(1, 16_384).nullish()
+  .describe('Of a CAPTCHA that was solved, where the project asks for one')
 
-export const newUser = profileChanges.extend({ email, name: profileChanges.shape.name.unwrap() })
+export const newUser = profileChanges.extend({
+  email,
+  name: profileChanges.shape.name.unwrap().describe('The displayed name'),
+})
 export const newSignUp = newUser.extend({ password, captcha_token })
 export const newAccount = newUser.extend({
   password: password.optional(),
-  role: z.unknown().optional(),
+  role: z.unknown().optional().describe('user or admin; only the secret key grants admin'),
   captcha_token,
 })
-export const secretKeyHeader = z.object({ apikey: z.string().optional() })
+export const secretKeyHeader = z.object({ apikey: z.string().optional().describe('The secret key of the project') })

@@ -18,10 +18,11 @@ const attachmentUrl = text(1, 2048).refine((url) => {
   .meta({ jsonSchema: { type: 'string', minLength: 1, maxLength: 2048 } })
 
 export const attachment = z.strictObject({
-  url: attachmentUrl,
-  name: text(1, 255),
-  mime_type: text(1, 255).refine((type) => /^[\w.+-]+\/[\w.+-]+$/.test(type), 'must be a media type'),
-  size: z.int().nonnegative(),
+  url: attachmentUrl.describe('An https URL, or a path in the private bucket attachments'),
+  name: text(1, 255).describe('The name to show'),
+  mime_type: text(1, 255).refine((type) => /^[\w.+-]+\/[\w.+-]+$/.test(type), 'must be a media type')
+    .describe('For example image/jpeg; must be what the file in the bucket is'),
+  size: z.int().nonnegative().describe('In bytes'),
 }).meta({ id: 'Attachment' })
 
 const messageColumns = {
@@ -86,21 +87,22 @@ export const unread = z.strictObject({
 })
 export const success = z.strictObject({ success: z.boolean() })
 
-export const conversationParam = z.object({ id })
-export const messageParams = z.object({ id, messageId: id })
+const conversationId = id.describe("The conversation's id")
+export const conversationParam = z.object({ id: conversationId })
+export const messageParams = z.object({ id: conversationId, messageId: id.describe("The message's id") })
 export const listPage = z.object({
-  limit: limit(100).optional(),
-  offset: offset.optional(),
+  limit: limit(100).optional().describe('How many; by default all, and more than 100 are taken as 100'),
+  offset: offset.optional().describe('How many to skip'),
   archived: z.enum(['true', 'false', 'all']).optional()
     .describe('Only the archived conversations, or only the others; absent or all: both'),
   pinned: z.enum(['first']).optional().describe('Pinned conversations come before the rest'),
 })
 export const messagePage = z.object({
-  limit: limit(100).default(50),
-  offset: offset.optional(),
-  order: z.enum(['asc', 'desc']).optional(),
-  before_id: id.optional(),
-  after_id: id.optional(),
+  limit: limit(100).default(50).describe('How many; more than 100 are taken as 100'),
+  offset: offset.optional().describe('How many to skip'),
+  order: z.enum(['asc', 'desc']).optional().describe('By time; by default desc, the newest first'),
+  before_id: id.optional().describe('Only messages older than this one, newest first'),
+  after_id: id.optional().describe('Only messages newer than this one, oldest first'),
 })
   .refine((page) => !(page.before_id && page.after_id), 'before_id and after_id exclude each other')
   .refine(
@@ -115,14 +117,18 @@ export const messagePage = z.object({
 export const clientId = z.uuid('must be a UUID').transform((uuid) => uuid.toLowerCase())
   .meta({ jsonSchema: { type: 'string', format: 'uuid' } })
 
-export const newConversation = z.object({ other_user_id: jsonId })
-export const idempotencyHeader = z.object({ 'idempotency-key': clientId.optional() })
+export const newConversation = z.object({ other_user_id: jsonId.describe('With whom') })
+export const idempotencyHeader = z.object({
+  'idempotency-key': clientId.optional().describe(
+    'A UUID that the client makes: a repeat with it returns the first answer',
+  ),
+})
 export const newMessage = z.object({
-  content: text(0, 5000).default(''),
-  attachment: attachment.nullish(),
-  client_id: clientId.nullish(),
+  content: text(0, 5000).default('').describe('Plain text; may be blank only beside an attachment'),
+  attachment: attachment.nullish().describe('A file that has been uploaded, or an https URL'),
+  client_id: clientId.nullish().describe('As the header Idempotency-Key'),
 }).refine((draft) => !isBlank(draft.content) || draft.attachment, {
   path: ['content'],
   message: 'must not be blank unless there is an attachment',
 })
-export const readUpTo = z.object({ up_to_message_id: jsonId })
+export const readUpTo = z.object({ up_to_message_id: jsonId.describe('This message and all before it') })

@@ -22,16 +22,19 @@ const subscription = {
   endpoint: z.string()
     .regex(/^[!-~]{1,2048}$/, 'must have 1 to 2048 visible ASCII characters')
     .refine(isAllowed, 'must be an https URL with a public address')
-    .meta({ jsonSchema: { type: 'string', format: 'uri', pattern: '^https://[!-~]+$', maxLength: 2048 } }),
+    .meta({ jsonSchema: { type: 'string', format: 'uri', pattern: '^https://[!-~]+$', maxLength: 2048 } })
+    .describe('The address of the push service'),
   keys: z.object({
     p256dh: base64Url(65, 'a P-256 public key').refine((key) => key.startsWith('B'), 'must be an uncompressed point')
       .meta({ jsonSchema: { type: 'string', pattern: '^B[A-Za-z0-9_-]{86}=*$' } }),
     auth: base64Url(16, '16 bytes'),
-  }),
+  }).describe('The keys of the subscription, in base64url'),
 }
 
 export const newDevice = z.object(subscription)
-export const deviceParam = z.object({ device: z.uuid('must be a UUID') })
+export const deviceParam = z.object({
+  device: z.uuid('must be a UUID').describe('A UUID that the app makes once for each installation'),
+})
 
 export const device = z.strictObject({
   id: z.uuid(),
@@ -62,11 +65,12 @@ const quietHours = z.object({ from: time, to: time, time_zone: timeZone })
   .refine(({ from, to }) => from !== to, 'must begin and end at different times')
 
 export const notificationChanges = z.object({
-  push: z.boolean().optional(),
-  email: z.boolean().optional(),
-  delay_minutes: z.int('must be an integer').min(0, 'must be 0 to 1440').max(1440, 'must be 0 to 1440').optional(),
-  quiet_hours: quietHours.nullish(),
-  previews: z.boolean().optional(),
+  push: z.boolean().optional().describe('Whether to send pushes'),
+  email: z.boolean().optional().describe('Whether to send mails'),
+  delay_minutes: z.int('must be an integer').min(0, 'must be 0 to 1440').max(1440, 'must be 0 to 1440').optional()
+    .describe('For how long a message must be unread before a mail tells of it'),
+  quiet_hours: quietHours.nullish().describe('Nothing is sent in these hours; null: none'),
+  previews: z.boolean().optional().describe('Whether pushes and mails quote the latest message'),
 })
 
 export const notificationSettings = z.strictObject({
@@ -77,5 +81,7 @@ export const notificationSettings = z.strictObject({
   previews: z.boolean().describe('Whether pushes and mails quote the latest message'),
 }).meta({ id: 'NotificationSettings' })
 
-export const unsubscribeQuery = z.object({ token: z.string('must be the token of a mail') })
+export const unsubscribeQuery = z.object({
+  token: z.string('must be the token of a mail').describe('The token of the link in a mail'),
+})
 export const mailSetting = z.strictObject({ email: z.boolean() })

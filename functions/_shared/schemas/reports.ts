@@ -30,7 +30,7 @@ export const exportedReport = z.strictObject({
 export const newReport = z.object({
   user_id: jsonId.nullish().describe('The reported person; either this or message_id'),
   message_id: jsonId.nullish().describe('A message that the caller has received; either this or user_id'),
-  reason,
+  reason: reason.describe('What is wrong'),
   note: text(0, 2000).nullish().describe('For the moderators'),
   share_messages: z.boolean().nullish()
     .describe('Gives the moderators a copy of the latest 20 messages of the conversation'),

@@ -70,12 +70,13 @@ export const dateTime = { type: 'string', format: 'date-time' }
 
 const date = moment(isoMoment).meta({ jsonSchema: { ...dateTime, description: 'In the future' } })
 const endsAt = moment(isoMoment)
-  .meta({ jsonSchema: { ...dateTime, description: 'After date, by 366 days at most; without it others may overlap' } })
+  .meta({ jsonSchema: dateTime })
   .nullish()
+  .describe('After date, by 366 days at most; without it others may overlap')
 
 export const newReservation = z.object({
-  title,
-  price,
+  title: title.describe('What is offered'),
+  price: price.describe('0 to 100,000, with two decimals at most'),
   date,
   ends_at: endsAt,
   host_id: jsonId.nullish().describe('One of the two participants; by default the local'),
@@ -85,8 +86,8 @@ export const newReservation = z.object({
 })
 
 export const counterOffer = z.object({
-  title: title.optional(),
-  price: price.optional(),
+  title: title.optional().describe('What is offered'),
+  price: price.optional().describe('0 to 100,000, with two decimals at most'),
   date: date.optional(),
   ends_at: endsAt,
 }).meta({ examples: [{ price: 70 }] })
@@ -109,12 +110,16 @@ export const reservationPage = z.object({
       jsonSchema: {
         ...dateTime,
         description: 'Only reservations whose date is this or later',
-        examples: ['2027-05-01'],
+        examples: ['2027-05-01T00:00:00Z'],
       },
     }).optional(),
   to: queryMoment
     .meta({
-      jsonSchema: { ...dateTime, description: 'Only reservations whose date is earlier', examples: ['2027-06-01'] },
+      jsonSchema: {
+        ...dateTime,
+        description: 'Only reservations whose date is earlier',
+        examples: ['2027-06-01T00:00:00Z'],
+      },
     }).optional(),
   limit: limit(100).default(50).describe('How many; more than 100 are taken as 100').meta({ examples: [20] }),
   before_id: id.optional().describe('Only reservations older than this one, for the next page')

@@ -19,12 +19,16 @@ export const state = z.strictObject({ conversation_id: z.int(), ...fields }).met
 export const exportedState = z.strictObject(fields)
 
 export const newState = z.object({
-  archived: z.boolean().optional(),
+  archived: z.boolean().optional().describe('Out of the inbox until a newer message comes'),
   muted_until: moment(isoMoment)
-    .meta({ jsonSchema: { ...dateTime, description: 'In the future; null: not muted' } })
+    .meta({ jsonSchema: dateTime })
     .nullable()
-    .optional(),
+    .optional()
+    .describe('In the future; null: not muted'),
   pinned: z.boolean().optional().describe('At most 20 conversations can be pinned'),
 }).meta({ examples: [{ muted_until: until, pinned: true }] })
 
-export const statePage = z.object({ limit: limit(100).optional(), before_id: id.optional() })
+export const statePage = z.object({
+  limit: limit(100).optional().describe('How many; by default all, and more than 100 are taken as 100'),
+  before_id: id.optional().describe('Only conversations with a smaller id, for the next page'),
+})

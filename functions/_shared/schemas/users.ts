@@ -82,18 +82,18 @@ const imageUrl = text(1, 2048)
 
 /** The fields that the owner may change. Absent means unchanged, null clears, and other keys are ignored. */
 export const profileChanges = z.object({
-  name: name.optional(),
-  bio: text(0, 500).nullish(),
-  location: text(0, 120).nullish(),
-  first_name: text(0, 100).nullish(),
-  last_name: text(0, 100).nullish(),
-  age: z.int().min(18, 'must be 18 to 120').max(120, 'must be 18 to 120').nullish(),
-  biography: text(0, 5000).nullish(),
-  country: text(0, 120).nullish(),
-  city: text(0, 120).nullish(),
-  image_url: imageUrl.nullish(),
-  is_searchable: z.boolean().optional(),
-  interest_ids: interestIds.optional(),
+  name: name.optional().describe('The displayed name'),
+  bio: text(0, 500).nullish().describe('One line about oneself'),
+  location: text(0, 120).nullish().describe('Where one is, in words'),
+  first_name: text(0, 100).nullish().describe('The first name'),
+  last_name: text(0, 100).nullish().describe('The last name'),
+  age: z.int().min(18, 'must be 18 to 120').max(120, 'must be 18 to 120').nullish().describe('In years'),
+  biography: text(0, 5000).nullish().describe('A text about oneself, which searches read'),
+  country: text(0, 120).nullish().describe('A name, which searches filter by'),
+  city: text(0, 120).nullish().describe('A name, which searches filter by'),
+  image_url: imageUrl.nullish().describe('A picture, as an https URL'),
+  is_searchable: z.boolean().optional().describe('Whether others can find and see the profile'),
+  interest_ids: interestIds.optional().describe('The whole set of interests'),
 })
 
 const facet = z.enum(['interests', 'city', 'country'])
@@ -174,12 +174,12 @@ const facets = z.string()
 const flag = (description: string) => z.enum(['true', 'false']).optional().meta({ description, examples: ['true'] })
 
 export const searchQuery = z.object({
-  q: text(0, 512).optional(),
-  filterInterests: names.optional(),
-  filterCity: names.optional(),
-  filterCountry: names.optional(),
-  limit: limit(100).default(20),
-  offset: offset.default(0),
+  q: text(0, 512).optional().describe('Words, or a sentence; without it everybody who matches the filters'),
+  filterInterests: names.optional().describe('Names of interests, separated by commas: any of them'),
+  filterCity: names.optional().describe('Names of cities, separated by commas: any of them'),
+  filterCountry: names.optional().describe('Names of countries, separated by commas: any of them'),
+  limit: limit(100).default(20).describe('How many; more than 100 are taken as 100'),
+  offset: offset.default(0).describe('How many to skip'),
   explain: flag('Adds the parts of each score as _rankingScoreDetails'),
   suggest: flag('Adds _suggestion: the query with mistyped words corrected, or null'),
   facets: facets.optional(),
@@ -199,10 +199,12 @@ export const completionQuery = z.object({
   q: text(0, 512).optional().meta({
     jsonSchema: { type: 'string', maxLength: 512, description: 'What has been typed so far', examples: ['ja'] },
   }),
-  limit: limit(20).default(5),
+  limit: limit(20).default(5).describe('How many of each kind; more than 20 are taken as 20'),
 })
 
-export const interestSet = z.object({ interest_ids: interestIds })
-export const visibility = z.object({ is_searchable: z.boolean() })
-export const profileParam = z.object({ id })
-export const blockParam = z.object({ user_id: id })
+export const interestSet = z.object({ interest_ids: interestIds.describe('Ids of `GET /users/interests`, 50 at most') })
+export const visibility = z.object({
+  is_searchable: z.boolean().describe('Whether others can find and see the profile'),
+})
+export const profileParam = z.object({ id: id.describe("The profile's id") })
+export const blockParam = z.object({ user_id: id.describe("The other user's id") })

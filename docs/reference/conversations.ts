@@ -1,0 +1,67 @@
+import type { Reference } from './types.ts'
+
+export const conversations = {
+  listConversations: {
+    tag: 'Conversations',
+    description: "The inbox. `Messages` has the conversation's latest message, and is empty before the first one. " +
+      'Without `limit` all conversations.',
+    example: { as: 'tomas', query: { limit: 1, archived: 'false' } },
+  },
+  openConversation: {
+    tag: 'Conversations',
+    description:
+      'The caller becomes the voyager, the other user the local. Two people have one conversation at most, ' +
+      'whoever opened it; its id is in the answer 409.',
+    example: { as: 'tomas', json: { other_user_id: 132 } },
+  },
+  getConversation: {
+    tag: 'Conversations',
+    description: 'The two participants and their reservations. Messages have a list of their own.',
+    example: { as: 'tomas', path: { id: 1 } },
+  },
+  setConversationState: {
+    tag: 'Conversations',
+    description: 'The other participant does not see it. A newer message brings an archived conversation back.',
+    example: { as: 'tomas', path: { id: 1 }, json: { pinned: true } },
+  },
+  listConversationStates: {
+    tag: 'Conversations',
+    description: 'Only the conversations with something other than the default.',
+    example: { as: 'tomas', query: { limit: 20 } },
+  },
+} as const satisfies Record<string, Reference>
+
+export const messages = {
+  countUnread: {
+    tag: 'Messages',
+    description: 'Only conversations with unread messages are listed.',
+    example: { as: 'tomas' },
+  },
+  listMessages: {
+    tag: 'Messages',
+    description: 'Newest first, 50 to a page. To page on, follow the Link header: with `before_id` or `after_id` ' +
+      'messages that arrive in between shift nothing.',
+    example: { as: 'tomas', path: { id: 1 }, query: { limit: 2 } },
+  },
+  sendMessage: {
+    tag: 'Messages',
+    description: 'With an Idempotency-Key (or `client_id`) a repeat returns the first answer, so sending again after ' +
+      'a lost connection creates nothing twice. The other participant gets an event of Realtime.',
+    example: {
+      as: 'tomas',
+      path: { id: 1 },
+      headers: { 'Idempotency-Key': '5b0e9f4c-2d0a-4f57-9b1e-2f6f0a4c7d11' },
+      json: { content: 'Yes please, a chair near the piano!' },
+    },
+  },
+  markMessageRead: {
+    tag: 'Messages',
+    description: 'Marking it again changes nothing.',
+    example: { as: 'tomas', path: { id: 1, messageId: 42 } },
+  },
+  markConversationRead: {
+    tag: 'Messages',
+    description: 'One request for everything that is on the screen.',
+    example: { as: 'tomas', path: { id: 6 }, json: { up_to_message_id: 40 } },
+  },
+} as const satisfies Record<string, Reference>
