@@ -569,6 +569,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/conversations/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What has changed since the last request, in all conversations
+         * @description Brings a client up to date after any absence, whatever the number of conversations. Begin without `after`, read what you show, and keep the cursor; from then on read only what each answer names. A message that an admin has corrected is `message` again. `state` is how you have arranged a conversation, or that you have blocked or unblocked the partner; nobody learns it of others.
+         */
+        get: operations["listChanges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/conversations/{id}/state": {
         parameters: {
             query?: never;
@@ -1318,6 +1338,34 @@ export interface components {
             /** @description No notifications until then; unread messages are counted as before */
             muted_until: string | null;
             pinned: boolean;
+        };
+        /**
+         * @example {
+         *       "changes": [
+         *         {
+         *           "kind": "message",
+         *           "conversation_id": 1,
+         *           "id": 812
+         *         }
+         *       ],
+         *       "cursor": "KDYzLDVmMGM4YWQwLTQ",
+         *       "more": false
+         *     }
+         */
+        Changes: {
+            /** @description Oldest first, each entity once at its latest */
+            changes: components["schemas"]["Change"][];
+            /** @description For the next request; valid for 30 days, for this user alone */
+            cursor: string;
+            /** @description Whether another page follows at once */
+            more: boolean;
+        };
+        Change: {
+            /** @enum {string} */
+            kind: "conversation" | "message" | "read" | "reservation" | "state" | "message.removed";
+            conversation_id: number;
+            /** @description Of the conversation, reservation or message; for read, of the newest message that was marked as read */
+            id: number;
         };
         ConversationDetail: {
             id: number;
@@ -5229,6 +5277,111 @@ export interface operations {
             };
             /** @description The account is deactivated */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listChanges: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The cursor of the last answer; without it the answer is the present cursor and no changes
+                 * @example KDYzLDVmMGM4YWQwLTQ
+                 */
+                after?: string;
+                /**
+                 * @description How many; more than 100 are taken as 100
+                 * @example 20
+                 */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "changes": [],
+                     *       "cursor": "KDYzLDVmMGM4YWQwLTQ",
+                     *       "more": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Changes"];
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The cursor is older than 30 days or from before a restore: read everything anew */
+            410: {
                 headers: {
                     [name: string]: unknown;
                 };

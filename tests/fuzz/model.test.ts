@@ -8,7 +8,7 @@ import { compare } from './model/compare.ts'
 import { open, read, removeLatest, send } from './model/messages.ts'
 import { type Command, expectStatus, firstContactLimit, newModel } from './model/model.ts'
 import { lift, report, resolve } from './model/reports.ts'
-import { counter, end, offer, step } from './model/reservations.ts'
+import { accept, counter, end, offer, step } from './model/reservations.ts'
 import { arrange } from './model/states.ts'
 
 const full = Number(process.env.FUZZ ?? 0)
@@ -50,7 +50,8 @@ const commands = [
   fc.tuple(caller, which, reservation, fc.constantFrom('accept', 'accept', 'decline', 'cancel', 'complete')).map((
     all,
   ) => step(...all)),
-  fc.tuple(caller, which, reservation, fc.constantFrom('accept', 'cancel')).map((all) => step(...all)),
+  fc.tuple(which, reservation).map((all) => accept(...all)),
+  fc.tuple(which, reservation).map((all) => accept(...all)),
   fc.tuple(which, reservation).map((all) => end(...all)),
   fc.tuple(caller, which, fc.constantFrom('archived', 'muted', 'pinned'), fc.boolean()).map((all) => arrange(...all)),
   which.map(removeLatest),
@@ -77,6 +78,8 @@ describe.each(seeds)('with the seed %i', (seed) => {
           Array.from({ length: userCount }, (_, one) => signUp(`Person ${one}`, { city }, stack.base)),
         )
         await fc.asyncModelRun(() => ({ model: newModel(userCount), real: { users, city, base: stack.base } }), [
+          // Two conversations with one host, so that what follows has something to change.
+          ...[open(0, 1), open(2, 1), offer(0, 0, 1, 2, false), offer(1, 1, 2, 2, true)],
           ...commands,
           ...users.map((_, one) => compare(one)),
         ])

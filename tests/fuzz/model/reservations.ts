@@ -112,6 +112,14 @@ export const step = (caller: number, which: number, index: number, name: string)
     if (!isRepeat) move(reservation, next, caller)
   })
 
+/** Whoever has to answer an offer accepts it. */
+export const accept = (which: number, index: number): Command =>
+  command(`whoever has to answer accepts ${index} of ${which}`, async (model, real) => {
+    const talk = talkAt(model, which)
+    const reservation = reservationAt(talk, index)
+    if (talk && reservation) await step(partnerIn(talk, reservation.offeredBy), which, index, 'accept').run(model, real)
+  })
+
 /** Its time passes: an admin writes one that has, because tests cannot move the clock of a running stack. */
 export const end = (which: number, index: number): Command =>
   command(`the time of ${index} of ${which} passes`, async (model, real) => {
