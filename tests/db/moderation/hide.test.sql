@@ -65,4 +65,7 @@ insert into public.reports (reporter_id, user_id, reason) values (tests.id_of('a
 select tests.ask('ben', 'erase_me()');
 select tests.become_owner();
 select public.resolve_report(max(id), 'hide', 'Spam') from public.reports;
-select is_empty('select from public.hidden_profiles', 'hiding whoever was erased leaves nothing about them');
+select is_empty(
+  $$ select from public.hidden_profiles join public.users on users.id = user_id where erased_at is not null $$,
+  'hiding whoever was erased leaves nothing about them'
+);
