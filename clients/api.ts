@@ -1,6 +1,7 @@
 import { ServiceError, toServiceError } from './errors.ts'
 import type { InboxSession } from './session.ts'
-import type { Client, ConversationDetail, Draft, ListedConversation, Message, Person, Unread } from './types.ts'
+import type { ChangePage, Client, ConversationDetail, Draft, ListedConversation } from './types.ts'
+import type { Message, Person, Unread } from './types.ts'
 
 /** Messages, oldest first, and whether there is another page in the same direction. */
 export interface Page {
@@ -12,6 +13,8 @@ export interface Api {
   me(signal: AbortSignal): Promise<Person>
   conversations(signal: AbortSignal): Promise<ListedConversation[]>
   unread(signal: AbortSignal): Promise<Unread>
+  /** A page of what has changed since a cursor; null: the present cursor. */
+  changes(after: string | null, signal: AbortSignal): Promise<ChangePage>
   conversation(id: number, signal: AbortSignal): Promise<ConversationDetail>
   /** Opens a conversation with this user, or returns the id of the existing one. */
   findOrCreateConversation(otherUser: number, signal: AbortSignal): Promise<number>
@@ -81,6 +84,9 @@ const has = <Name extends string>(body: unknown, name: Name): body is Record<Nam
 const isList = <Item>(body: unknown): body is Item[] => Array.isArray(body)
 const hasId = <Row extends { id: number }>(body: unknown): body is Row => has(body, 'id') && Number.isInteger(body.id)
 const isUnread = (body: unknown): body is Unread => has(body, 'conversations') && isList(body.conversations)
+const isChanges = (body: unknown): body is ChangePage =>
+  has(body, 'changes') && isList(body.changes) && has(body, 'cursor') && typeof body.cursor === 'string' &&
+  has(body, 'more')
 const isBlocks = (body: unknown): body is { user_id: number }[] =>
   isList(body) && body.every((block) => has(block, 'user_id') && Number.isInteger(block.user_id))
 const isSuccess = (body: unknown): body is { success: true } => has(body, 'success') && body.success === true
@@ -136,6 +142,8 @@ export const createApi = ({ functions }: Client, session: InboxSession, timeout:
     },
     conversations: (signal) => get(signal, 'conversations', isList<ListedConversation>),
     unread: (signal) => get(signal, 'conversations/unread', isUnread),
+    changes: (after, signal) =>
+      get(signal, `conversations/changes?limit=100${after === null ? '' : `&after=${after}`}`, isChanges),
     conversation: (id, signal) => get(signal, `conversations/${id}`, hasId<ConversationDetail>),
     findOrCreateConversation: async (otherUser, signal) => {
       try {

@@ -6,7 +6,8 @@ import type { Outbox, Outgoing } from './outbox.ts'
 import type { ReadMarkers } from './read_markers.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import { createStore, type Listener } from './store.ts'
-import type { Client, Draft, EventName, EventPayload, Message, Person, Reservation, Status } from './types.ts'
+import type { Change, Client, Draft, EventName, EventPayload, Message, Person, Reservation } from './types.ts'
+import type { Status } from './types.ts'
 import type { Unsent, UnsentStore } from './unsent.ts'
 import { uuid } from './uuid.ts'
 
@@ -78,7 +79,10 @@ export interface OpenConversation extends Conversation {
   handleEvent(event: EventName, payload: EventPayload): void
   joinChanged(): void
   blocksChanged(): void
-  resync(): void
+  /** What has changed in this conversation, read during this join of the inbox's channel. */
+  handleChanges(changes: readonly Change[], join: number): void
+  /** Reads everything; with `anew`, what is shown may have been changed or removed, and is replaced. */
+  readAll(anew: boolean): void
   rejoin(): void
 }
 
@@ -107,6 +111,17 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
   let typingSentAt = 0
   let typingTimer: ReturnType<typeof setTimeout> | undefined
   let olderPage: Promise<void> | null = null
+  // How often the messages were to be read, and how much of that the last read covered.
+  let readsRequested = 0
+  let readsDone = 0
+  // Whether the messages shown are to be replaced.
+  let isStale = false
+  /** Messages shown that an admin may have corrected. */
+  const corrected = new Set<number>()
+  /** Messages that an admin has removed. A page that was read before that may still hold them. */
+  const removed = new Set<number>()
+  // Changes while a page of older messages is being read, which may have been read before them.
+  let changedMeanwhile = new Set<number>()
 
   const store = createStore<ConversationView>({
     id,
@@ -138,16 +153,56 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
   }
   const addPage = (page: readonly Message[], change: Partial<ConversationView> = {}) => {
     if (closed.signal.aborted) return
-    const messages = merge(store.view.messages, markReadUpTo(page, myId, readMarkers.confirmed(id)))
+    const present = page.some(({ id }) => removed.has(id)) ? page.filter(({ id }) => !removed.has(id)) : page
+    const messages = merge(store.view.messages, markReadUpTo(present, myId, readMarkers.confirmed(id)))
     store.set({ ...change, messages, outgoing: outgoing(messages) })
     for (const { client_id, message } of outbox.entries(id)) {
       if (message && message.id <= lastId(messages)) outbox.discard(id, client_id)
     }
   }
 
+  const discardRemoved = () => {
+    for (const { client_id, message } of outbox.entries(id)) {
+      if (message && removed.has(message.id)) outbox.discard(id, client_id)
+    }
+  }
+  const remove = (message: number) => {
+    removed.add(message)
+    fetchedUpTo = lastKnown()
+    const { messages, hasOlder } = store.view
+    const left = messages.filter(({ id }) => id !== message)
+    if (left.length < messages.length) store.set({ messages: left })
+    // Reading on from nothing would begin with the oldest message.
+    isStale ||= hasOlder && !left.length
+    discardRemoved()
+  }
+
   const loadNewest = async (signal: AbortSignal) => {
-    const { messages, more } = await api.newestMessages(id, signal)
-    addPage(messages, { loaded: true, hasOlder: more })
+    const isReplacing = isStale
+    isStale = false
+    try {
+      const { messages, more } = await api.newestMessages(id, signal)
+      if (isReplacing && !closed.signal.aborted) store.set({ messages: [] })
+      addPage(messages, { loaded: true, hasOlder: more })
+    } catch (error) {
+      isStale ||= isReplacing
+      throw error
+    }
+  }
+  const rereadCorrected = async (signal: AbortSignal) => {
+    const ids = [...corrected].sort((one, other) => one - other)
+    corrected.clear()
+    try {
+      while (ids.length) {
+        const page = await api.messagesAfter(id, ids[0]! - 1, signal)
+        addPage(page.messages)
+        const end = page.more ? lastId(page.messages) : Infinity
+        while (ids.length && ids[0]! <= end) ids.shift()
+      }
+    } catch (error) {
+      for (const id of ids) corrected.add(id)
+      throw error
+    }
   }
   /** Reads everything after the last message shown, or after the first unread one if read markers may have changed. */
   const catchUp = async (signal: AbortSignal) => {
@@ -166,13 +221,21 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
       throw error
     }
   }
+  const readMessages = (now = false) => {
+    readsRequested++
+    if (now) messageLoop.runNow()
+    else messageLoop.run()
+  }
   const messageLoop = createRetryLoop(async (signal) => {
     // Only a read that began after the join covers everything that was missed before it.
     const join = currentJoin()
     const eventId = latestEventId
+    const requested = readsRequested
     myId = (await me).id
-    await (store.view.loaded ? catchUp(signal) : loadNewest(signal))
+    await (store.view.loaded && !isStale ? catchUp(signal) : loadNewest(signal))
+    await rereadCorrected(signal)
     fetchedUpTo = Math.max(fetchedUpTo, eventId)
+    readsDone = requested
     if (join && join === currentJoin() && latestEventId <= lastKnown()) hasGap = false
   }, setResult)
 
@@ -214,9 +277,10 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
   }
 
   const unsubscribeOutbox = outbox.subscribe(id, () => {
+    discardRemoved()
     store.set({ outgoing: outgoing(store.view.messages) })
     for (const { message } of outbox.entries(id)) latestEventId = Math.max(latestEventId, message?.id ?? 0)
-    if (latestEventId > lastKnown()) messageLoop.run()
+    if (latestEventId > lastKnown()) readMessages()
   })
 
   const unsubscribeUnsent = unsent.subscribe(() => store.set({ draft: unsent.current.drafts[id]?.text ?? '' }))
@@ -225,15 +289,17 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     const { messages: known, hasOlder } = store.view
     if (!hasOlder) return
     const countBefore = readEventCount
+    const changed = changedMeanwhile = new Set()
     const page = await api.messagesBefore(id, known[0]!.id, closed.signal)
     addPage(page.messages, { hasOlder: page.more })
-    // A message.read event that arrived during the request may concern this page.
-    if (readEventCount === countBefore) return
-    rereadUnread = true
-    messageLoop.run()
+    // What has changed during the request may concern this page.
+    for (const id of changed) corrected.add(id)
+    if (readEventCount === countBefore && !changed.size) return
+    rereadUnread ||= readEventCount !== countBefore
+    readMessages()
   }
 
-  messageLoop.run()
+  readMessages()
   detailLoop.run()
 
   const conversation: OpenConversation = {
@@ -273,7 +339,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
         latestEventId = Math.max(latestEventId, payload.id)
         hasGap ||= position === 'after gap'
         store.set({ status: status() })
-        messageLoop.run()
+        readMessages()
       } else if (event === 'message.read') {
         // The event names only the newest message that was marked. Earlier ones may have been marked too, so reread all
         // unread ones.
@@ -281,16 +347,39 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
         const applies = ({ id, user_id, read }: Message) => !read && id <= payload.id && user_id !== payload.user_id
         if (payload.id <= last() && !store.view.messages.some(applies)) return
         rereadUnread = true
-        messageLoop.run()
+        readMessages()
       } else if (event === 'reservation.changed') detailLoop.run()
     },
     joinChanged() {
       if (!currentJoin()) hasGap = true
       store.set({ status: status() })
     },
-    resync() {
+    handleChanges(changes, join) {
+      for (const { kind, id: changed } of changes) {
+        if (kind === 'reservation' || kind === 'conversation') detailLoop.runNow()
+        else if (kind === 'message.removed') remove(changed)
+        else if (kind === 'read') {
+          readEventCount++
+          rereadUnread = true
+        } else if (kind === 'message') {
+          removed.delete(changed)
+          changedMeanwhile.add(changed)
+          const { messages, hasOlder } = store.view
+          if (changed > lastKnown()) latestEventId = Math.max(latestEventId, changed)
+          else if (!hasOlder || changed >= (messages[0]?.id ?? 0)) corrected.add(changed)
+        }
+      }
+      if (changes.some(({ kind }) => kind !== 'state' && kind !== 'reservation') || readsDone !== readsRequested) {
+        readMessages(true)
+      } else if (join && join === currentJoin()) {
+        hasGap = false
+        setResult(null)
+      }
+    },
+    readAll(anew) {
+      isStale ||= anew
       rereadUnread = true
-      messageLoop.runNow()
+      readMessages(true)
       detailLoop.runNow()
     },
     blocksChanged: updateTypingChannel,

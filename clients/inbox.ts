@@ -1,4 +1,5 @@
 import { createApi } from './api.ts'
+import { createChangeFeed } from './changes.ts'
 import { openPersistentChannel, type PersistentChannel } from './channel.ts'
 import { type Conversation, type OpenConversation, openConversation } from './conversation.ts'
 import { ServiceError } from './errors.ts'
@@ -59,9 +60,9 @@ export interface Options {
   timeout?: number
   /**
    * After a lost connection this client reads what it missed at a random time up to this many milliseconds after the
-   * rejoin; 10,000 by default. When Realtime restarts, all clients lose their connections and rejoin together, and one
-   * inbox with one open conversation reads five times, so within a second the database would get five requests for each
-   * client. An event brings the read of its conversation forward.
+   * rejoin; 10,000 by default. When Realtime restarts, all clients lose their connections and rejoin together, so
+   * within a second the database would get a request for each client, and more for those for whom something has
+   * changed. An event brings the read of its conversation forward.
    *
    * From here a restart and a connection that broke by itself look alike, so both wait. What concerns this client alone
    * does not: the first join, a network or a page that comes back (`online`, `visibilitychange`), and within a second a
@@ -103,7 +104,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   const unsent = openUnsentStore(storage, session.owner)
   const api = createApi(supabase, session, timeout)
   const outbox = createOutbox(api, unsent)
-  const readMarkers = createReadMarkers(api, unsent, () => listLoop.run())
+  const readMarkers = createReadMarkers(api, unsent, () => readList())
   const conversations = new Map<number, { conversation: OpenConversation; references: number }>()
   let joinCount = 0
   let currentJoin = 0
@@ -135,13 +136,23 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     store.set({ status, ...(error?.message !== store.view.error?.message && { error }) })
   }
 
+  // How often the list was to be read, and how much of that the last read covered.
+  let listRequested = 0
+  let listRead = 0
+  const readList = (now = false) => {
+    listRequested++
+    if (now) listLoop.runNow()
+    else listLoop.run()
+  }
   const listLoop = createRetryLoop(
     async (signal) => {
       const join = currentJoin
+      const requested = listRequested
       const [listed, { total, conversations }] = await Promise.all([api.conversations(signal), api.unread(signal)])
       const unread = new Map(conversations.map(({ conversation_id, unread }) => [conversation_id, unread]))
       const entries = listed.map((conversation) => ({ ...conversation, unread: unread.get(conversation.id) ?? 0 }))
       if (signal.aborted) return
+      listRead = requested
       if (join && join === currentJoin) isBehind = false
       store.set({ conversations: entries, unread: total, loaded: true })
     },
@@ -158,11 +169,34 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     for (const { conversation } of conversations.values()) conversation.blocksChanged()
   })
 
+  const nextChanges = createChangeFeed(api)
+  const feedLoop = createRetryLoop(async (signal) => {
+    const join = currentJoin
+    const changes = await nextChanges(signal)
+    if (signal.aborted) return
+    if (typeof changes === 'string') {
+      readList(true)
+      blockLoop.runNow()
+      for (const { conversation } of conversations.values()) conversation.readAll(changes === 'lost')
+      return
+    }
+    // A block is part of how the user sees a conversation.
+    if (blocked === null || changes.some(({ kind }) => kind === 'state')) blockLoop.runNow()
+    const isListed = changes.some(({ kind }) => kind !== 'state' && kind !== 'reservation')
+    if (isListed || listRead !== listRequested) readList(true)
+    else if (join && join === currentJoin) isBehind = false
+    for (const [id, { conversation }] of conversations) {
+      conversation.handleChanges(changes.filter(({ conversation_id }) => conversation_id === id), join)
+    }
+  }, (error) => {
+    // Otherwise the list is being read, and has the result.
+    if (error || listRead === listRequested) setResult(error)
+  })
+
   const resync = () => {
-    for (const loop of [identityLoop, listLoop, blockLoop]) loop.runNow()
+    for (const loop of [identityLoop, feedLoop]) loop.runNow()
     outbox.retryNow()
     readMarkers.retryNow()
-    for (const { conversation } of conversations.values()) conversation.resync()
   }
   const onChannelChange = (joined: boolean, error: string | null) => {
     currentJoin = joined ? ++joinCount : 0
@@ -170,7 +204,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     channelError = error
     for (const { conversation } of conversations.values()) conversation.joinChanged()
     setResult(store.view.error?.status ? store.view.error : null)
-    // Events from before this join were missed, so read everything again.
+    // Events from before this join were missed.
     clearTimeout(resyncTimer)
     if (!joined) {
       const isAlone = error === 'CLOSED' && supabase.realtime.isConnected()
@@ -185,7 +219,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   const handlerOf = (event: EventName) => (payload: unknown) => {
     if (!isEventPayload(payload)) return
     conversations.get(payload.conversation_id)?.conversation.handleEvent(event, payload)
-    listLoop.run()
+    readList()
   }
 
   const identityLoop = createRetryLoop(async (signal) => {
@@ -243,7 +277,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     for (const { conversation } of conversations.values()) conversation.close()
     conversations.clear()
     channel?.close()
-    for (const loop of [identityLoop, listLoop, blockLoop]) loop.close()
+    for (const loop of [identityLoop, feedLoop, listLoop, blockLoop]) loop.close()
     outbox.close()
     readMarkers.close()
     unsent.close()
@@ -252,7 +286,8 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     store.close()
   }
 
-  for (const loop of [identityLoop, listLoop, blockLoop]) loop.run()
+  for (const loop of [identityLoop, blockLoop]) loop.run()
+  readList()
 
   return {
     get view() {

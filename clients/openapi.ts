@@ -569,6 +569,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/conversations/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What has changed since the last request, in all conversations
+         * @description Brings a client up to date after any absence, whatever the number of conversations. Begin without `after`, read what you show, and keep the cursor; from then on read only what each answer names. A message that an admin has corrected is `message` again. `state` is how you have arranged a conversation, or that you have blocked or unblocked the partner; nobody learns it of others.
+         */
+        get: operations["listChanges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/conversations/{id}/state": {
         parameters: {
             query?: never;
@@ -1318,6 +1338,34 @@ export interface components {
             /** @description No notifications until then; unread messages are counted as before */
             muted_until: string | null;
             pinned: boolean;
+        };
+        /**
+         * @example {
+         *       "changes": [
+         *         {
+         *           "kind": "message",
+         *           "conversation_id": 1,
+         *           "id": 812
+         *         }
+         *       ],
+         *       "cursor": "KDYzLDVmMGM4YWQwLTQ",
+         *       "more": false
+         *     }
+         */
+        Changes: {
+            /** @description Oldest first, each entity once at its latest */
+            changes: components["schemas"]["Change"][];
+            /** @description For the next request; valid for 30 days, for this user alone */
+            cursor: string;
+            /** @description Whether another page follows at once */
+            more: boolean;
+        };
+        Change: {
+            /** @enum {string} */
+            kind: "conversation" | "message" | "read" | "reservation" | "state" | "message.removed";
+            conversation_id: number;
+            /** @description Of the conversation, reservation or message; for read, of the newest message that was marked as read */
+            id: number;
         };
         ConversationDetail: {
             id: number;
@@ -2510,8 +2558,8 @@ export interface operations {
                      *         "conversation_id": 1,
                      *         "title": "Morning in the tile workshop",
                      *         "price": 35,
-                     *         "date": "2026-04-02T08:53:43.046Z",
-                     *         "ends_at": "2026-04-02T08:53:43.046Z",
+                     *         "date": "2026-05-14T16:00:00.000Z",
+                     *         "ends_at": "2026-05-16T10:00:00.000Z",
                      *         "status": "accepted",
                      *         "host_id": 47,
                      *         "offered_by": 63,
@@ -3558,7 +3606,7 @@ export interface operations {
                      *         "to": "07:30",
                      *         "time_zone": "Europe/Berlin"
                      *       },
-                     *       "previews": false
+                     *       "previews": true
                      *     }
                      */
                     "application/json": components["schemas"]["NotificationSettings"];
@@ -5196,7 +5244,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** @example [] */
+                    /**
+                     * @example [
+                     *       {
+                     *         "conversation_id": 1,
+                     *         "archived": false,
+                     *         "muted_until": null,
+                     *         "pinned": true
+                     *       }
+                     *     ]
+                     */
                     "application/json": components["schemas"]["ConversationState"][];
                 };
             };
@@ -5220,6 +5277,111 @@ export interface operations {
             };
             /** @description The account is deactivated */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listChanges: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The cursor of the last answer; without it the answer is the present cursor and no changes
+                 * @example KDYzLDVmMGM4YWQwLTQ
+                 */
+                after?: string;
+                /**
+                 * @description How many; more than 100 are taken as 100
+                 * @example 20
+                 */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "changes": [],
+                     *       "cursor": "KDYzLDVmMGM4YWQwLTQ",
+                     *       "more": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Changes"];
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No token, or one that is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The account is deactivated */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The cursor is older than 30 days or from before a restore: read everything anew */
+            410: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5429,18 +5591,18 @@ export interface operations {
                      *       },
                      *       "Reservations": [
                      *         {
-                     *           "id": 1,
-                     *           "title": "Jazz evening at Rui's",
-                     *           "price": 12.5,
-                     *           "date": "2026-04-02T08:53:43.046Z",
-                     *           "status": "pending"
-                     *         },
-                     *         {
                      *           "id": 2,
                      *           "title": "Morning in the tile workshop",
                      *           "price": 35,
-                     *           "date": "2026-04-02T08:53:43.046Z",
+                     *           "date": "2026-05-14T16:00:00.000Z",
                      *           "status": "accepted"
+                     *         },
+                     *         {
+                     *           "id": 1,
+                     *           "title": "Jazz evening at Rui's",
+                     *           "price": 12.5,
+                     *           "date": "2026-05-14T16:00:00.000Z",
+                     *           "status": "pending"
                      *         }
                      *       ]
                      *     }
@@ -6247,8 +6409,8 @@ export interface operations {
                      *       "conversation_id": 1,
                      *       "title": "Two nights in Graça",
                      *       "price": 80,
-                     *       "date": "2026-04-02T08:53:43.046Z",
-                     *       "ends_at": "2026-04-02T08:53:43.046Z",
+                     *       "date": "2042-05-14T16:00:00.000Z",
+                     *       "ends_at": "2042-05-16T10:00:00.000Z",
                      *       "status": "pending",
                      *       "host_id": 47,
                      *       "offered_by": 63,
@@ -6261,8 +6423,8 @@ export interface operations {
                      *           "note": null,
                      *           "title": "Two nights in Graça",
                      *           "price": 80,
-                     *           "date": "2026-04-02T08:53:43.046Z",
-                     *           "ends_at": "2026-04-02T08:53:43.046Z",
+                     *           "date": "2042-05-14T16:00:00.000Z",
+                     *           "ends_at": "2042-05-16T10:00:00.000Z",
                      *           "createdAt": "2026-04-02T08:53:43.046Z"
                      *         }
                      *       ]
@@ -6393,8 +6555,8 @@ export interface operations {
                      *       "conversation_id": 1,
                      *       "title": "Two nights in Graça",
                      *       "price": 70,
-                     *       "date": "2026-04-02T08:53:43.046Z",
-                     *       "ends_at": "2026-04-02T08:53:43.046Z",
+                     *       "date": "2042-05-14T16:00:00.000Z",
+                     *       "ends_at": "2042-05-16T10:00:00.000Z",
                      *       "status": "pending",
                      *       "host_id": 47,
                      *       "offered_by": 47,
@@ -6545,8 +6707,8 @@ export interface operations {
                      *       "conversation_id": 1,
                      *       "title": "Two nights in Graça",
                      *       "price": 70,
-                     *       "date": "2026-04-02T08:53:43.046Z",
-                     *       "ends_at": "2026-04-02T08:53:43.046Z",
+                     *       "date": "2042-05-14T16:00:00.000Z",
+                     *       "ends_at": "2042-05-16T10:00:00.000Z",
                      *       "status": "accepted",
                      *       "host_id": 47,
                      *       "offered_by": 47,
@@ -6697,7 +6859,7 @@ export interface operations {
                      *       "conversation_id": 1,
                      *       "title": "Jazz evening at Rui's",
                      *       "price": 12.5,
-                     *       "date": "2026-04-02T08:53:43.046Z",
+                     *       "date": "2026-05-14T16:00:00.000Z",
                      *       "ends_at": null,
                      *       "status": "declined",
                      *       "host_id": 47,
@@ -6849,8 +7011,8 @@ export interface operations {
                      *       "conversation_id": 1,
                      *       "title": "Two nights in Graça",
                      *       "price": 70,
-                     *       "date": "2026-04-02T08:53:43.046Z",
-                     *       "ends_at": "2026-04-02T08:53:43.046Z",
+                     *       "date": "2042-05-14T16:00:00.000Z",
+                     *       "ends_at": "2042-05-16T10:00:00.000Z",
                      *       "status": "cancelled",
                      *       "host_id": 47,
                      *       "offered_by": 47,
@@ -6996,7 +7158,7 @@ export interface operations {
                      *       "conversation_id": 5,
                      *       "title": "Afternoon walk along the Leith shore",
                      *       "price": 0,
-                     *       "date": "2026-04-02T08:53:43.046Z",
+                     *       "date": "2026-05-14T16:00:00.000Z",
                      *       "ends_at": null,
                      *       "status": "completed",
                      *       "host_id": 154,

@@ -65,6 +65,19 @@ export interface Unread {
   conversations: { conversation_id: number; unread: number }[]
 }
 
+/** What has changed in a conversation, and the id of what it is: of the conversation, message or reservation. */
+export interface Change {
+  kind: 'conversation' | 'message' | 'read' | 'reservation' | 'state' | 'message.removed'
+  conversation_id: number
+  id: number
+}
+
+export interface ChangePage {
+  changes: Change[]
+  cursor: string
+  more: boolean
+}
+
 /** live: the view is current. offline: the view may be stale, and only the slow poll updates it. */
 export type Status = 'live' | 'catching up' | 'offline'
 

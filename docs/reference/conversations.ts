@@ -29,6 +29,15 @@ export const conversations = {
     description: 'Only the conversations with something other than the default.',
     example: { as: 'tomas', query: { limit: 20 } },
   },
+  listChanges: {
+    tag: 'Conversations',
+    description:
+      'Brings a client up to date after any absence, whatever the number of conversations. Begin without `after`, ' +
+      'read what you show, and keep the cursor; from then on read only what each answer names. A message that an ' +
+      'admin has corrected is `message` again. `state` is how you have arranged a conversation, or that you have ' +
+      'blocked or unblocked the partner; nobody learns it of others.',
+    example: { as: 'tomas', query: { limit: 20 } },
+  },
 } as const satisfies Record<string, Reference>
 
 export const messages = {

@@ -7,6 +7,7 @@ import { route } from '../_shared/openapi.ts'
 import { idempotencyKey } from '../_shared/idempotency_key.ts'
 import { settings } from '../_shared/settings.ts'
 import { matchesMimeType } from './attachments.ts'
+import { changePage, changes } from '../_shared/schemas/changes.ts'
 import * as shape from '../_shared/schemas/conversations.ts'
 import * as reservations from '../_shared/schemas/reservations.ts'
 import * as states from '../_shared/schemas/states.ts'
@@ -72,6 +73,20 @@ conversations.get(
     const page = await c.var.db`list_conversation_states(${c.var.query})`
     if (page.metadata.next) c.header('Link', nextPageLink(c, { ...c.var.query, before_id: page.metadata.next }))
     return sendJson(c, page)
+  },
+)
+
+conversations.get(
+  '/changes',
+  route('listChanges', 'What has changed since the last request, in all conversations', {
+    200: changes,
+    410: 'The cursor is older than 30 days or from before a restore: read everything anew',
+  }),
+  requireUser,
+  validate({ query: changePage }),
+  async (c) => {
+    const { after = null, limit } = c.var.query
+    return sendJson(c, await c.var.db`list_changes(after => ${after}, page_limit => ${limit})`)
   },
 )
 

@@ -185,6 +185,8 @@ begin
   where conversation_id = new.conversation_id
   returning voyager_id, local_id, nullif(previous_message_id, 0)
   into voyager, local, previous_id;
+  insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
+  values (voyager, local, 'message', new.conversation_id, new.id);
   perform private.broadcast_to_users(
     event => 'message.created', conversation => new.conversation_id, id => new.id,
     previous_id => case when previous_id < new.id then previous_id end, user_id => new.user_id, one => voyager,
@@ -194,9 +196,9 @@ begin
 end
 $$;
 comment on function private.handle_new_message() is
-  'Moves the conversation up in both inboxes, counts the message as unread and broadcasts message.created, of which
-user_id is the sender. One trigger, because the event needs what the update returns. Definer, as
-handle_new_conversation, and because callers may not send events.';
+  'Moves the conversation up in both inboxes, counts the message as unread, logs it as a change and broadcasts
+message.created, of which user_id is the sender. One trigger, because the rest needs what the update returns. Definer,
+as handle_new_conversation, and because callers may not send events.';
 
 create trigger handle_new_message
   after insert on public.messages

@@ -113,6 +113,7 @@ begin
 
   after := private.state_of(me, conversation);
   if after is distinct from before then
+    perform private.log_state(me, conversation);
     perform private.broadcast_to_users(
       event => 'conversation.state', conversation => conversation, id => conversation, previous_id => null,
       user_id => me, one => me, other => null
@@ -199,6 +200,7 @@ language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
   delete from private.conversation_states where user_id = person;
+  delete from private.changes where user_id = person and kind = 'state';
   -- Lock in the order of ids, so that two erasures do not wait for each other.
   perform
   from private.conversation_activity

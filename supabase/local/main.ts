@@ -120,12 +120,19 @@ const start = async (): Promise<void> => {
   }
   const schedule = setInterval(work, 5000)
   work()
+  const forget = () => {
+    database.query('select private.forget_changes()', [])
+      .catch(({ code }) => log('warn', 'Forgetting old changes failed', { code }))
+  }
+  const daily = setInterval(forget, 86_400_000)
+  forget()
 
   let stopping = false
   const stop = async () => {
     if (stopping) return
     stopping = true
     clearInterval(schedule)
+    clearInterval(daily)
     realtime.close()
     handler = () =>
       Response.json({ error: 'The service is stopping' }, {

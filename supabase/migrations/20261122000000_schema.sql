@@ -1760,6 +1760,8 @@ begin
   where conversation_id = new.conversation_id
   returning voyager_id, local_id, nullif(previous_message_id, 0)
   into voyager, local, previous_id;
+  insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
+  values (voyager, local, 'message', new.conversation_id, new.id);
   perform private.broadcast_to_users(
     event => 'message.created', conversation => new.conversation_id, id => new.id,
     previous_id => case when previous_id < new.id then previous_id end, user_id => new.user_id, one => voyager,
@@ -1769,9 +1771,9 @@ begin
 end
 $$;
 comment on function private.handle_new_message() is
-  'Moves the conversation up in both inboxes, counts the message as unread and broadcasts message.created, of which
-user_id is the sender. One trigger, because the event needs what the update returns. Definer, as
-handle_new_conversation, and because callers may not send events.';
+  'Moves the conversation up in both inboxes, counts the message as unread, logs it as a change and broadcasts
+message.created, of which user_id is the sender. One trigger, because the rest needs what the update returns. Definer,
+as handle_new_conversation, and because callers may not send events.';
 
 create trigger handle_new_message
   after insert on public.messages
@@ -2130,6 +2132,7 @@ begin
 
   after := private.state_of(me, conversation);
   if after is distinct from before then
+    perform private.log_state(me, conversation);
     perform private.broadcast_to_users(
       event => 'conversation.state', conversation => conversation, id => conversation, previous_id => null,
       user_id => me, one => me, other => null
@@ -2216,6 +2219,7 @@ language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
   delete from private.conversation_states where user_id = person;
+  delete from private.changes where user_id = person and kind = 'state';
   -- Lock in the order of ids, so that two erasures do not wait for each other.
   perform
   from private.conversation_activity
@@ -4293,6 +4297,234 @@ comment on function private.count_due() is
   'How many rows of each channel are due, at most 100. Definer, because edge_functions has no rights on the outbox.';
 grant execute on function private.count_due() to edge_functions;
 
+-- The log of changes: what GET /conversations/changes reads. A row is written by the transaction that makes the change,
+-- so it commits or rolls back with it; unlike an event of Realtime it is never lost.
+--
+-- It costs a send 6 of 87 pages and 3 to 4 % of its processor time. Rejected (docs/scale.md): a row for each
+-- participant; an index on created_at for what is to be forgotten, which even as a BRIN costs three pages more; a
+-- counter for each user, which is gap-free because writers wait for each other: a busy host would get one message after
+-- the other.
+create type private.change_kind as enum (
+  'conversation', 'message', 'read', 'reservation', 'state', 'message.removed'
+);
+
+create table private.changes (
+  user_id bigint not null,
+  xid xid8 not null default pg_current_xact_id(),
+  id bigint generated always as identity,
+  other_id bigint,
+  conversation_id bigint not null,
+  entity_id bigint not null,
+  created_at timestamptz not null default clock_timestamp(),
+  kind private.change_kind not null,
+  primary key (user_id, xid, id)
+);
+comment on table private.changes is
+  'One row for each change that a participant of a conversation can see, kept for 31 days. Holds ids only. Without
+foreign keys, because what was removed is named here too, and because keys cost a send six pages (50_messages.sql).';
+comment on column private.changes.user_id is 'The voyager; of a state, its owner, because nobody else may learn of it.';
+comment on column private.changes.other_id is 'The local; null for a state.';
+comment on column private.changes.xid is
+  'The transaction that wrote the row. Ids are drawn before the commit, so they do not tell what a reader has seen.';
+
+create index changes_other_id_idx on private.changes (other_id, xid, id) where other_id is not null;
+comment on index private.changes_other_id_idx is 'As the primary key, for the other participant.';
+alter table private.changes enable row level security;
+
+create materialized view private.changes_origin as
+select gen_random_uuid() as epoch, coalesce(max(id), 0) as last_id
+from private.changes;
+comment on materialized view private.changes_origin is
+  'Which log this is, and the last of its rows that another database wrote. pg_restore refreshes it after it has loaded
+the rows, so a restored database has another epoch, in which the transaction ids of older rows mean nothing.';
+
+create function private.log_change(kind private.change_kind, conversation bigint, entity bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
+  select voyager_id, local_id, log_change.kind, conversation, entity
+  from public.conversations
+  where conversations.id = conversation;
+end
+$$;
+comment on function private.log_change(private.change_kind, bigint, bigint) is
+  'Logs a change for both participants; nothing if the conversation is gone, of which they are told by itself. Only for
+definer functions.';
+
+create function private.log_conversation()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
+  select concerned.voyager_id, concerned.local_id, 'conversation', concerned.id, concerned.id
+  from (
+    select old.voyager_id, old.local_id, old.id
+    union
+    select new.voyager_id, new.local_id, new.id
+  ) as concerned (voyager_id, local_id, id)
+  where concerned.id is not null;
+  return null;
+end
+$$;
+comment on function private.log_conversation() is
+  'A conversation was opened, or changed or removed by an admin. Whoever took part in it before is told too. Definer,
+because nobody has a grant on the log.';
+
+create trigger log_conversation
+  after insert or update or delete on public.conversations
+  for each row
+  execute function private.log_conversation();
+
+create function private.log_person()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
+  select voyager_id, local_id, 'conversation', id, id
+  from public.conversations
+  where new.id in (voyager_id, local_id);
+  return null;
+end
+$$;
+comment on function private.log_person() is
+  'The name or the address that the partners'' lists show has changed. Definer, as log_conversation.';
+
+create trigger log_person
+  after update of name, email on public.users
+  for each row
+  when ((old.name, old.email) is distinct from (new.name, new.email))
+  execute function private.log_person();
+
+create function private.log_changed_messages()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.log_change('read', new_rows.conversation_id, max(new_rows.id))
+  from new_rows
+  join old_rows using (id, conversation_id)
+  where new_rows.read and not old_rows.read
+  group by new_rows.conversation_id, new_rows.user_id;
+
+  perform private.log_change(
+    case when new_rows.id is null then 'message.removed' else 'message' end::private.change_kind, conversation_id, id
+  )
+  from new_rows
+  full join old_rows using (id, conversation_id)
+  where new_rows.id is null
+    or old_rows.id is null
+    or old_rows.read and not new_rows.read
+    or (old_rows.user_id, old_rows.content, old_rows.attachment, old_rows.created_at)
+      is distinct from (new_rows.user_id, new_rows.content, new_rows.attachment, new_rows.created_at)
+  order by id;
+  return null;
+end
+$$;
+comment on function private.log_changed_messages() is
+  'Messages were marked as read, of which the newest of a statement is named, or an admin has corrected or moved them.
+Definer, as log_conversation.';
+
+create trigger log_changed_messages
+  after update on public.messages
+  referencing old table as old_rows new table as new_rows
+  for each statement
+  execute function private.log_changed_messages();
+
+create function private.log_deleted_messages()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.log_change('message.removed', conversation_id, id) from old_rows order by id;
+  return null;
+end
+$$;
+comment on function private.log_deleted_messages() is 'An admin has removed messages. Definer, as log_conversation.';
+
+create trigger log_deleted_messages
+  after delete on public.messages
+  referencing old table as old_rows
+  for each statement
+  execute function private.log_deleted_messages();
+
+create function private.log_reservation()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.log_change('reservation', concerned.conversation_id, concerned.id)
+  from (
+    select old.conversation_id, old.id
+    union
+    select new.conversation_id, new.id
+  ) as concerned (conversation_id, id)
+  where concerned.id is not null;
+  return null;
+end
+$$;
+comment on function private.log_reservation() is
+  'A reservation was offered, changed, moved to another conversation or removed. Definer, as log_conversation.';
+
+create trigger log_reservation
+  after insert or update or delete on public.reservations
+  for each row
+  execute function private.log_reservation();
+
+create function private.log_state(person bigint, conversation bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  insert into private.changes (user_id, kind, conversation_id, entity_id)
+  values (person, 'state', conversation, conversation);
+end
+$$;
+comment on function private.log_state(bigint, bigint) is
+  'Logs that a user has arranged a conversation differently, for this user alone. Only for definer functions.';
+
+create function private.log_block()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  block constant private.blocks := coalesce(new, old);
+begin
+  perform private.log_state(block.blocker_id, id)
+  from public.conversations
+  where least(voyager_id, local_id) = least(block.blocker_id, block.blocked_id)
+    and greatest(voyager_id, local_id) = greatest(block.blocker_id, block.blocked_id);
+  return null;
+end
+$$;
+comment on function private.log_block() is
+  'A block changes what its owner, and nobody else, sees of the conversation. Definer, as log_conversation.';
+
+create trigger log_block
+  after insert or delete on private.blocks
+  for each row
+  execute function private.log_block();
+
+create function private.forget_changes()
+returns integer
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  forgotten integer;
+begin
+  delete from private.changes
+  where created_at < (select private.present()) - interval '31 days';
+  get diagnostics forgotten = row_count;
+  return forgotten;
+end
+$$;
+comment on function private.forget_changes() is
+  'Removes what no cursor can ask for any more, and returns how many rows. A day more than cursors are valid, for
+transactions that take long. Reads the whole log, so it is scheduled once a day.';
+
 -- From the outbox to people who are away. The worker plans (whom to tell, by which channels), claims what is due,
 -- commits, sends, and says what became of it. Whether a person still wants to hear is asked at the claim again.
 create function private.back_off(failures integer)
@@ -4633,6 +4865,274 @@ comment on function private.claim_pushes(integer) is
   'Claims up to max_rows due pushes as [{id, endpoint, keys, subject, data}], and drops those that nobody wants any
 more. Definer, because edge_functions has no rights on the outbox.';
 grant execute on function private.claim_pushes(integer) to edge_functions;
+
+-- What changed since a cursor. A cursor names the snapshot of the database that its owner has seen, and the next page
+-- is what is visible now and was not visible then. So a change that commits late is not skipped, whatever its id.
+--
+-- Rejected: serving only rows below pg_snapshot_xmin(pg_current_snapshot()), so that a cursor is one transaction id. It
+-- is as gap-free, but one transaction that stays open for ten minutes, an admin's or a migration's, would for ten
+-- minutes hide everything from every client that comes back. A snapshot costs some ten characters for each transaction
+-- that is running when it is taken.
+create type private.change_cursor as (
+  user_id bigint,
+  epoch uuid,
+  issued_at timestamptz,
+  -- The owner has seen what is visible in this.
+  seen pg_snapshot,
+  -- Between two pages: these show what is visible in this, and the first of them ended after (xid, id).
+  target pg_snapshot,
+  xid xid8,
+  id bigint,
+  -- The owner's newest change that is visible in target or seen.
+  newest_id bigint,
+  newest_at timestamptz
+);
+comment on type private.change_cursor is
+  'What a cursor holds. It is not signed: whoever makes one up can only ask for their own changes.';
+
+create function private.encode_cursor(cursor private.change_cursor)
+returns text
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return translate(encode(convert_to(cursor::text, 'UTF8'), 'base64'), E'+/=\n', '-_');
+end
+$$;
+comment on function private.encode_cursor(private.change_cursor) is 'A cursor as the answers print it: base64url.';
+
+create function private.decode_cursor(encoded text)
+returns private.change_cursor
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  padded constant text := translate(encoded, '-_', '+/') || repeat('=', -length(encoded) & 3);
+begin
+  return convert_from(decode(padded, 'base64'), 'UTF8')::private.change_cursor;
+exception
+  when data_exception then
+    return null;
+end
+$$;
+comment on function private.decode_cursor(text) is 'The reverse of encode_cursor; null for anything else.';
+
+create function private.bounded_snapshot(snapshot pg_snapshot, max_running integer)
+returns pg_snapshot
+language plpgsql immutable security invoker set search_path = ''
+as $$
+declare
+  running constant xid8[] := array(select pg_snapshot_xip(snapshot) order by 1);
+begin
+  if cardinality(running) <= max_running then
+    return snapshot;
+  end if;
+  return format(
+    '%s:%s:%s', pg_snapshot_xmin(snapshot), running[max_running + 1],
+    array_to_string(running[:max_running], ',')
+  )::pg_snapshot;
+end
+$$;
+comment on function private.bounded_snapshot(pg_snapshot, integer) is
+  'The snapshot, or an older one with at most as many running transactions, so that a cursor fits into a URL. What the
+older one does not show comes with the next page.';
+
+create function private.changes_between(
+  person bigint, seen pg_snapshot, target pg_snapshot, after_xid xid8, after_id bigint, max_rows integer
+)
+returns setof private.changes
+language plpgsql stable security invoker
+set search_path = ''
+-- Otherwise it is planned again at each call, which takes more than the five pages that it reads; and without the next
+-- two the plan for a short log, which reads and sorts all of it, is kept for a long one.
+set plan_cache_mode = force_generic_plan
+set enable_bitmapscan = off
+set enable_seqscan = off
+as $$
+declare
+  origin_id constant bigint := (select last_id from private.changes_origin);
+begin
+  return query
+    (
+      select *
+      from private.changes
+      where user_id = person
+        and (xid, id) > (after_xid, after_id)
+        and xid < pg_snapshot_xmax(target)
+        and pg_visible_in_snapshot(xid, target)
+        and not pg_visible_in_snapshot(xid, seen)
+        and id > origin_id
+      order by xid, id
+      limit max_rows
+    )
+    union all
+    (
+      select *
+      from private.changes
+      where other_id = person
+        and (xid, id) > (after_xid, after_id)
+        and xid < pg_snapshot_xmax(target)
+        and pg_visible_in_snapshot(xid, target)
+        and not pg_visible_in_snapshot(xid, seen)
+        and id > origin_id
+      order by xid, id
+      limit max_rows
+    )
+    order by xid, id
+    limit max_rows;
+end
+$$;
+comment on function private.changes_between(bigint, pg_snapshot, pg_snapshot, xid8, bigint, integer) is
+  'The next changes of a user that are visible in target and not in seen. Only for definer functions.';
+
+create function private.newest_change(person bigint, snapshot pg_snapshot)
+returns private.changes
+language plpgsql stable security invoker
+set search_path = ''
+-- As in changes_between.
+set plan_cache_mode = force_generic_plan
+set enable_bitmapscan = off
+set enable_seqscan = off
+as $$
+declare
+  origin_id constant bigint := (select last_id from private.changes_origin);
+  newest private.changes;
+begin
+  select *
+  into newest
+  from (
+    (
+      select *
+      from private.changes
+      where user_id = person
+        and xid < pg_snapshot_xmax(snapshot)
+        and pg_visible_in_snapshot(xid, snapshot)
+        and id > origin_id
+      order by xid desc, id desc
+      limit 1
+    )
+    union all
+    (
+      select *
+      from private.changes
+      where other_id = person
+        and xid < pg_snapshot_xmax(snapshot)
+        and pg_visible_in_snapshot(xid, snapshot)
+        and id > origin_id
+      order by xid desc, id desc
+      limit 1
+    )
+  ) as last_of_each
+  order by xid desc, id desc
+  limit 1;
+  return newest;
+end
+$$;
+comment on function private.newest_change(bigint, pg_snapshot) is
+  'A user''s newest change that is visible in this snapshot, by transaction. Only for definer functions.';
+
+create function private.require_current(cursor private.change_cursor)
+returns void
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  last_seen constant pg_snapshot := coalesce(cursor.target, cursor.seen);
+  oldest constant timestamptz := private.present() - interval '30 days';
+  newest private.changes;
+begin
+  if cursor.issued_at >= oldest
+    and cursor.epoch = (select epoch from private.changes_origin)
+    and pg_snapshot_xmax(last_seen) <= pg_snapshot_xmax(pg_current_snapshot()) then
+    -- A copy of the files, restored, has the same epoch and uses the same transaction ids again. Then what the owner
+    -- has seen last is not there, or something else is there that they seem to have seen.
+    newest := private.newest_change(cursor.user_id, last_seen);
+    if (newest.id, newest.created_at) is not distinct from (cursor.newest_id, cursor.newest_at)
+      or newest.id is null and cursor.newest_at < oldest then
+      return;
+    end if;
+  end if;
+  raise sqlstate 'PT410' using message = 'after: this cursor is not valid any more, read everything anew';
+end
+$$;
+comment on function private.require_current(private.change_cursor) is
+  'Raises 410 for a cursor that is older than 30 days or from before a restore.';
+
+create function api.list_changes(after text, page_limit integer)
+returns json
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+  present constant pg_snapshot := private.bounded_snapshot(pg_current_snapshot(), 100);
+  cursor private.change_cursor;
+  newest private.changes;
+  page private.changes[] := array[]::private.changes[];
+  more boolean := false;
+begin
+  if after is not null then
+    cursor := private.decode_cursor(after);
+    if cursor.user_id is distinct from me or cursor.epoch is null or cursor.issued_at is null or cursor.seen is null
+      or (cursor.target is null) <> (cursor.xid is null) or (cursor.target is null) <> (cursor.id is null) then
+      raise sqlstate 'PT400' using message = 'after: must be a cursor of your own';
+    end if;
+    perform private.require_current(cursor);
+    cursor.target := coalesce(cursor.target, present);
+    -- One more than the page, to know whether another page follows.
+    page := array(
+      select changes
+      from private.changes_between(
+        person => me, seen => cursor.seen, target => cursor.target,
+        after_xid => coalesce(cursor.xid, pg_snapshot_xmin(cursor.seen)), after_id => coalesce(cursor.id, 0),
+        max_rows => page_limit + 1
+      ) as changes
+    );
+    more := cardinality(page) > page_limit;
+    page := page[:page_limit];
+  end if;
+
+  if more then
+    cursor.xid := page[page_limit].xid;
+    cursor.id := page[page_limit].id;
+  else
+    cursor.seen := coalesce(cursor.target, present);
+    cursor.target := null;
+    cursor.xid := null;
+    cursor.id := null;
+  end if;
+  newest := private.newest_change(me, coalesce(cursor.target, cursor.seen));
+  cursor.newest_id := newest.id;
+  cursor.newest_at := newest.created_at;
+  cursor.user_id := me;
+  cursor.epoch := (select epoch from private.changes_origin);
+  cursor.issued_at := private.present();
+  return json_build_object(
+    'changes', (
+      select coalesce(
+        json_agg(json_build_object('kind', kind, 'conversation_id', conversation_id, 'id', entity_id) order by place),
+        '[]'
+      )
+      from (
+        select
+          change.kind, change.conversation_id, change.entity_id, place,
+          -- A message that was removed is the same entity as the message.
+          row_number() over (
+            partition by split_part(change.kind::text, '.', 1), change.conversation_id, change.entity_id
+            order by place desc
+          ) as later
+        from unnest(page) with ordinality
+          as change (user_id, xid, id, other_id, conversation_id, entity_id, created_at, kind, place)
+      ) as entries
+      where later = 1
+    ),
+    'cursor', private.encode_cursor(cursor),
+    'more', more
+  );
+end
+$$;
+comment on function api.list_changes(text, integer) is
+  'What has changed for the caller since the cursor, oldest first, each entity once at its latest; without a cursor no
+changes and the present one. Raises 400 for a cursor of somebody else, 410 for one that is too old or from before a
+restore. Not for a standby, whose snapshots do not name the running transactions. Definer, because nobody has a grant on
+the log.';
+grant execute on function api.list_changes(text, integer) to edge_functions;
 
 -- From the outbox to mail servers and to the operator's webhook, and what became of each row.
 create function private.unseen_by(person bigint, steps bigint[])

@@ -146,6 +146,17 @@ const allowed: Record<
     fields: () => ({ archived: true, pinned: true, muted_until: '2036-07-01T12:00:00Z' }),
     changes: [],
   },
+  'PUT /users/me/devices/{device}': {
+    fields: () => ({
+      endpoint: 'https://push.example.com/mine',
+      keys: { p256dh: `B${'A'.repeat(86)}`, auth: 'A'.repeat(22) },
+    }),
+    changes: [],
+  },
+  'PATCH /users/me/notifications': {
+    fields: () => ({ push: true, email: false, delay_minutes: 5, quiet_hours: null, previews: false }),
+    changes: [],
+  },
   'POST /conversations/{id}/read': {
     fields: () => ({ up_to_message_id: fixture.conversations.voyager.received }),
     changes: ['messages.read'],
@@ -184,7 +195,7 @@ test.each(Object.keys(allowed))('%s writes only its own fields', async (name) =>
   const before = await snapshot(fixture)
   const started = Date.now() - 60_000
   const address = path.replace('{id}', String(fixture.conversations.voyager.id))
-    .replace('{rid}', String(fixture.conversations.voyager.offer))
+    .replace('{rid}', String(fixture.conversations.voyager.offer)).replace('{device}', crypto.randomUUID())
   const { status, text } = await me.call(method, address, { ...forged(), ...fields() })
   expect(status, text).toBeLessThan(300)
 

@@ -203,6 +203,7 @@ const matrix: Record<string, Row> = {
     up_to_message_id: conversationOf(role, ownership).received,
   })),
   'GET /conversations/states': personal(200),
+  'GET /conversations/changes': personal(200),
   'PUT /conversations/{id}/state': ofConversation(200, () => ({ archived: true, pinned: true })),
   'POST /conversations/{id}/reservations': ofConversation(201, () => ({
     title: 'Attempted',

@@ -9,16 +9,21 @@ useFakeTime()
 const idsOf = (messages: readonly Message[]) => messages.map(({ id }) => id)
 
 /** Collects violations as they occur: gaps, duplicates, wrong order, an echo beside its message, "live" too early. */
-const watch = ({ inbox, chat, client: { control } }: ReturnType<typeof openAs>, table: Message[]) => {
+const watch = (
+  { inbox, chat, client: { control } }: ReturnType<typeof openAs>,
+  { table, removed }: { table: Message[]; removed: ReadonlySet<number> },
+) => {
   const violations: string[] = []
   let length = 0
+  const present = (messages: readonly Message[]) => messages.filter(({ id }) => !removed.has(id))
   chat.subscribe(() => {
-    const { messages, outgoing, status } = chat.view
+    const { messages: all, outgoing, status } = chat.view
+    const messages = present(all)
     const from = messages.length ? table.findIndex(({ id }) => id === messages[0]!.id) : 0
     const [shown, expected] = [messages, table.slice(from, from + messages.length)].map((list) => `${idsOf(list)}`)
     if (shown !== expected) violations.push(`shows ${shown}, not ${expected}`)
-    if (messages.length < length) violations.push('shows less than before')
-    length = messages.length
+    if (all.length < length - removed.size) violations.push('shows less than before')
+    length = Math.max(length, all.length)
     const isBehind = (messages.at(-1)?.id ?? 0) < control.newestAtJoin
     if (status === 'live' && isBehind) violations.push('the conversation is live without the messages before the join')
     const texts = [...messages, ...outgoing].map(({ content }) => content)
@@ -37,6 +42,7 @@ const watch = ({ inbox, chat, client: { control } }: ReturnType<typeof openAs>, 
 const simulateFaults = async (seed: number) => {
   const simulator = createSimulator(seed)
   const { server, setNetwork, table, random, conversation, insertMessage, markRead } = simulator
+  const removed = new Set<number>()
   const before = Math.floor(random() * 160)
   for (let count = 0; count < before; count++) insertMessage(1 + count % 2, { content: `Before ${count}` })
   markRead(1, table[Math.floor(random() * 50)]?.id ?? 0)
@@ -44,7 +50,7 @@ const simulateFaults = async (seed: number) => {
   setNetwork(badNetwork)
   const sides = [1, 2].map((id) => {
     const side = openAs(simulator, id)
-    return { id, ...side, written: [] as string[], violations: watch(side, table) }
+    return { id, ...side, written: [] as string[], violations: watch(side, { table, removed }) }
   })
   for (let step = 0; step < 150; step++) {
     const { id, client, chat, written } = sides[Math.floor(random() * 2)]!
@@ -58,7 +64,13 @@ const simulateFaults = async (seed: number) => {
     else if (chance < 0.8) client.disconnect()
     else if (chance < 0.85) client.closeChannels()
     else if (chance < 0.87) server.tokenExpired = Date.now() - server.refreshedAt > 30_000
-    else if (chance < 0.9) chat.older().catch(() => {})
+    else if (chance < 0.89 && table.length) {
+      simulator.correctMessage(table[Math.floor(random() * table.length)]!, `corrected in step ${step}`)
+    } else if (chance < 0.91 && table.length) {
+      const message = table[Math.floor(random() * table.length)]!
+      removed.add(message.id)
+      simulator.removeMessage(message)
+    } else if (chance < 0.94) chat.older().catch(() => {})
     else chat.typing()
     await advance(random() * 2000)
   }
@@ -73,7 +85,9 @@ const simulateFaults = async (seed: number) => {
     expect(inbox.view).toMatchObject({ unread, status: 'live', error: null })
     expect(inbox.view.conversations).toEqual([{ id: conversation, Messages: table.slice(-1), unread }])
     // Each message was stored once, in the order in which it was written.
-    expect(table.map(({ content }) => content).filter((content) => written.includes(content))).toEqual(written)
+    const stored = table.map(({ content }) => content).filter((content) => written.includes(content))
+    expect(stored).toEqual(written.filter((content) => stored.includes(content)))
+    expect(new Set(stored).size).toBe(stored.length)
     while (chat.view.hasOlder) {
       const page = chat.older()
       await advance(1000)

@@ -1,6 +1,6 @@
 import { createClient } from '@supabase/supabase-js'
 import ws from 'ws'
-import type { Client, Draft, EventPayload, Message } from '../../clients/types.ts'
+import type { Change, Client, Draft, EventPayload, Message } from '../../clients/types.ts'
 import { seededRandom } from '../tools/random.ts'
 import { createEventLimit } from './event_limit.ts'
 
@@ -58,6 +58,11 @@ export const createSimulator = (seed = 1) => {
   const conversation = 7
   const table: Message[] = []
   const sentByClientId = new Map<string, Message>()
+  /** What has changed, in order; a cursor is a position in it. */
+  const changes: (Change & { owner?: number })[] = []
+  const logChange = (kind: Change['kind'], id: number, owner?: number) => {
+    changes.push({ kind, conversation_id: conversation, id, ...(owner && { owner }) })
+  }
   const clients: { readonly channels: FakeChannel[] }[] = []
   /** Every request that reached the service, as "1 GET conversations". */
   const requests: string[] = []
@@ -72,6 +77,8 @@ export const createSimulator = (seed = 1) => {
     blocked: {} as Record<number, number[]>,
     /** If set, an overloaded service always answers 429 with this Retry-After in seconds; else 503 or 429. */
     retryAfter: 0,
+    /** Cursors before this one are refused, as after 30 days or a restore. */
+    oldestCursor: 0,
     /** Answers in place of the service, as a proxy or a captive portal does; null lets the request through. */
     intercept: null as ((method: string, body: string) => Response | null) | null,
     /** If set, Realtime drops the database's events beyond it, and closes channels to which others are delivered. */
@@ -105,6 +112,7 @@ export const createSimulator = (seed = 1) => {
     }
   }
   const broadcast = (event: string, payload: Omit<EventPayload, 'conversation_id'>) => {
+    if (event === 'reservation.changed') logChange('reservation', payload.id)
     for (const { id } of people) {
       server.sentEvents++
       if (server.eventLimit?.isExceeded()) server.droppedEvents++
@@ -116,6 +124,7 @@ export const createSimulator = (seed = 1) => {
   const setBlocked = (blocker: number, isBlocked: boolean) => {
     const user_id = 3 - blocker
     server.blocked[blocker] = isBlocked ? [user_id] : []
+    logChange('state', conversation, blocker)
     const payload = { conversation_id: conversation, id: null, previous_id: null, user_id }
     deliver(`user:${blocker}`, 'block.changed', payload)
   }
@@ -135,6 +144,7 @@ export const createSimulator = (seed = 1) => {
       Sender: people[sender - 1]!,
     }
     table.push(message)
+    logChange('message', message.id)
     broadcast('message.created', { id: message.id, previous_id, user_id: sender })
     return { ...message }
   }
@@ -144,7 +154,19 @@ export const createSimulator = (seed = 1) => {
     )
     for (const message of marked) message.read = true
     const newest = marked.at(-1)
+    if (newest) logChange('read', newest.id)
     if (newest) broadcast('message.read', { id: newest.id, previous_id: null, user_id: reader })
+  }
+
+  /** An admin corrects or removes a message, of which no event tells. */
+  const correctMessage = (message: Message, content: string) => {
+    message.content = content
+    logChange('message', message.id)
+  }
+  const removeMessage = (message: Message) => {
+    table.splice(table.indexOf(message), 1)
+    for (const [clientId, { id }] of sentByClientId) if (id === message.id) sentByClientId.delete(clientId)
+    logChange('message.removed', message.id)
   }
 
   const errorResponse = (status: number, error: string, headers = {}) => Response.json({ error }, { status, headers })
@@ -165,6 +187,23 @@ export const createSimulator = (seed = 1) => {
       }
       case 'GET conversations':
         return Response.json([{ id: conversation, Messages: table.slice(-1) }])
+      case 'GET conversations/changes': {
+        const after = url.searchParams.get('after')
+        if (after === null) return Response.json({ changes: [], cursor: `c${changes.length}`, more: false })
+        const from = Number(after.slice(1))
+        if (from < server.oldestCursor) return errorResponse(410, 'after: read everything anew')
+        const to = from + number('limit')
+        const entity = ({ kind, id }: Change) => `${kind.split('.')[0]} ${id}`
+        const page = changes.slice(from, to).filter(({ owner = me }) => owner === me)
+        const latest = page.filter((change, index) =>
+          !page.some((later, place) => place > index && entity(later) === entity(change))
+        )
+        return Response.json({
+          changes: latest.map(({ kind, conversation_id, id }) => ({ kind, conversation_id, id })),
+          cursor: `c${Math.min(to, changes.length)}`,
+          more: to < changes.length,
+        })
+      }
       case 'GET conversations/unread': {
         const unread = table.filter(({ read, user_id }) => !read && user_id !== me).length
         const conversations = unread ? [{ conversation_id: conversation, unread }] : []
@@ -391,6 +430,9 @@ export const createSimulator = (seed = 1) => {
     random,
     insertMessage,
     markRead,
+    correctMessage,
+    removeMessage,
+    changes,
     openClient,
     broadcast,
   }

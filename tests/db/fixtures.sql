@@ -233,6 +233,11 @@ begin
         'draft = draft'
       ),
       (
+        'private.changes', format('conversation_id = %s', conversation),
+        format($sql$(user_id, kind, conversation_id, entity_id) values (%s, 'message', 1, 1)$sql$, nobody),
+        'kind = kind'
+      ),
+      (
         'private.conversation_activity', format('conversation_id = %s', conversation),
         format(
           'select %s, voyager_id, local_id, 0, 0, now() from public.conversations where id = %s',

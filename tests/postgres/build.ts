@@ -42,6 +42,7 @@ const execute = (url: string, ...scripts: string[]): Promise<void> =>
  *   writing    a copy for several writers of profiles
  *   racing     a copy for several writers of reservations
  *   inbox      a copy for large inboxes, and several writers of one
+ *   changes    a copy for the feed of changes
  *   erased     a copy for erasing accounts under locks
  *   abandoned  a copy with a statement of variable duration
  *   counted    a copy to count round trips
@@ -65,6 +66,7 @@ export default async (project: TestProject) => {
       'writing',
       'racing',
       'inbox',
+      'changes',
     ]
   ) {
     await execute(platform('postgres', 'supabase_admin'), `create database ${copy} template scripted owner postgres`)

@@ -79,6 +79,8 @@ test('the schedule calls the functions embed and notify as often as their queues
     }
     const [clock] = await sql`select schedule, command from cron.job where jobname = 'settle reservations'`
     expect(clock).toEqual({ schedule: '10 seconds', command: 'select private.settle_reservations()' })
+    const [forgetting] = await sql`select schedule, command from cron.job where jobname = 'forget old changes'`
+    expect(forgetting).toEqual({ schedule: '47 3 * * *', command: 'select private.forget_changes()' })
     const [purge] = await sql`select schedule, command from cron.job where jobname = 'purge evidence'`
     expect(purge).toEqual({ schedule: '29 3 * * *', command: 'select private.purge_evidence()' })
     const [cleaning] = await sql`select command from cron.job where jobname = 'forget old runs'`

@@ -11,6 +11,7 @@ const moments: Record<string, string> = {
 const changing: Record<string, (value: unknown) => unknown> = {
   access_token: (value) => value && 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI0YTNhZDJkNiJ9.ViMlPHIXlg6GD1Ot',
   refresh_token: (value) => value && '01a20548-64b5-7537-b660-1f265e3e25fc',
+  cursor: () => 'KDYzLDVmMGM4YWQwLTQ',
   public_key: () => 'BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM',
   _rankingScore: (value) => Math.round(Number(value) * 100) / 100,
 }

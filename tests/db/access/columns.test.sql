@@ -1,5 +1,5 @@
 -- The privileges of authenticated on every column. A new column must be added here, or the test fails.
-select plan(236);
+select plan(246);
 
 select is(
   actual.privileges, expected.privileges,
@@ -10,6 +10,12 @@ from (
   from (
     values
       ('private.blocks', 'blocker_id, blocked_id, created_at', ''),
+      (
+        'private.changes',
+        'user_id, xid, id, other_id, conversation_id, entity_id, created_at, kind',
+        ''
+      ),
+      ('private.changes_origin', 'epoch, last_id', ''),
       (
         'private.conversation_activity',
         'conversation_id, voyager_id, local_id, last_message_id, previous_message_id, active_at, voyager_unread, '

@@ -8,7 +8,7 @@
 --   gus              is carla's partner; his account is erased, and he still has a token
 --   edge_functions   the role of the Edge Functions before it becomes a caller
 --   service_role     the secret key
-select plan(867);
+select plan(899);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'carla', 'dora', 'gus', 'mallory']) as name;
 select tests.make_history('ana', 'ben');
 select tests.make_history('dora', 'ben');
@@ -106,7 +106,8 @@ insert into matrix
 select distinct caller, private_tables.name, 'denied', 'denied', 'denied', 'denied'
 from matrix
 cross join unnest(array[
-    'private.blocks', 'private.conversation_activity', 'private.conversation_states', 'private.devices',
+    'private.blocks', 'private.changes', 'private.conversation_activity', 'private.conversation_states',
+    'private.devices',
     'private.idempotent_replies', 'private.notification_settings', 'private.outbox', 'private.outbox_settings',
     'private.rate_limit_salts', 'private.rate_limits', 'private.rate_settings', 'private.report_evidence',
     'private.report_replies', 'private.reservation_replies', 'private.sign_ups', 'private.silences'

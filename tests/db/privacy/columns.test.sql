@@ -14,6 +14,7 @@ from (
   values
     ('private.blocks', 'blocker_id', 'erase'),
     ('private.blocks', 'blocked_id, created_at', 'both'),
+    ('private.changes', 'id, xid, user_id, other_id, kind, conversation_id, entity_id, created_at', 'none'),
     ('private.devices', 'id, endpoint, p256dh, auth, created_at', 'both'),
     ('private.devices', 'user_id', 'erase'),
     ('private.conversation_activity', 'voyager_archived_id, local_archived_id', 'erase'),

@@ -1,0 +1,227 @@
+-- The log of changes: what GET /conversations/changes reads. A row is written by the transaction that makes the change,
+-- so it commits or rolls back with it; unlike an event of Realtime it is never lost.
+--
+-- It costs a send 6 of 87 pages and 3 to 4 % of its processor time. Rejected (docs/scale.md): a row for each
+-- participant; an index on created_at for what is to be forgotten, which even as a BRIN costs three pages more; a
+-- counter for each user, which is gap-free because writers wait for each other: a busy host would get one message after
+-- the other.
+create type private.change_kind as enum (
+  'conversation', 'message', 'read', 'reservation', 'state', 'message.removed'
+);
+
+create table private.changes (
+  user_id bigint not null,
+  xid xid8 not null default pg_current_xact_id(),
+  id bigint generated always as identity,
+  other_id bigint,
+  conversation_id bigint not null,
+  entity_id bigint not null,
+  created_at timestamptz not null default clock_timestamp(),
+  kind private.change_kind not null,
+  primary key (user_id, xid, id)
+);
+comment on table private.changes is
+  'One row for each change that a participant of a conversation can see, kept for 31 days. Holds ids only. Without
+foreign keys, because what was removed is named here too, and because keys cost a send six pages (50_messages.sql).';
+comment on column private.changes.user_id is 'The voyager; of a state, its owner, because nobody else may learn of it.';
+comment on column private.changes.other_id is 'The local; null for a state.';
+comment on column private.changes.xid is
+  'The transaction that wrote the row. Ids are drawn before the commit, so they do not tell what a reader has seen.';
+
+create index changes_other_id_idx on private.changes (other_id, xid, id) where other_id is not null;
+comment on index private.changes_other_id_idx is 'As the primary key, for the other participant.';
+alter table private.changes enable row level security;
+
+create materialized view private.changes_origin as
+select gen_random_uuid() as epoch, coalesce(max(id), 0) as last_id
+from private.changes;
+comment on materialized view private.changes_origin is
+  'Which log this is, and the last of its rows that another database wrote. pg_restore refreshes it after it has loaded
+the rows, so a restored database has another epoch, in which the transaction ids of older rows mean nothing.';
+
+create function private.log_change(kind private.change_kind, conversation bigint, entity bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
+  select voyager_id, local_id, log_change.kind, conversation, entity
+  from public.conversations
+  where conversations.id = conversation;
+end
+$$;
+comment on function private.log_change(private.change_kind, bigint, bigint) is
+  'Logs a change for both participants; nothing if the conversation is gone, of which they are told by itself. Only for
+definer functions.';
+
+create function private.log_conversation()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
+  select concerned.voyager_id, concerned.local_id, 'conversation', concerned.id, concerned.id
+  from (
+    select old.voyager_id, old.local_id, old.id
+    union
+    select new.voyager_id, new.local_id, new.id
+  ) as concerned (voyager_id, local_id, id)
+  where concerned.id is not null;
+  return null;
+end
+$$;
+comment on function private.log_conversation() is
+  'A conversation was opened, or changed or removed by an admin. Whoever took part in it before is told too. Definer,
+because nobody has a grant on the log.';
+
+create trigger log_conversation
+  after insert or update or delete on public.conversations
+  for each row
+  execute function private.log_conversation();
+
+create function private.log_person()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
+  select voyager_id, local_id, 'conversation', id, id
+  from public.conversations
+  where new.id in (voyager_id, local_id);
+  return null;
+end
+$$;
+comment on function private.log_person() is
+  'The name or the address that the partners'' lists show has changed. Definer, as log_conversation.';
+
+create trigger log_person
+  after update of name, email on public.users
+  for each row
+  when ((old.name, old.email) is distinct from (new.name, new.email))
+  execute function private.log_person();
+
+create function private.log_changed_messages()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.log_change('read', new_rows.conversation_id, max(new_rows.id))
+  from new_rows
+  join old_rows using (id, conversation_id)
+  where new_rows.read and not old_rows.read
+  group by new_rows.conversation_id, new_rows.user_id;
+
+  perform private.log_change(
+    case when new_rows.id is null then 'message.removed' else 'message' end::private.change_kind, conversation_id, id
+  )
+  from new_rows
+  full join old_rows using (id, conversation_id)
+  where new_rows.id is null
+    or old_rows.id is null
+    or old_rows.read and not new_rows.read
+    or (old_rows.user_id, old_rows.content, old_rows.attachment, old_rows.created_at)
+      is distinct from (new_rows.user_id, new_rows.content, new_rows.attachment, new_rows.created_at)
+  order by id;
+  return null;
+end
+$$;
+comment on function private.log_changed_messages() is
+  'Messages were marked as read, of which the newest of a statement is named, or an admin has corrected or moved them.
+Definer, as log_conversation.';
+
+create trigger log_changed_messages
+  after update on public.messages
+  referencing old table as old_rows new table as new_rows
+  for each statement
+  execute function private.log_changed_messages();
+
+create function private.log_deleted_messages()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.log_change('message.removed', conversation_id, id) from old_rows order by id;
+  return null;
+end
+$$;
+comment on function private.log_deleted_messages() is 'An admin has removed messages. Definer, as log_conversation.';
+
+create trigger log_deleted_messages
+  after delete on public.messages
+  referencing old table as old_rows
+  for each statement
+  execute function private.log_deleted_messages();
+
+create function private.log_reservation()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.log_change('reservation', concerned.conversation_id, concerned.id)
+  from (
+    select old.conversation_id, old.id
+    union
+    select new.conversation_id, new.id
+  ) as concerned (conversation_id, id)
+  where concerned.id is not null;
+  return null;
+end
+$$;
+comment on function private.log_reservation() is
+  'A reservation was offered, changed, moved to another conversation or removed. Definer, as log_conversation.';
+
+create trigger log_reservation
+  after insert or update or delete on public.reservations
+  for each row
+  execute function private.log_reservation();
+
+create function private.log_state(person bigint, conversation bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  insert into private.changes (user_id, kind, conversation_id, entity_id)
+  values (person, 'state', conversation, conversation);
+end
+$$;
+comment on function private.log_state(bigint, bigint) is
+  'Logs that a user has arranged a conversation differently, for this user alone. Only for definer functions.';
+
+create function private.log_block()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  block constant private.blocks := coalesce(new, old);
+begin
+  perform private.log_state(block.blocker_id, id)
+  from public.conversations
+  where least(voyager_id, local_id) = least(block.blocker_id, block.blocked_id)
+    and greatest(voyager_id, local_id) = greatest(block.blocker_id, block.blocked_id);
+  return null;
+end
+$$;
+comment on function private.log_block() is
+  'A block changes what its owner, and nobody else, sees of the conversation. Definer, as log_conversation.';
+
+create trigger log_block
+  after insert or delete on private.blocks
+  for each row
+  execute function private.log_block();
+
+create function private.forget_changes()
+returns integer
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  forgotten integer;
+begin
+  delete from private.changes
+  where created_at < (select private.present()) - interval '31 days';
+  get diagnostics forgotten = row_count;
+  return forgotten;
+end
+$$;
+comment on function private.forget_changes() is
+  'Removes what no cursor can ask for any more, and returns how many rows. A day more than cursors are valid, for
+transactions that take long. Reads the whole log, so it is scheduled once a day.';

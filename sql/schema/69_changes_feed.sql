@@ -1,0 +1,267 @@
+-- What changed since a cursor. A cursor names the snapshot of the database that its owner has seen, and the next page
+-- is what is visible now and was not visible then. So a change that commits late is not skipped, whatever its id.
+--
+-- Rejected: serving only rows below pg_snapshot_xmin(pg_current_snapshot()), so that a cursor is one transaction id. It
+-- is as gap-free, but one transaction that stays open for ten minutes, an admin's or a migration's, would for ten
+-- minutes hide everything from every client that comes back. A snapshot costs some ten characters for each transaction
+-- that is running when it is taken.
+create type private.change_cursor as (
+  user_id bigint,
+  epoch uuid,
+  issued_at timestamptz,
+  -- The owner has seen what is visible in this.
+  seen pg_snapshot,
+  -- Between two pages: these show what is visible in this, and the first of them ended after (xid, id).
+  target pg_snapshot,
+  xid xid8,
+  id bigint,
+  -- The owner's newest change that is visible in target or seen.
+  newest_id bigint,
+  newest_at timestamptz
+);
+comment on type private.change_cursor is
+  'What a cursor holds. It is not signed: whoever makes one up can only ask for their own changes.';
+
+create function private.encode_cursor(cursor private.change_cursor)
+returns text
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return translate(encode(convert_to(cursor::text, 'UTF8'), 'base64'), E'+/=\n', '-_');
+end
+$$;
+comment on function private.encode_cursor(private.change_cursor) is 'A cursor as the answers print it: base64url.';
+
+create function private.decode_cursor(encoded text)
+returns private.change_cursor
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  padded constant text := translate(encoded, '-_', '+/') || repeat('=', -length(encoded) & 3);
+begin
+  return convert_from(decode(padded, 'base64'), 'UTF8')::private.change_cursor;
+exception
+  when data_exception then
+    return null;
+end
+$$;
+comment on function private.decode_cursor(text) is 'The reverse of encode_cursor; null for anything else.';
+
+create function private.bounded_snapshot(snapshot pg_snapshot, max_running integer)
+returns pg_snapshot
+language plpgsql immutable security invoker set search_path = ''
+as $$
+declare
+  running constant xid8[] := array(select pg_snapshot_xip(snapshot) order by 1);
+begin
+  if cardinality(running) <= max_running then
+    return snapshot;
+  end if;
+  return format(
+    '%s:%s:%s', pg_snapshot_xmin(snapshot), running[max_running + 1],
+    array_to_string(running[:max_running], ',')
+  )::pg_snapshot;
+end
+$$;
+comment on function private.bounded_snapshot(pg_snapshot, integer) is
+  'The snapshot, or an older one with at most as many running transactions, so that a cursor fits into a URL. What the
+older one does not show comes with the next page.';
+
+create function private.changes_between(
+  person bigint, seen pg_snapshot, target pg_snapshot, after_xid xid8, after_id bigint, max_rows integer
+)
+returns setof private.changes
+language plpgsql stable security invoker
+set search_path = ''
+-- Otherwise it is planned again at each call, which takes more than the five pages that it reads; and without the next
+-- two the plan for a short log, which reads and sorts all of it, is kept for a long one.
+set plan_cache_mode = force_generic_plan
+set enable_bitmapscan = off
+set enable_seqscan = off
+as $$
+declare
+  origin_id constant bigint := (select last_id from private.changes_origin);
+begin
+  return query
+    (
+      select *
+      from private.changes
+      where user_id = person
+        and (xid, id) > (after_xid, after_id)
+        and xid < pg_snapshot_xmax(target)
+        and pg_visible_in_snapshot(xid, target)
+        and not pg_visible_in_snapshot(xid, seen)
+        and id > origin_id
+      order by xid, id
+      limit max_rows
+    )
+    union all
+    (
+      select *
+      from private.changes
+      where other_id = person
+        and (xid, id) > (after_xid, after_id)
+        and xid < pg_snapshot_xmax(target)
+        and pg_visible_in_snapshot(xid, target)
+        and not pg_visible_in_snapshot(xid, seen)
+        and id > origin_id
+      order by xid, id
+      limit max_rows
+    )
+    order by xid, id
+    limit max_rows;
+end
+$$;
+comment on function private.changes_between(bigint, pg_snapshot, pg_snapshot, xid8, bigint, integer) is
+  'The next changes of a user that are visible in target and not in seen. Only for definer functions.';
+
+create function private.newest_change(person bigint, snapshot pg_snapshot)
+returns private.changes
+language plpgsql stable security invoker
+set search_path = ''
+-- As in changes_between.
+set plan_cache_mode = force_generic_plan
+set enable_bitmapscan = off
+set enable_seqscan = off
+as $$
+declare
+  origin_id constant bigint := (select last_id from private.changes_origin);
+  newest private.changes;
+begin
+  select *
+  into newest
+  from (
+    (
+      select *
+      from private.changes
+      where user_id = person
+        and xid < pg_snapshot_xmax(snapshot)
+        and pg_visible_in_snapshot(xid, snapshot)
+        and id > origin_id
+      order by xid desc, id desc
+      limit 1
+    )
+    union all
+    (
+      select *
+      from private.changes
+      where other_id = person
+        and xid < pg_snapshot_xmax(snapshot)
+        and pg_visible_in_snapshot(xid, snapshot)
+        and id > origin_id
+      order by xid desc, id desc
+      limit 1
+    )
+  ) as last_of_each
+  order by xid desc, id desc
+  limit 1;
+  return newest;
+end
+$$;
+comment on function private.newest_change(bigint, pg_snapshot) is
+  'A user''s newest change that is visible in this snapshot, by transaction. Only for definer functions.';
+
+create function private.require_current(cursor private.change_cursor)
+returns void
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  last_seen constant pg_snapshot := coalesce(cursor.target, cursor.seen);
+  oldest constant timestamptz := private.present() - interval '30 days';
+  newest private.changes;
+begin
+  if cursor.issued_at >= oldest
+    and cursor.epoch = (select epoch from private.changes_origin)
+    and pg_snapshot_xmax(last_seen) <= pg_snapshot_xmax(pg_current_snapshot()) then
+    -- A copy of the files, restored, has the same epoch and uses the same transaction ids again. Then what the owner
+    -- has seen last is not there, or something else is there that they seem to have seen.
+    newest := private.newest_change(cursor.user_id, last_seen);
+    if (newest.id, newest.created_at) is not distinct from (cursor.newest_id, cursor.newest_at)
+      or newest.id is null and cursor.newest_at < oldest then
+      return;
+    end if;
+  end if;
+  raise sqlstate 'PT410' using message = 'after: this cursor is not valid any more, read everything anew';
+end
+$$;
+comment on function private.require_current(private.change_cursor) is
+  'Raises 410 for a cursor that is older than 30 days or from before a restore.';
+
+create function api.list_changes(after text, page_limit integer)
+returns json
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+  present constant pg_snapshot := private.bounded_snapshot(pg_current_snapshot(), 100);
+  cursor private.change_cursor;
+  newest private.changes;
+  page private.changes[] := array[]::private.changes[];
+  more boolean := false;
+begin
+  if after is not null then
+    cursor := private.decode_cursor(after);
+    if cursor.user_id is distinct from me or cursor.epoch is null or cursor.issued_at is null or cursor.seen is null
+      or (cursor.target is null) <> (cursor.xid is null) or (cursor.target is null) <> (cursor.id is null) then
+      raise sqlstate 'PT400' using message = 'after: must be a cursor of your own';
+    end if;
+    perform private.require_current(cursor);
+    cursor.target := coalesce(cursor.target, present);
+    -- One more than the page, to know whether another page follows.
+    page := array(
+      select changes
+      from private.changes_between(
+        person => me, seen => cursor.seen, target => cursor.target,
+        after_xid => coalesce(cursor.xid, pg_snapshot_xmin(cursor.seen)), after_id => coalesce(cursor.id, 0),
+        max_rows => page_limit + 1
+      ) as changes
+    );
+    more := cardinality(page) > page_limit;
+    page := page[:page_limit];
+  end if;
+
+  if more then
+    cursor.xid := page[page_limit].xid;
+    cursor.id := page[page_limit].id;
+  else
+    cursor.seen := coalesce(cursor.target, present);
+    cursor.target := null;
+    cursor.xid := null;
+    cursor.id := null;
+  end if;
+  newest := private.newest_change(me, coalesce(cursor.target, cursor.seen));
+  cursor.newest_id := newest.id;
+  cursor.newest_at := newest.created_at;
+  cursor.user_id := me;
+  cursor.epoch := (select epoch from private.changes_origin);
+  cursor.issued_at := private.present();
+  return json_build_object(
+    'changes', (
+      select coalesce(
+        json_agg(json_build_object('kind', kind, 'conversation_id', conversation_id, 'id', entity_id) order by place),
+        '[]'
+      )
+      from (
+        select
+          change.kind, change.conversation_id, change.entity_id, place,
+          -- A message that was removed is the same entity as the message.
+          row_number() over (
+            partition by split_part(change.kind::text, '.', 1), change.conversation_id, change.entity_id
+            order by place desc
+          ) as later
+        from unnest(page) with ordinality
+          as change (user_id, xid, id, other_id, conversation_id, entity_id, created_at, kind, place)
+      ) as entries
+      where later = 1
+    ),
+    'cursor', private.encode_cursor(cursor),
+    'more', more
+  );
+end
+$$;
+comment on function api.list_changes(text, integer) is
+  'What has changed for the caller since the cursor, oldest first, each entity once at its latest; without a cursor no
+changes and the present one. Raises 400 for a cursor of somebody else, 410 for one that is too old or from before a
+restore. Not for a standby, whose snapshots do not name the running transactions. Definer, because nobody has a grant on
+the log.';
+grant execute on function api.list_changes(text, integer) to edge_functions;
