@@ -43,7 +43,9 @@ export const findViolations = (
       'no WWW-Authenticate',
     )
   }
-  if (request.valid) expect(!refusals.has(status), `rejects a valid request: ${text.slice(0, 300)}`)
+  // A cursor of one's own does not follow from its schema.
+  const isComplete = request.valid && operation.name !== 'GET /conversations/changes'
+  if (isComplete) expect(!refusals.has(status), `rejects a valid request: ${text.slice(0, 300)}`)
   if (request.faults.length > 0) expect(status >= 400, `accepts an invalid request: ${request.faults.join(', ')}`)
   return found
 }
