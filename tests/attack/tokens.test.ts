@@ -60,7 +60,7 @@ describe.each(forgeries)('a token %s', (_, make) => {
       const { status, text, headers } = await call(method, path.replace(/\{\w+\}/g, '1'), body, { token })
       expect({ method, path, status, exposes: internals.test(text) })
         .toEqual({ method, path, status: 401, exposes: false })
-      const needsSecretKey = ['/health/metrics', '/embed'].includes(path)
+      const needsSecretKey = ['/health/metrics', '/embed', '/notify'].includes(path)
       expect(headers.get('WWW-Authenticate')).toBe(needsSecretKey ? 'Bearer' : 'Bearer error="invalid_token"')
     }
   })

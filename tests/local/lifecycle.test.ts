@@ -99,7 +99,7 @@ test('a data folder whose database cannot be opened says how to begin anew', asy
 
 test('npm start reads .env, and the environment wins', () => {
   const checkout = folder()
-  for (const name of ['package.json', 'functions', 'supabase', 'sql', 'node_modules']) {
+  for (const name of ['package.json', 'functions', 'supabase', 'sql', 'clients', 'node_modules']) {
     symlinkSync(join(process.cwd(), name), join(checkout, name))
   }
   const { start } = JSON.parse(readFileSync('package.json', 'utf8')).scripts
