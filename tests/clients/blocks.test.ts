@@ -65,8 +65,10 @@ test('a user who was blocked before the conversation was opened is never shown a
 })
 
 test('if the event of a block is lost, the next resync applies the block', async () => {
-  const { chat, client, bob, server } = await openBoth()
-  server.blocked = { 1: [2] }
+  const { chat, client, bob, setNetwork, setBlocked } = await openBoth()
+  setNetwork({ eventLoss: 1 })
+  setBlocked(1, true)
+  setNetwork({ eventLoss: 0 })
   await advance(61_000)
   bob.chat.typing()
   await advance(100)

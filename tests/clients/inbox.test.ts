@@ -48,7 +48,8 @@ describe('closing', () => {
     inbox.close()
     calls = 0
     for (const promise of [answer, older]) await expect(promise).rejects.toMatchObject({ status: 0 })
-    await advance(5000)
+    // supabase-js takes up to ten seconds to disconnect.
+    await advance(15_000)
     const left = { channels: client.channels, auth: client.hasAuthListener, timers: vi.getTimerCount(), calls }
     expect(left).toEqual({ channels: [], auth: false, timers: 0, calls: 0 })
     requests.length = 0

@@ -7,6 +7,7 @@ let audit: object = { audit: null, audit_age: null }
 provideQuery((text) => {
   if (text.includes('report_search')) return Promise.reject(Object.assign(new Error('seeded'), { code: '57014' }))
   if (text.includes('list_migrations')) return Promise.resolve([{ body: '[]' }])
+  if (text.includes('describe_outbox')) return Promise.resolve([{ body: '{}' }])
   return Promise.resolve([{ body: JSON.stringify({ waiting: 3, dead: 1, oldest: 9.5, ...audit }) }])
 })
 console.warn = () => {}
