@@ -5,7 +5,9 @@ import { exposedFunctions, exposedTables, knownFunctions, knownTables } from './
 /** Everybody may read these. */
 const publicTables = ['interests']
 
-const isRefusal = ({ status, body }) => (status === 401 || status === 403) && body?.code === '42501'
+// 55000: a view of several tables cannot be written by anybody, and that is said before rights are checked.
+const isRefusal = ({ status, body }) =>
+  (status === 401 || status === 403) && body?.code === '42501' || body?.code === '55000'
 
 const describeRead = ({ status, body, text }) =>
   status === 200 && Array.isArray(body)
