@@ -244,6 +244,6 @@ await tryMutants(database, { changes, statements: dropped }, async () => {
   if (file) return file
   const { violations } = await explore(database, { isFirstEnough: true })
   if (violations.length > 0) return 'schedules'
-})
+}, Number(Deno.args[0] ?? 1))
 await database.close()
 Deno.exit(0)

@@ -6,8 +6,8 @@ import { startAll } from './kill_load.ts'
 import { subscribe } from './receivers.ts'
 
 /** `npm run test:notify` has many of both. */
-const messages = Number(process.env.NOTIFY_SENDS || 300)
-const rounds = Number(process.env.NOTIFY_KILLS || 4)
+const messages = Number(process.env.NOTIFY_SENDS || 200)
+const rounds = Number(process.env.NOTIFY_KILLS || 3)
 const isLong = Boolean(process.env.NOTIFY_SENDS)
 const delay = 1
 const speedup = isLong ? 1 : 10

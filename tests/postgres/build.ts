@@ -41,6 +41,7 @@ const execute = (url: string, ...scripts: string[]): Promise<void> =>
  *   queued     a copy for several workers on the embedding queue
  *   writing    a copy for several writers of profiles
  *   racing     a copy for several writers of reservations
+ *   moderated  a copy for several moderators
  *   inbox      a copy for large inboxes, and several writers of one
  *   changes    a copy for the feed of changes
  *   erased     a copy for erasing accounts under locks
@@ -65,6 +66,7 @@ export default async (project: TestProject) => {
       'counted',
       'writing',
       'racing',
+      'moderated',
       'inbox',
       'changes',
     ]

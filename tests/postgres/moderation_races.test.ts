@@ -7,7 +7,7 @@ import { seededRandom } from '../tools/random.ts'
 
 const calls = Number(process.env.RACES ?? 600)
 const workers = 6
-const connect = () => postgres(platform('racing'), { max: 1, onnotice: () => {} })
+const connect = () => postgres(platform('moderated'), { max: 1, onnotice: () => {} })
 
 test(`after ${calls} racing calls every decision is logged once, and nobody hidden is searchable`, async () => {
   const owner = connect()
