@@ -128,9 +128,9 @@ test('offers and steps of reservations share a limit; a repeat with the same cli
   const draft = { title: 'A walk', price: 5, date: '2036-06-01T12:00:00Z' }
   const client_id = randomUUID()
   const offer = (body: object) => request('POST', path, body, ana)
-  const [first] = await times(6, () => offer({ ...draft, client_id }))
+  const first = (await times(6, () => offer({ ...draft, client_id }))).find(({ status }) => status === 201)
   const { id: rid } = first!.body
-  // Those of the six that came before the first was stored have been counted.
+  // Those of the six that came before the first was stored have been counted, so one or two may have been limited.
   const changes = [
     () => request('PATCH', `${path}/${rid}`, { price: 6 }, ana),
     () => request('POST', `${path}/${rid}/complete`, {}, ana),
