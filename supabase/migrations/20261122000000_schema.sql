@@ -1865,158 +1865,6 @@ create trigger handle_deleted_messages
   for each statement
   execute function private.handle_deleted_messages();
 
-create function private.latest_entries_of(
-  person bigint, archived boolean, without bigint[], after_time timestamptz, after_id bigint, max_rows bigint
-)
-returns setof private.inbox_entries
-language sql stable security invoker
-as $$
-  (
-    select
-      voyager_id, conversation_id, voyager_id, local_id, last_message_id, active_at, voyager_unread, voyager_archived,
-      voyager_archived_id
-    from private.conversation_activity
-    where voyager_id = person
-      and not voyager_archived
-      and archived is distinct from true
-      and conversation_id <> all (without)
-      and (active_at, conversation_id) < (after_time, after_id)
-    order by active_at desc, conversation_id desc
-    limit max_rows
-  )
-  union all
-  (
-    select
-      local_id, conversation_id, voyager_id, local_id, last_message_id, active_at, local_unread, local_archived,
-      local_archived_id
-    from private.conversation_activity
-    where local_id = person
-      and not local_archived
-      and archived is distinct from true
-      and conversation_id <> all (without)
-      and (active_at, conversation_id) < (after_time, after_id)
-    order by active_at desc, conversation_id desc
-    limit max_rows
-  )
-  union all
-  (
-    select
-      voyager_id, conversation_id, voyager_id, local_id, last_message_id, active_at, voyager_unread, voyager_archived,
-      voyager_archived_id
-    from private.conversation_activity
-    where voyager_id = person
-      and voyager_archived
-      and archived is distinct from false
-      and conversation_id <> all (without)
-      and (active_at, conversation_id) < (after_time, after_id)
-    order by active_at desc, conversation_id desc
-    limit max_rows
-  )
-  union all
-  (
-    select
-      local_id, conversation_id, voyager_id, local_id, last_message_id, active_at, local_unread, local_archived,
-      local_archived_id
-    from private.conversation_activity
-    where local_id = person
-      and local_archived
-      and archived is distinct from false
-      and conversation_id <> all (without)
-      and (active_at, conversation_id) < (after_time, after_id)
-    order by active_at desc, conversation_id desc
-    limit max_rows
-  )
-$$;
-comment on function private.latest_entries_of(bigint, boolean, bigint[], timestamptz, bigint, bigint) is
-  'At least the max_rows entries of an inbox that come after this time and id, if there are as many: that many from each
-of four indexes, because Postgres does not merge parts of a union that have a condition each. Without
-`set search_path`, so that it is inlined.';
-
-create function private.my_inbox(page_limit bigint, page_offset bigint, archived boolean, pinned_first boolean)
-returns table (
-  id bigint, voyager_id bigint, local_id bigint, active_at timestamptz, is_pinned boolean, latest_id bigint,
-  content text, user_id bigint, read boolean, latest_at timestamptz
-)
-language plpgsql stable security definer rows 50
-set search_path = ''
--- Otherwise the plan for an inbox of five, which reads and sorts all of it, is kept for one of 10,000.
-set enable_bitmapscan = off
-set enable_seqscan = off
-as $$
-declare
-  me constant bigint := private.my_id();
-  pinned bigint[] := array[]::bigint[];
-  shown bigint[];
-  skipped bigint;
-  -- The page begins after this entry.
-  after_time timestamptz := 'infinity'::timestamptz;
-  after_id bigint := 9223372036854775807;
-begin
-  if pinned_first then
-    pinned := array(
-      select entries.conversation_id
-      from private.conversation_states as states
-      join private.inbox_entries as entries using (user_id, conversation_id)
-      where states.user_id = me and states.is_pinned and (archived is null or entries.is_archived = archived)
-      order by entries.active_at desc, entries.conversation_id desc
-    );
-  end if;
-  shown := pinned[least(page_offset, 20)::integer + 1:];
-  if page_limit < cardinality(shown) then
-    shown := shown[:page_limit::integer];
-  end if;
-  skipped := page_offset - cardinality(pinned);
-  if skipped > 0 then
-    -- From the index alone, so that a late page costs little more than the first.
-    select entries.active_at, entries.conversation_id
-    into after_time, after_id
-    from private.latest_entries_of(me, archived, pinned, after_time, after_id, skipped) as entries
-    order by entries.active_at desc, entries.conversation_id desc
-    limit 1
-    offset skipped - 1;
-  end if;
-  return query
-    with page as materialized (
-      select *, true as is_pinned
-      from private.inbox_entries as entries
-      where entries.user_id = me and entries.conversation_id = any (shown)
-      union all
-      (
-        select *, false
-        from private.latest_entries_of(me, archived, pinned, after_time, after_id, page_limit) as entries
-        order by entries.active_at desc, entries.conversation_id desc
-        limit page_limit - cardinality(shown)
-      )
-    )
-    select
-      page.conversation_id, page.voyager_id, page.local_id, page.active_at, page.is_pinned, messages.id,
-      messages.content, messages.user_id, messages.read, messages.created_at
-    from page
-    left join public.messages on messages.id = page.last_message_id;
-end
-$$;
-comment on function private.my_inbox(bigint, bigint, boolean, boolean) is
-  'A page of the caller''s conversations with their latest messages, in no order; all of them if the limit is null.
-archived null takes archived ones and others. Definer, because callers cannot read conversation_activity, and the policy
-on messages would gather all conversations of the caller.';
-grant execute on function private.my_inbox(bigint, bigint, boolean, boolean) to authenticated;
-
-create function private.my_unread()
-returns table (conversation_id bigint, unread integer)
-language plpgsql stable security definer set search_path = ''
-as $$
-begin
-  return query
-    select entries.conversation_id, entries.unread
-    from private.inbox_entries as entries
-    where entries.user_id = private.my_id() and entries.unread > 0;
-end
-$$;
-comment on function private.my_unread() is
-  'The caller''s conversations with unread messages, and how many. Definer, because callers cannot read
-conversation_activity.';
-grant execute on function private.my_unread() to authenticated;
-
 -- A conversation as one participant has arranged it: archived, muted, pinned. The partner never learns. What is
 -- archived is in conversation_activity, because its indexes keep that apart.
 create table private.conversation_states (
@@ -2235,6 +2083,159 @@ begin
 end
 $$;
 comment on function private.erase_states_of(bigint) is 'Forgets how a user has arranged conversations.';
+
+-- Reading the inbox: a page of conversations, and the unread counts.
+create function private.latest_entries_of(
+  person bigint, archived boolean, without bigint[], after_time timestamptz, after_id bigint, max_rows bigint
+)
+returns setof private.inbox_entries
+language sql stable security invoker
+as $$
+  (
+    select
+      voyager_id, conversation_id, voyager_id, local_id, last_message_id, active_at, voyager_unread, voyager_archived,
+      voyager_archived_id
+    from private.conversation_activity
+    where voyager_id = person
+      and not voyager_archived
+      and archived is distinct from true
+      and conversation_id <> all (without)
+      and (active_at, conversation_id) < (after_time, after_id)
+    order by active_at desc, conversation_id desc
+    limit max_rows
+  )
+  union all
+  (
+    select
+      local_id, conversation_id, voyager_id, local_id, last_message_id, active_at, local_unread, local_archived,
+      local_archived_id
+    from private.conversation_activity
+    where local_id = person
+      and not local_archived
+      and archived is distinct from true
+      and conversation_id <> all (without)
+      and (active_at, conversation_id) < (after_time, after_id)
+    order by active_at desc, conversation_id desc
+    limit max_rows
+  )
+  union all
+  (
+    select
+      voyager_id, conversation_id, voyager_id, local_id, last_message_id, active_at, voyager_unread, voyager_archived,
+      voyager_archived_id
+    from private.conversation_activity
+    where voyager_id = person
+      and voyager_archived
+      and archived is distinct from false
+      and conversation_id <> all (without)
+      and (active_at, conversation_id) < (after_time, after_id)
+    order by active_at desc, conversation_id desc
+    limit max_rows
+  )
+  union all
+  (
+    select
+      local_id, conversation_id, voyager_id, local_id, last_message_id, active_at, local_unread, local_archived,
+      local_archived_id
+    from private.conversation_activity
+    where local_id = person
+      and local_archived
+      and archived is distinct from false
+      and conversation_id <> all (without)
+      and (active_at, conversation_id) < (after_time, after_id)
+    order by active_at desc, conversation_id desc
+    limit max_rows
+  )
+$$;
+comment on function private.latest_entries_of(bigint, boolean, bigint[], timestamptz, bigint, bigint) is
+  'At least the max_rows entries of an inbox that come after this time and id, if there are as many: that many from each
+of four indexes, because Postgres does not merge parts of a union that have a condition each. Without
+`set search_path`, so that it is inlined.';
+
+create function private.my_inbox(page_limit bigint, page_offset bigint, archived boolean, pinned_first boolean)
+returns table (
+  id bigint, voyager_id bigint, local_id bigint, active_at timestamptz, is_pinned boolean, latest_id bigint,
+  content text, user_id bigint, read boolean, latest_at timestamptz
+)
+language plpgsql stable security definer rows 50
+set search_path = ''
+-- Otherwise the plan for an inbox of five, which reads and sorts all of it, is kept for one of 10,000.
+set enable_bitmapscan = off
+set enable_seqscan = off
+as $$
+declare
+  me constant bigint := private.my_id();
+  pinned bigint[] := array[]::bigint[];
+  shown bigint[];
+  skipped bigint;
+  -- The page begins after this entry.
+  after_time timestamptz := 'infinity'::timestamptz;
+  after_id bigint := 9223372036854775807;
+begin
+  if pinned_first then
+    pinned := array(
+      select entries.conversation_id
+      from private.conversation_states as states
+      join private.inbox_entries as entries using (user_id, conversation_id)
+      where states.user_id = me and states.is_pinned and (archived is null or entries.is_archived = archived)
+      order by entries.active_at desc, entries.conversation_id desc
+    );
+  end if;
+  shown := pinned[least(page_offset, 20)::integer + 1:];
+  if page_limit < cardinality(shown) then
+    shown := shown[:page_limit::integer];
+  end if;
+  skipped := page_offset - cardinality(pinned);
+  if skipped > 0 then
+    -- From the index alone, so that a late page costs little more than the first.
+    select entries.active_at, entries.conversation_id
+    into after_time, after_id
+    from private.latest_entries_of(me, archived, pinned, after_time, after_id, skipped) as entries
+    order by entries.active_at desc, entries.conversation_id desc
+    limit 1
+    offset skipped - 1;
+  end if;
+  return query
+    with page as materialized (
+      select *, true as is_pinned
+      from private.inbox_entries as entries
+      where entries.user_id = me and entries.conversation_id = any (shown)
+      union all
+      (
+        select *, false
+        from private.latest_entries_of(me, archived, pinned, after_time, after_id, page_limit) as entries
+        order by entries.active_at desc, entries.conversation_id desc
+        limit page_limit - cardinality(shown)
+      )
+    )
+    select
+      page.conversation_id, page.voyager_id, page.local_id, page.active_at, page.is_pinned, messages.id,
+      messages.content, messages.user_id, messages.read, messages.created_at
+    from page
+    left join public.messages on messages.id = page.last_message_id;
+end
+$$;
+comment on function private.my_inbox(bigint, bigint, boolean, boolean) is
+  'A page of the caller''s conversations with their latest messages, in no order; all of them if the limit is null.
+archived null takes archived ones and others. Definer, because callers cannot read conversation_activity, and the policy
+on messages would gather all conversations of the caller.';
+grant execute on function private.my_inbox(bigint, bigint, boolean, boolean) to authenticated;
+
+create function private.my_unread()
+returns table (conversation_id bigint, unread integer)
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return query
+    select entries.conversation_id, entries.unread
+    from private.inbox_entries as entries
+    where entries.user_id = private.my_id() and entries.unread > 0;
+end
+$$;
+comment on function private.my_unread() is
+  'The caller''s conversations with unread messages, and how many. Definer, because callers cannot read
+conversation_activity.';
+grant execute on function private.my_unread() to authenticated;
 
 -- Reservations: offers between the two participants of a conversation, and their history. 61 is the clock, 62 what the
 -- participants do, 63 what they read. Admins write the table itself, in the dashboard.
@@ -3338,110 +3339,6 @@ comment on function private.my_reports_after(bigint, integer) is
 reports.';
 grant execute on function private.my_reports_after(bigint, integer) to authenticated;
 
--- Devices: the Web Push subscriptions of users' browsers, as the Push API gives them.
-create table private.devices (
-  user_id bigint not null references public.users (id) on delete cascade,
-  id uuid not null,
-  endpoint text not null
-    constraint "endpoint has at most 2,048 visible ASCII characters"
-    check (char_length(endpoint) <= 2048 and endpoint ~ '^[\u0021-\u007e]+$'),
-  p256dh text not null
-    constraint "p256dh is a public key in base64url" check (p256dh ~ '^[A-Za-z0-9_-]{87}$'),
-  auth text not null
-    constraint "auth is 16 bytes in base64url" check (auth ~ '^[A-Za-z0-9_-]{22}$'),
-  created_at timestamptz not null default clock_timestamp(),
-  primary key (user_id, id)
-);
-comment on table private.devices is
-  'Where pushes for a user go. The endpoint and the keys are what a browser hands out for one subscription; whoever
-knows them can push to it.';
-create unique index devices_endpoint_key on private.devices (endpoint);
-comment on index private.devices_endpoint_key is
-  'A browser belongs to whoever logged in there last, so that nobody else''s messages are shown on it.';
-alter table private.devices enable row level security;
-
-create function private.my_devices()
-returns json
-language plpgsql stable security definer set search_path = ''
-as $$
-begin
-  return (
-    select coalesce(
-      json_agg(
-        json_build_object(
-          'id', id, 'endpoint', endpoint, 'keys', json_build_object('p256dh', p256dh, 'auth', auth),
-          'createdAt', private.iso(created_at)
-        )
-        order by created_at desc, id
-      ),
-      '[]'
-    )
-    from private.devices
-    where user_id = (select private.my_id())
-  );
-end
-$$;
-comment on function private.my_devices() is
-  'The caller''s devices as [{id, endpoint, keys, createdAt}], newest first. Definer, because callers have no grant on
-devices.';
-grant execute on function private.my_devices() to authenticated;
-
-create function api.list_devices()
-returns json
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return private.my_devices();
-end
-$$;
-comment on function api.list_devices() is 'The caller''s devices, newest first.';
-grant execute on function api.list_devices() to edge_functions;
-
-create function api.put_device(device uuid, subscription jsonb)
-returns json
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  me constant bigint := private.my_id();
-begin
-  -- Serialize concurrent calls of one user, so that the limit holds. An erasure waits, or has happened.
-  perform from public.users where id = me and is_active for no key update;
-  if not found then
-    raise sqlstate 'PT401' using message = 'This account no longer exists';
-  end if;
-  -- Serialize calls of different users with the same endpoint: the second takes the device over.
-  perform pg_advisory_xact_lock(hashtextextended('device ' || (subscription ->> 'endpoint'), 0));
-  delete from private.devices where endpoint = subscription ->> 'endpoint' and (user_id, id) <> (me, device);
-  if (select count(*) from private.devices where user_id = me and id <> device) >= 10 then
-    raise sqlstate 'PT400' using message = 'device: you cannot have more than 10 devices';
-  end if;
-  insert into private.devices as known (user_id, id, endpoint, p256dh, auth)
-  values (
-    me, device, subscription ->> 'endpoint', subscription #>> '{keys,p256dh}', subscription #>> '{keys,auth}'
-  )
-  on conflict (user_id, id) do update
-  set endpoint = excluded.endpoint, p256dh = excluded.p256dh, auth = excluded.auth;
-  return to_json(true);
-end
-$$;
-comment on function api.put_device(uuid, jsonb) is
-  'Stores a subscription {endpoint, keys: {p256dh, auth}} as the caller''s device; a repeat changes nothing. Whoever had
-the endpoint before loses it. Definer, because no caller has a grant on devices.';
-grant execute on function api.put_device(uuid, jsonb) to edge_functions;
-
-create function api.delete_device(device uuid)
-returns json
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  delete from private.devices where user_id = private.my_id() and id = device;
-  return to_json(true);
-end
-$$;
-comment on function api.delete_device(uuid) is
-  'Removes a device of the caller; a repeat changes nothing. Definer, as put_device.';
-grant execute on function api.delete_device(uuid) to edge_functions;
-
 -- How long reports keep what people wrote: 180 days longer than the account of either of the two.
 create function private.schedule_purge(person bigint)
 returns void
@@ -3747,249 +3644,6 @@ comment on function public.lift_restriction(bigint, text, text) is
 itself) or suspend (they may log in again). The note says why. Definer, as resolve_report.';
 grant execute on function public.lift_restriction(bigint, text, text) to service_role;
 
--- What users want to be told while they are away, and when not.
-create table private.outbox_settings (
-  singleton boolean primary key default true check (singleton),
-  delay_seconds integer not null default 600
-    constraint "delay_seconds is at most a day" check (delay_seconds between 0 and 86400),
-  webhooks boolean not null default false,
-  inner_key text not null default gen_random_uuid()::text || gen_random_uuid()::text,
-  outer_key text not null default gen_random_uuid()::text || gen_random_uuid()::text
-);
-comment on table private.outbox_settings is
-  'One row: what the triggers must know of the environment of the function notify, which writes it when it starts, and
-the keys that sign the links to unsubscribe.';
-alter table private.outbox_settings enable row level security;
-insert into private.outbox_settings default values;
-
-create table private.notification_settings (
-  user_id bigint primary key references public.users (id) on delete cascade,
-  push boolean not null default true,
-  email boolean not null default true,
-  delay_minutes integer
-    constraint "delay_minutes is 0 to 1,440" check (delay_minutes between 0 and 1440),
-  quiet_from time,
-  quiet_to time,
-  time_zone text
-    constraint "time_zone has at most 64 characters" check (char_length(time_zone) <= 64),
-  previews boolean not null default false,
-  constraint "quiet hours have a beginning, an end and a time zone"
-    check (num_nulls(quiet_from, quiet_to, time_zone) in (0, 3)),
-  constraint "quiet hours end at another time than they begin" check (quiet_from <> quiet_to)
-);
-comment on table private.notification_settings is
-  'What each user has chosen; whoever has no row has the defaults.';
-comment on column private.notification_settings.delay_minutes is 'Null: not chosen, so outbox_settings.delay_seconds.';
-comment on column private.notification_settings.previews is 'Whether pushes and mails quote the latest message.';
-alter table private.notification_settings enable row level security;
-
-create function private.notification_settings_of(person bigint)
-returns private.notification_settings
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  chosen private.notification_settings;
-begin
-  select * into chosen from private.notification_settings where user_id = person;
-  chosen.user_id := person;
-  chosen.push := coalesce(chosen.push, true);
-  chosen.email := coalesce(chosen.email, true);
-  chosen.previews := coalesce(chosen.previews, false);
-  return chosen;
-end
-$$;
-comment on function private.notification_settings_of(bigint) is
-  'What a user has chosen, with the defaults, except that a delay which was not chosen is null. Only for definer
-functions.';
-
-create function private.describe_notification_settings(person bigint)
-returns json
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  chosen constant private.notification_settings := private.notification_settings_of(person);
-begin
-  return json_build_object(
-    'push', chosen.push,
-    'email', chosen.email,
-    'delay_minutes', coalesce(
-      chosen.delay_minutes, (select ceil(delay_seconds / 60.0)::integer from private.outbox_settings)
-    ),
-    'quiet_hours', case
-      when chosen.time_zone is not null then json_build_object(
-        'from', to_char(chosen.quiet_from, 'HH24:MI'),
-        'to', to_char(chosen.quiet_to, 'HH24:MI'),
-        'time_zone', chosen.time_zone
-      )
-    end,
-    'previews', chosen.previews
-  );
-end
-$$;
-comment on function private.describe_notification_settings(bigint) is
-  'The settings of a user as {push, email, delay_minutes, quiet_hours, previews}. Only for definer functions.';
-
-create function private.quiet_until(quiet_from time, quiet_to time, time_zone text, moment timestamptz)
-returns timestamptz
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  today date;
-begin
-  today := (moment at time zone time_zone)::date;
-  -- Both ends are computed from the wall clock of their own day, so that they are right on the days on which the clocks
-  -- change: such a night is an hour shorter or longer.
-  return (
-    select max(ends)
-    from (
-      select
-        (day + quiet_from) at time zone time_zone as starts,
-        (day + quiet_to + case when quiet_to < quiet_from then interval '1 day' else interval '0' end)
-          at time zone time_zone as ends
-      from unnest(array[today - 1, today]) as day
-    ) as nights
-    where moment >= starts and moment < ends
-  );
-exception
-  -- Postgres has forgotten the time zone since it was chosen.
-  when invalid_parameter_value then
-    return null;
-end
-$$;
-comment on function private.quiet_until(time, time, text, timestamptz) is
-  'When the quiet hours end that this moment is in; null if it is in none, or there are none.';
-
-create function private.my_notification_settings()
-returns json
-language plpgsql stable security definer set search_path = ''
-as $$
-begin
-  return private.describe_notification_settings(private.my_id());
-end
-$$;
-comment on function private.my_notification_settings() is
-  'The caller''s settings, with the defaults. Definer, because callers have no grant on them.';
-grant execute on function private.my_notification_settings() to authenticated;
-
-create function api.get_notification_settings()
-returns json
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return private.my_notification_settings();
-end
-$$;
-comment on function api.get_notification_settings() is 'The caller''s settings, with the defaults.';
-grant execute on function api.get_notification_settings() to edge_functions;
-
-create function api.update_notification_settings(changes jsonb)
-returns json
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  me constant bigint := private.my_id();
-  wanted private.notification_settings;
-  quiet constant jsonb := nullif(changes -> 'quiet_hours', 'null');
-  delay integer;
-begin
-  -- Serializes concurrent changes of one user, of which each keeps what it does not name. An erasure waits.
-  perform from public.users where id = me and is_active for no key update;
-  if not found then
-    raise sqlstate 'PT401' using message = 'This account no longer exists';
-  end if;
-  wanted := private.notification_settings_of(me);
-  wanted.push := coalesce((changes ->> 'push')::boolean, wanted.push);
-  wanted.email := coalesce((changes ->> 'email')::boolean, wanted.email);
-  wanted.previews := coalesce((changes ->> 'previews')::boolean, wanted.previews);
-  wanted.delay_minutes := coalesce((changes ->> 'delay_minutes')::integer, wanted.delay_minutes);
-  if changes ? 'quiet_hours' then
-    wanted.quiet_from := (quiet ->> 'from')::time;
-    wanted.quiet_to := (quiet ->> 'to')::time;
-    wanted.time_zone := quiet ->> 'time_zone';
-  end if;
-  if quiet is not null then
-    begin
-      perform now() at time zone wanted.time_zone;
-    exception
-      when invalid_parameter_value then
-        raise sqlstate 'PT400' using message = 'quiet_hours.time_zone: must be the name of a time zone';
-    end;
-  end if;
-  delete from private.notification_settings where user_id = me;
-  insert into private.notification_settings select wanted.*;
-  -- What waits already goes by the new delay.
-  if changes ? 'delay_minutes' then
-    delay := wanted.delay_minutes;
-    update private.outbox
-    set due_at = created_at + make_interval(mins => delay)
-    where user_id = me and channel = 'person';
-  end if;
-  return private.describe_notification_settings(me);
-end
-$$;
-comment on function api.update_notification_settings(jsonb) is
-  'Changes {push, email, delay_minutes, quiet_hours, previews} of the caller; what is absent stays. Returns the whole.
-Definer, because no caller has a grant on them.';
-grant execute on function api.update_notification_settings(jsonb) to edge_functions;
-
-create function private.sign_unsubscribing(person bigint)
-returns text
-language sql stable security invoker set search_path = ''
-as $$
-  -- As HMAC, with two keys of their own instead of two that are made from one.
-  select person || '.' || encode(
-    sha256(convert_to(outer_key, 'utf8') || sha256(convert_to(inner_key || person, 'utf8'))), 'hex'
-  )
-  from private.outbox_settings
-$$;
-comment on function private.sign_unsubscribing(bigint) is
-  'The token of the link in a user''s mails that turns them off. It does nothing else, and does not expire: mails are
-kept for years.';
-
-create function api.unsubscribe(token text)
-returns json
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  person constant bigint := substring(token from '^([1-9][0-9]{0,17})\.[0-9a-f]{64}$')::bigint;
-begin
-  -- Whoever compares the tokens' times learns nothing: an attacker cannot choose the bytes that are compared.
-  if person is null or sha256(convert_to(token, 'utf8'))
-    <> sha256(convert_to(private.sign_unsubscribing(person), 'utf8')) then
-    raise sqlstate 'PT404' using message = 'This link is not one of ours';
-  end if;
-  insert into private.notification_settings (user_id, email)
-  select id, false
-  from public.users
-  where id = person and erased_at is null
-  on conflict (user_id) do update set email = false;
-  return json_build_object('email', false);
-end
-$$;
-comment on function api.unsubscribe(text) is
-  'Turns off the mails of the user whom the token names; a repeat changes nothing. Definer, because it is called without
-log-in.';
-grant execute on function api.unsubscribe(text) to edge_functions;
-
-create function api.check_unsubscribe(token text)
-returns json
-language plpgsql stable security definer set search_path = ''
-as $$
-declare
-  person constant bigint := substring(token from '^([1-9][0-9]{0,17})\.[0-9a-f]{64}$')::bigint;
-begin
-  if person is null or sha256(convert_to(token, 'utf8'))
-    <> sha256(convert_to(private.sign_unsubscribing(person), 'utf8')) then
-    raise sqlstate 'PT404' using message = 'This link is not one of ours';
-  end if;
-  return json_build_object('email', (private.notification_settings_of(person)).email);
-end
-$$;
-comment on function api.check_unsubscribe(text) is
-  'Whether the user whom the token names gets mails, as {email}. Changes nothing, because mail programs follow links
-before anybody reads the mail. Definer, as unsubscribe.';
-grant execute on function api.check_unsubscribe(text) to edge_functions;
-
 -- What somebody may do before the other participant has written: send a few messages, and on the operator's wish see no
 -- e-mail address. The limits are settings of the Edge Functions, which pass them on.
 create function private.has_written(person bigint, conversation bigint)
@@ -4058,244 +3712,6 @@ $$;
 comment on function private.shown_email(public.users, bigint) is
   'The e-mail address of a participant as the caller sees it with PARTNER_EMAIL=after_reply: the partner''s is empty
 until they have written. Only for definer functions.';
-
--- The outbox: what is still to be sent to people who are away and to the operator's webhook. A row is written by the
--- transaction that it tells of, so nothing is told that did not happen, and nothing that happened is forgotten.
-create table private.outbox (
-  id bigint generated always as identity primary key,
-  channel text not null check (channel in ('person', 'push', 'mail', 'webhook')),
-  event text not null,
-  conversation_id bigint,
-  subject_id bigint,
-  first_id bigint,
-  user_id bigint,
-  device_id uuid,
-  key uuid not null default gen_random_uuid(),
-  attempts integer not null default 0,
-  due_at timestamptz not null,
-  last_error text,
-  created_at timestamptz not null default clock_timestamp()
-);
-comment on table private.outbox is
-  'Rows are deleted when they are sent, or are not wanted any more. After 8 attempts a row is a dead letter. No foreign
-keys, because each would make every message dearer: the worker drops a row whose subject is gone.';
-comment on column private.outbox.channel is
-  'person: somebody has to be told, once the delay has passed, and the worker turns that into pushes and a mail. push:
-one for each device and conversation. mail: one for a silence. webhook: one for each event.';
-comment on column private.outbox.subject_id is
-  'The id of the message, of the entry in the history of a reservation, or of what else the event is about. Of a push:
-of the latest.';
-comment on column private.outbox.first_id is 'Of a push: of the first message that it tells of.';
-comment on column private.outbox.user_id is 'Who is told. Of a webhook: null.';
-comment on column private.outbox.key is 'The Message-ID of a mail, and the webhook-id of a webhook, at every attempt.';
-comment on column private.outbox.attempts is
-  'How often a worker began to send it. Counted before, so a row that kills its worker becomes a dead letter too.';
-comment on column private.outbox.due_at is
-  'When the next attempt may begin. Until then the worker of the last one has it, or it waits after a failure.';
-
-create index outbox_due_at_idx on private.outbox (channel, due_at) where attempts < 8;
-create index outbox_user_id_idx on private.outbox (user_id) where user_id is not null;
-create index outbox_webhooks_idx on private.outbox (conversation_id, id) where channel = 'webhook';
-comment on index private.outbox_webhooks_idx is 'What has to be delivered before a webhook: those before it.';
-create unique index outbox_one_mail on private.outbox (user_id) where channel = 'mail';
-create unique index outbox_one_push
-  on private.outbox (user_id, device_id, conversation_id, event)
-  where channel = 'push';
-comment on index private.outbox_one_push is
-  'While a push waits, what comes after it is told by the same one, so an outage does not end in a hundred of them.';
-alter table private.outbox enable row level security;
-
-create table private.silences (
-  user_id bigint primary key references public.users (id) on delete cascade,
-  steps bigint[] not null default '{}',
-  began_at timestamptz not null default clock_timestamp()
-);
-comment on table private.silences is
-  'Who was mailed, or is about to be, and has not been here since. Nobody is mailed twice in a silence. It ends when the
-user reads or writes a message, or takes a step of a reservation.';
-comment on column private.silences.steps is 'The entries of reservations'' histories that its mail tells of.';
-alter table private.silences enable row level security;
-
-create function private.enqueue_message()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  recipient bigint;
-  delay integer;
-  to_webhook boolean;
-begin
-  -- Two statements with few tables each: as one insert … select it took a third longer, and every message pays for it.
-  select
-    case new.user_id when conversations.voyager_id then conversations.local_id else conversations.voyager_id end,
-    general.delay_seconds,
-    general.webhooks
-  into recipient, delay, to_webhook
-  from public.conversations, private.outbox_settings as general
-  where conversations.id = new.conversation_id;
-  delay := coalesce((select delay_minutes * 60 from private.notification_settings where user_id = recipient), delay);
-  insert into private.outbox (channel, event, conversation_id, subject_id, user_id, due_at)
-  values (
-    'person', 'message.created', new.conversation_id, new.id, recipient,
-    clock_timestamp() + delay * interval '1 second'
-  );
-  if to_webhook then
-    perform private.enqueue_webhook('message.created', new.conversation_id, new.id);
-  end if;
-  delete from private.silences where user_id = new.user_id;
-  return null;
-end
-$$;
-comment on function private.enqueue_message() is
-  'message.created: for the recipient, and for the webhook if there is one. Definer, because callers have no grant on
-the outbox.';
-
-create trigger enqueue_message
-  after insert on public.messages
-  for each row
-  execute function private.enqueue_message();
-
-create function private.enqueue_reservation()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  insert into private.outbox (channel, event, conversation_id, subject_id, user_id, due_at)
-  select
-    'person', 'reservation.changed', new.conversation_id, new.id, participant,
-    private.present() + make_interval(secs => coalesce(chosen.delay_minutes * 60, general.delay_seconds))
-  from public.conversations
-  cross join private.outbox_settings as general
-  cross join unnest(array[conversations.voyager_id, conversations.local_id]) as participant
-  left join private.notification_settings as chosen on chosen.user_id = participant
-  where conversations.id = new.conversation_id and participant is distinct from new.by_id;
-  perform private.enqueue_webhook('reservation.changed', new.conversation_id, new.id);
-  delete from private.silences where user_id = new.by_id;
-  return null;
-end
-$$;
-comment on function private.enqueue_reservation() is
-  'reservation.changed: for whoever did not take the step; for both, if an admin or the clock did. Definer, as
-enqueue_message.';
-
-create function private.enqueue_webhook(event text, conversation bigint, subject bigint)
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  insert into private.outbox (channel, event, conversation_id, subject_id, due_at)
-  select 'webhook', enqueue_webhook.event, conversation, subject, private.present()
-  from private.outbox_settings
-  where webhooks;
-end
-$$;
-comment on function private.enqueue_webhook(text, bigint, bigint) is
-  'Queues an event for the operator''s webhook, if there is one. The ids of one conversation''s events are in the order
-in which they happened: whoever draws the later one has waited for the lock on the conversation or the reservation. Only
-for definer functions.';
-
-create trigger enqueue_reservation
-  after insert on public.reservation_history
-  for each row
-  execute function private.enqueue_reservation();
-
-create function private.enqueue_conversation()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.enqueue_webhook('conversation.created', new.id, new.id);
-  return null;
-end
-$$;
-comment on function private.enqueue_conversation() is
-  'conversation.created, for the webhook. Definer, as enqueue_message.';
-
-create trigger enqueue_conversation
-  after insert on public.conversations
-  for each row
-  execute function private.enqueue_conversation();
-
-create function private.enqueue_report()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.enqueue_webhook('report.created', null, new.id);
-  return null;
-end
-$$;
-comment on function private.enqueue_report() is
-  'report.created, for the webhook. Definer, as enqueue_message.';
-
-create trigger enqueue_report
-  after insert on public.reports
-  for each row
-  execute function private.enqueue_report();
-
-create function private.adopt_outbox_settings(delay_seconds integer, webhooks boolean)
-returns void
-language sql volatile security definer set search_path = ''
-as $$
-  update private.outbox_settings
-  set delay_seconds = adopt_outbox_settings.delay_seconds, webhooks = adopt_outbox_settings.webhooks
-  where (outbox_settings.delay_seconds, outbox_settings.webhooks)
-    is distinct from (adopt_outbox_settings.delay_seconds, adopt_outbox_settings.webhooks)
-$$;
-comment on function private.adopt_outbox_settings(integer, boolean) is
-  'Tells the triggers what the environment says. Definer, because edge_functions has no rights on the settings.';
-grant execute on function private.adopt_outbox_settings(integer, boolean) to edge_functions;
-
-create function private.describe_outbox()
-returns json
-language sql stable security definer set search_path = ''
-as $$
-  select json_object_agg(
-    channel,
-    json_build_object('depth', depth, 'age', age, 'dead', dead)
-  )
-  from (
-    select
-      channels.channel,
-      count(outbox.id) filter (where attempts < 8) as depth,
-      greatest(
-        0,
-        extract(epoch from max(
-          private.present() - case outbox.channel when 'person' then due_at else created_at end
-        ) filter (where attempts < 8))
-      ) as age,
-      count(outbox.id) filter (where attempts >= 8) as dead
-    from unnest(array['person', 'push', 'mail', 'webhook']) as channels (channel)
-    left join private.outbox on outbox.channel = channels.channel
-    group by channels.channel
-  ) as counts
-$$;
-comment on function private.describe_outbox() is
-  'For each channel: how many rows wait, for how many seconds the oldest could have been sent, and the number of dead
-letters. Definer, because edge_functions has no rights on the outbox.';
-grant execute on function private.describe_outbox() to edge_functions;
-
-create function private.count_due()
-returns json
-language sql stable security definer set search_path = ''
-as $$
-  select json_object_agg(
-    channel,
-    (
-      select count(*)
-      from (
-        select
-        from private.outbox
-        where outbox.channel = channels.channel and due_at <= (select private.present()) and attempts < 8
-        limit 100
-      ) as due
-    )
-  )
-  from unnest(array['person', 'push', 'mail', 'webhook']) as channels (channel)
-$$;
-comment on function private.count_due() is
-  'How many rows of each channel are due, at most 100. Definer, because edge_functions has no rights on the outbox.';
-grant execute on function private.count_due() to edge_functions;
 
 -- The log of changes: what GET /conversations/changes reads. A row is written by the transaction that makes the change,
 -- so it commits or rolls back with it; unlike an event of Realtime it is never lost.
@@ -4524,347 +3940,6 @@ $$;
 comment on function private.forget_changes() is
   'Removes what no cursor can ask for any more, and returns how many rows. A day more than cursors are valid, for
 transactions that take long. Reads the whole log, so it is scheduled once a day.';
-
--- From the outbox to people who are away. The worker plans (whom to tell, by which channels), claims what is due,
--- commits, sends, and says what became of it. Whether a person still wants to hear is asked at the claim again.
-create function private.back_off(failures integer)
-returns interval
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  return interval '15 seconds' * 3 ^ least(failures, 6) * (1 + random() / 2);
-end
-$$;
-comment on function private.back_off(integer) is
-  'How long the next attempt waits after so many earlier ones: 15 s to 22 s, three times longer each time, up to 3 to 4
-hours; eight attempts take 5 hours. More than the 12 s that a worker has for a row.';
-
-create function private.can_be_told(person bigint, conversation bigint, message bigint)
-returns boolean
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  pair public.conversations;
-begin
-  select * into pair from public.conversations where id = conversation and person in (voyager_id, local_id);
-  return found
-    and exists (select from public.users where id = person and is_active)
-    and not private.is_blocked_between(pair.voyager_id, pair.local_id)
-    and private.wants_notification(person, conversation, message);
-end
-$$;
-comment on function private.can_be_told(bigint, bigint, bigint) is
-  'Whether a person may be told of a message, or of something else in its conversation if that is null: their account is
-active, neither of the two has blocked the other, and they have neither muted the conversation nor archived it since.
-Only for definer functions.';
-
-create function private.partner_in(person bigint, conversation bigint)
-returns public.users
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  partner public.users;
-begin
-  select users.*
-  into partner
-  from public.conversations
-  join public.users
-    on users.id in (conversations.voyager_id, conversations.local_id) and users.id <> person
-  where conversations.id = conversation;
-  return partner;
-end
-$$;
-comment on function private.partner_in(bigint, bigint) is
-  'The other participant of a conversation. Only for definer functions.';
-
-create function private.wants_to_hear(person bigint, event text, conversation bigint, first_id bigint, last_id bigint)
-returns boolean
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  told public.messages;
-  step public.reservation_history;
-begin
-  if event = 'message.created' then
-    select *
-    into told
-    from public.messages
-    where conversation_id = conversation and id between first_id and last_id and user_id <> person and not read
-    order by id desc
-    limit 1;
-    return found
-      and private.can_be_told(person, conversation, told.id)
-      and exists (select from public.users where id = told.user_id and is_active);
-  end if;
-  select * into step from public.reservation_history where id = last_id and conversation_id = conversation;
-  return found
-    and step.by_id is distinct from person
-    and private.can_be_told(person, conversation, null)
-    and not exists (
-      select from public.reservation_history
-      where reservation_id = step.reservation_id and id > step.id and by_id = person
-    )
-    -- Reservations have no read marker. Whoever has read or written a later message there has seen the step.
-    and not exists (
-      select
-      from (
-        select * from public.messages where conversation_id = conversation order by id desc limit 100
-      ) as latest
-      where latest.created_at > step.created_at and (latest.user_id = person or latest.read)
-    );
-end
-$$;
-comment on function private.wants_to_hear(bigint, text, bigint, bigint, bigint) is
-  'Whether a person should still be told of messages (of any from first_id to last_id), or of the step of a reservation
-(last_id in its history): not of what they have seen, and nothing from somebody whose account is not active, though what
-an erasure does to a reservation is told. Only for definer functions.';
-
-create function private.plan_person(person bigint, ids bigint[], push boolean, mail boolean, moment timestamptz)
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-declare
-  chosen constant private.notification_settings := private.notification_settings_of(person);
-  quiet constant timestamptz := private.quiet_until(
-    quiet_from => chosen.quiet_from, quiet_to => chosen.quiet_to, time_zone => chosen.time_zone, moment => moment
-  );
-  heard bigint[];
-  heard_steps bigint[];
-begin
-  if quiet is not null then
-    update private.outbox set due_at = quiet where id = any (ids);
-    return;
-  end if;
-  select array_agg(id), coalesce(array_agg(subject_id) filter (where event = 'reservation.changed'), '{}')
-  into heard, heard_steps
-  from private.outbox
-  where id = any (ids)
-    and private.wants_to_hear(
-      person => person, event => event, conversation => conversation_id, first_id => subject_id, last_id => subject_id
-    );
-  if push and chosen.push then
-    insert into private.outbox as waiting (
-      channel, event, conversation_id, first_id, subject_id, user_id, device_id, due_at
-    )
-    select 'push', event, conversation_id, min(subject_id), max(subject_id), person, devices.id, moment
-    from private.outbox
-    join private.devices on devices.user_id = person
-    where outbox.id = any (heard)
-    group by event, conversation_id, devices.id
-    on conflict (user_id, device_id, conversation_id, event) where channel = 'push'
-    do update set subject_id = greatest(waiting.subject_id, excluded.subject_id);
-  end if;
-  if mail and chosen.email and heard is not null then
-    insert into private.silences (user_id, steps) values (person, heard_steps) on conflict do nothing;
-    if found then
-      insert into private.outbox (channel, event, user_id, due_at)
-      values ('mail', 'silence', person, moment)
-      on conflict do nothing;
-    else
-      update private.silences set steps = silences.steps || heard_steps where user_id = person;
-    end if;
-  end if;
-  delete from private.outbox where id = any (ids);
-end
-$$;
-comment on function private.plan_person(bigint, bigint[], boolean, boolean, timestamptz) is
-  'Turns these rows of a person, which the caller has locked, into pushes and a mail, or lets them wait until the quiet
-hours end. Only for definer functions.';
-
-create function private.plan_notifications(max_rows integer, push boolean, mail boolean)
-returns json
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  moment constant timestamptz := private.present();
-  planned integer := 0;
-  entry record;
-begin
-  for entry in
-    with due as materialized (
-      select id, user_id
-      from private.outbox
-      where channel = 'person' and due_at <= moment and attempts < 8
-      order by due_at
-      limit max_rows
-      for update skip locked
-    )
-    select user_id, array_agg(id order by id) as ids from due group by user_id order by user_id
-  loop
-    begin
-      perform private.plan_person(
-        person => entry.user_id, ids => entry.ids, push => push, mail => mail, moment => moment
-      );
-    exception
-      -- One person's rows must not keep the others' waiting.
-      when others then
-        update private.outbox
-        set attempts = attempts + 1, due_at = moment + private.back_off(attempts), last_error = sqlstate
-        where id = any (entry.ids);
-    end;
-    planned := planned + cardinality(entry.ids);
-  end loop;
-  return to_json(planned);
-end
-$$;
-comment on function private.plan_notifications(integer, boolean, boolean) is
-  'Plans up to max_rows rows whose delay has passed, and returns their number. push and mail say which channels the
-worker has. Definer, because edge_functions has no rights on the outbox.';
-grant execute on function private.plan_notifications(integer, boolean, boolean) to edge_functions;
-
-create function private.claim_rows(wanted text, max_rows integer, moment timestamptz)
-returns bigint[]
-language plpgsql volatile security invoker set search_path = ''
-as $$
-declare
-  claimed bigint[];
-begin
-  with due as (
-    select id
-    from private.outbox
-    where channel = wanted and due_at <= moment and attempts < 8
-    order by due_at
-    limit max_rows
-    for update skip locked
-  ),
-  taken as (
-    update private.outbox
-    set attempts = attempts + 1, due_at = moment + private.back_off(attempts), last_error = null
-    where id in (select id from due)
-    returning id
-  )
-  select array_agg(id) into claimed from taken;
-  return claimed;
-end
-$$;
-comment on function private.claim_rows(text, integer, timestamptz) is
-  'Takes up to max_rows due rows of a channel, which no other worker gets before they are due again. Only for definer
-functions.';
-
-create function private.postpone_quiet(ids bigint[], moment timestamptz)
-returns bigint[]
-language plpgsql volatile security invoker set search_path = ''
-as $$
-declare
-  quiet bigint[];
-begin
-  with postponed as (
-    update private.outbox
-    -- It was not tried.
-    set attempts = attempts - 1, due_at = nights.ends_at
-    from (
-      select chosen.user_id, private.quiet_until(quiet_from, quiet_to, time_zone, postpone_quiet.moment) as ends_at
-      from private.notification_settings as chosen
-      where time_zone is not null
-        and user_id in (select outbox.user_id from private.outbox where outbox.id = any (postpone_quiet.ids))
-    ) as nights
-    where outbox.id = any (ids) and outbox.user_id = nights.user_id and nights.ends_at is not null
-    returning outbox.id
-  )
-  select array_agg(id) into quiet from postponed;
-  return array(select unnest(ids) except select unnest(quiet));
-end
-$$;
-comment on function private.postpone_quiet(bigint[], timestamptz) is
-  'Lets those of the claimed rows wait whose person has quiet hours, which a delayed attempt may fall into, and returns
-the others. Only for definer functions.';
-
-create function private.preview_of(content text)
-returns text
-language plpgsql immutable security invoker set search_path = ''
-as $$
-begin
-  return case when char_length(content) > 160 then left(content, 159) || '…' else content end;
-end
-$$;
-comment on function private.preview_of(text) is 'The beginning of a message, for whoever has chosen previews.';
-
-create function private.push_data(entry private.outbox)
-returns json
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  partner constant public.users := private.partner_in(entry.user_id, entry.conversation_id);
-  latest public.messages;
-begin
-  if entry.event = 'message.created' then
-    select *
-    into latest
-    from public.messages
-    where conversation_id = entry.conversation_id and user_id = partner.id and not read and id <= entry.subject_id
-    order by id desc
-    limit 1;
-  end if;
-  return json_build_object(
-    'type', entry.event,
-    'conversation_id', entry.conversation_id,
-    'id', coalesce(
-      latest.id, (select reservation_id from public.reservation_history where id = entry.subject_id)
-    ),
-    'name', partner.name,
-    'unread', (
-      select count(*)
-      from public.messages
-      where conversation_id = entry.conversation_id and user_id = partner.id and not read
-    ),
-    'status', (select status from public.reservation_history where id = entry.subject_id and latest.id is null),
-    'text', case
-      when (private.notification_settings_of(entry.user_id)).previews then private.preview_of(latest.content)
-    end
-  );
-end
-$$;
-comment on function private.push_data(private.outbox) is
-  'What a push says: {type, conversation_id, id, name, unread, status, text}. id is a message''s or a reservation''s,
-status is null for messages, and text is null unless the person has chosen previews. Only for definer functions.';
-
-create function private.claim_pushes(max_rows integer)
-returns json
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  moment constant timestamptz := private.present();
-  ids bigint[] := private.postpone_quiet(private.claim_rows('push', max_rows, moment), moment);
-begin
-  with unwanted as (
-    delete from private.outbox
-    where id = any (ids)
-      and not (
-        (private.notification_settings_of(user_id)).push
-        and exists (
-          select from private.devices where devices.user_id = outbox.user_id and devices.id = outbox.device_id
-        )
-        and private.wants_to_hear(
-          person => user_id, event => event, conversation => conversation_id, first_id => first_id,
-          last_id => subject_id
-        )
-      )
-    returning id
-  )
-  select array(select unnest(ids) except select id from unwanted) into ids;
-  return (
-    select coalesce(
-      json_agg(
-        json_build_object(
-          'id', outbox.id,
-          'endpoint', devices.endpoint,
-          'keys', json_build_object('p256dh', devices.p256dh, 'auth', devices.auth),
-          'subject', outbox.subject_id,
-          'data', private.push_data(outbox)
-        )
-      ),
-      '[]'
-    )
-    from private.outbox
-    join private.devices on devices.user_id = outbox.user_id and devices.id = outbox.device_id
-    where outbox.id = any (ids)
-  );
-end
-$$;
-comment on function private.claim_pushes(integer) is
-  'Claims up to max_rows due pushes as [{id, endpoint, keys, subject, data}], and drops those that nobody wants any
-more. Definer, because edge_functions has no rights on the outbox.';
-grant execute on function private.claim_pushes(integer) to edge_functions;
 
 -- What changed since a cursor. A cursor names the snapshot of the database that its owner has seen, and the next page
 -- is what is visible now and was not visible then. So a change that commits late is not skipped, whatever its id.
@@ -5133,255 +4208,6 @@ changes and the present one. Raises 400 for a cursor of somebody else, 410 for o
 restore. Not for a standby, whose snapshots do not name the running transactions. Definer, because nobody has a grant on
 the log.';
 grant execute on function api.list_changes(text, integer) to edge_functions;
-
--- From the outbox to mail servers and to the operator's webhook, and what became of each row.
-create function private.unseen_by(person bigint, steps bigint[])
-returns json
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return (
-    with mine as (
-      select id from public.conversations where voyager_id = person
-      union all
-      select id from public.conversations where local_id = person
-    ),
-    unread as (
-      select messages.conversation_id, count(*) as unread, min(id) as first_id, max(id) as last_id
-      from public.messages
-      where conversation_id in (select id from mine) and user_id <> person and not read
-      group by messages.conversation_id
-    ),
-    changed as (
-      select conversation_id, max(id) as last_step
-      from public.reservation_history
-      where id = any (steps)
-        and private.wants_to_hear(
-          person => unseen_by.person, event => 'reservation.changed', conversation => conversation_id, first_id => id,
-          last_id => id
-        )
-      group by conversation_id
-    ),
-    wanted as (
-      select conversation_id, unread, last_id
-      from unread
-      where private.wants_to_hear(
-        person => unseen_by.person, event => 'message.created', conversation => conversation_id,
-        first_id => unread.first_id, last_id => unread.last_id
-      )
-    )
-    select coalesce(
-      json_agg(
-        json_build_object(
-          'name', (private.partner_in(person, conversation_id)).name,
-          'unread', coalesce(wanted.unread, 0),
-          'status', (select status from public.reservation_history where id = changed.last_step),
-          'text', case
-            when (private.notification_settings_of(person)).previews then (
-              select private.preview_of(content) from public.messages where id = wanted.last_id
-            )
-          end
-        )
-        order by greatest(wanted.last_id, 0) desc, conversation_id desc
-      ),
-      '[]'
-    )
-    from wanted
-    full join changed using (conversation_id)
-  );
-end
-$$;
-comment on function private.unseen_by(bigint, bigint[]) is
-  'What a mail tells a person: [{name, unread, status, text}] for each conversation in which they want to hear of unread
-messages or of one of these steps of reservations. Only for definer functions.';
-
-create function private.claim_mail()
-returns json
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  moment constant timestamptz := private.present();
-  ids bigint[];
-  mail private.outbox;
-  recipient public.users;
-  conversations json;
-begin
-  -- Until one is wanted, but not without end, because a statement has 5 s.
-  for round in 1..50 loop
-    ids := private.claim_rows('mail', 1, moment);
-    exit when ids is null;
-    ids := private.postpone_quiet(ids, moment);
-    continue when cardinality(ids) = 0;
-    select * into mail from private.outbox where id = ids[1];
-    select * into recipient from public.users where id = mail.user_id and is_active and email <> '';
-    conversations := case
-      when recipient.id is not null and (private.notification_settings_of(recipient.id)).email then
-        private.unseen_by(
-          recipient.id, (select coalesce(max(steps), '{}') from private.silences where user_id = recipient.id)
-        )
-      else '[]'::json
-    end;
-    if json_array_length(conversations) > 0 then
-      return json_build_object(
-        'id', mail.id, 'key', mail.key, 'to', recipient.email, 'name', recipient.name,
-        'token', private.sign_unsubscribing(recipient.id), 'conversations', conversations
-      );
-    end if;
-    delete from private.outbox where id = mail.id;
-    -- Nothing was told, so the next message may be.
-    delete from private.silences where user_id = mail.user_id;
-  end loop;
-  return 'null'::json;
-end
-$$;
-comment on function private.claim_mail() is
-  'Claims a due mail as {id, key, to, name, token, conversations}, or returns null. Mails that have
-nothing to tell any more are dropped. Definer, because edge_functions has no rights on the outbox.';
-grant execute on function private.claim_mail() to edge_functions;
-
-create function private.webhook_data(entry private.outbox)
-returns json
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return case entry.event
-    when 'message.created' then (
-      select json_build_object(
-        'conversation_id', messages.conversation_id, 'id', messages.id, 'user_id', messages.user_id,
-        'recipient_id', case messages.user_id when voyager_id then local_id else voyager_id end
-      )
-      from public.messages
-      join public.conversations on conversations.id = messages.conversation_id
-      where messages.id = entry.subject_id
-    )
-    when 'conversation.created' then (
-      select json_build_object('id', id, 'voyager_id', voyager_id, 'local_id', local_id)
-      from public.conversations
-      where id = entry.subject_id
-    )
-    when 'reservation.changed' then (
-      select json_build_object(
-        'conversation_id', conversation_id, 'id', reservation_id, 'status', status, 'user_id', by_id
-      )
-      from public.reservation_history
-      where id = entry.subject_id
-    )
-    when 'report.created' then (
-      select json_build_object('id', id, 'reason', reason, 'reporter_id', reporter_id, 'user_id', user_id)
-      from public.reports
-      where id = entry.subject_id
-    )
-    when 'user.erased' then json_build_object('user_id', entry.subject_id)
-  end;
-end
-$$;
-comment on function private.webhook_data(private.outbox) is
-  'The data of an event: ids, and no names or texts, which the operator reads with the secret key. Null if the subject
-is gone. Only for definer functions.';
-
-create function private.claim_webhooks(max_rows integer)
-returns json
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  moment constant timestamptz := private.present();
-  ids bigint[];
-begin
-  with due as (
-    select id
-    from private.outbox as entry
-    where channel = 'webhook' and due_at <= moment and attempts < 8
-      -- In order: only the first of a conversation. A dead letter holds nothing up once its last attempt is over.
-      and not exists (
-        select
-        from private.outbox as earlier
-        where earlier.channel = 'webhook' and earlier.conversation_id = entry.conversation_id
-          and earlier.id < entry.id and (earlier.attempts < 8 or earlier.due_at > moment)
-      )
-    order by due_at, id
-    limit max_rows
-    for update skip locked
-  ),
-  taken as (
-    update private.outbox
-    set attempts = attempts + 1, due_at = moment + private.back_off(attempts), last_error = null
-    where id in (select id from due)
-    returning id
-  )
-  select array_agg(id) into ids from taken;
-  delete from private.outbox where id = any (ids) and private.webhook_data(outbox) is null;
-  return (
-    select coalesce(
-      json_agg(
-        json_build_object(
-          'id', id, 'key', key, 'type', event, 'timestamp', private.iso(created_at),
-          'data', private.webhook_data(outbox)
-        )
-        order by id
-      ),
-      '[]'
-    )
-    from private.outbox
-    where id = any (ids)
-  );
-end
-$$;
-comment on function private.claim_webhooks(integer) is
-  'Claims up to max_rows due webhooks as [{id, key, type, timestamp, data}], of each conversation the first. Definer,
-because edge_functions has no rights on the outbox.';
-grant execute on function private.claim_webhooks(integer) to edge_functions;
-
-create function private.finish_outbox(outcomes jsonb)
-returns void
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  finished record;
-  entry private.outbox;
-begin
-  for finished in
-    select *
-    from jsonb_to_recordset(outcomes) as outcome (
-      id bigint, outcome text, reason text, retry_after integer, subject bigint
-    )
-    order by id
-  loop
-    select * into entry from private.outbox where id = finished.id for update;
-    continue when not found;
-    if finished.outcome = 'sent' then
-      delete from private.outbox where id = entry.id and (entry.channel <> 'push' or subject_id = finished.subject);
-      -- Meanwhile the push has got more to tell.
-      update private.outbox
-      set attempts = 0, due_at = private.present(), first_id = finished.subject + 1, key = gen_random_uuid()
-      where id = entry.id;
-    elsif finished.outcome = 'gone' then
-      delete from private.devices where user_id = entry.user_id and id = entry.device_id;
-      delete from private.outbox where channel = 'push' and user_id = entry.user_id and device_id = entry.device_id;
-    else
-      update private.outbox
-      set
-        last_error = left(finished.reason, 200),
-        due_at = greatest(
-          due_at, private.present() + make_interval(secs => least(coalesce(finished.retry_after, 0), 86400))
-        )
-      where id = entry.id;
-    end if;
-  end loop;
-end
-$$;
-comment on function private.finish_outbox(jsonb) is
-  'What became of claimed rows: [{id, outcome, reason, retry_after, subject}]. sent deletes the row, gone the device as
-well, and after failed the row stays due when claim has said, or after retry_after seconds. Definer, because
-edge_functions has no rights on the outbox.';
-grant execute on function private.finish_outbox(jsonb) to edge_functions;
-
-create function private.forget_dead_letters()
-returns void
-language sql volatile security invoker set search_path = ''
-as $$
-  delete from private.outbox where attempts >= 8 and due_at < private.present() - interval '30 days'
-$$;
-comment on function private.forget_dead_letters() is 'Deletes dead letters of more than 30 days. Scheduled.';
 
 -- The search index has one row for each profile that is searchable and whose owner is active. The files from 70 to 79
 -- build it:
@@ -9170,6 +7996,1183 @@ $$;
 comment on function private.require_matching_mime_type(jsonb, boolean) is
   'Raises 400 if the first bytes of a stored file do not match its type, and 503 if the Edge Function could not read
 them (null). Attachments are never overwritten, so what the Edge Function read is what is sent.';
+
+-- Devices: the Web Push subscriptions of users' browsers, as the Push API gives them.
+create table private.devices (
+  user_id bigint not null references public.users (id) on delete cascade,
+  id uuid not null,
+  endpoint text not null
+    constraint "endpoint has at most 2,048 visible ASCII characters"
+    check (char_length(endpoint) <= 2048 and endpoint ~ '^[\u0021-\u007e]+$'),
+  p256dh text not null
+    constraint "p256dh is a public key in base64url" check (p256dh ~ '^[A-Za-z0-9_-]{87}$'),
+  auth text not null
+    constraint "auth is 16 bytes in base64url" check (auth ~ '^[A-Za-z0-9_-]{22}$'),
+  created_at timestamptz not null default clock_timestamp(),
+  primary key (user_id, id)
+);
+comment on table private.devices is
+  'Where pushes for a user go. The endpoint and the keys are what a browser hands out for one subscription; whoever
+knows them can push to it.';
+create unique index devices_endpoint_key on private.devices (endpoint);
+comment on index private.devices_endpoint_key is
+  'A browser belongs to whoever logged in there last, so that nobody else''s messages are shown on it.';
+alter table private.devices enable row level security;
+
+create function private.my_devices()
+returns json
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return (
+    select coalesce(
+      json_agg(
+        json_build_object(
+          'id', id, 'endpoint', endpoint, 'keys', json_build_object('p256dh', p256dh, 'auth', auth),
+          'createdAt', private.iso(created_at)
+        )
+        order by created_at desc, id
+      ),
+      '[]'
+    )
+    from private.devices
+    where user_id = (select private.my_id())
+  );
+end
+$$;
+comment on function private.my_devices() is
+  'The caller''s devices as [{id, endpoint, keys, createdAt}], newest first. Definer, because callers have no grant on
+devices.';
+grant execute on function private.my_devices() to authenticated;
+
+create function api.list_devices()
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return private.my_devices();
+end
+$$;
+comment on function api.list_devices() is 'The caller''s devices, newest first.';
+grant execute on function api.list_devices() to edge_functions;
+
+create function api.put_device(device uuid, subscription jsonb)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+begin
+  -- Serialize concurrent calls of one user, so that the limit holds. An erasure waits, or has happened.
+  perform from public.users where id = me and is_active for no key update;
+  if not found then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
+  -- Serialize calls of different users with the same endpoint: the second takes the device over.
+  perform pg_advisory_xact_lock(hashtextextended('device ' || (subscription ->> 'endpoint'), 0));
+  delete from private.devices where endpoint = subscription ->> 'endpoint' and (user_id, id) <> (me, device);
+  if (select count(*) from private.devices where user_id = me and id <> device) >= 10 then
+    raise sqlstate 'PT400' using message = 'device: you cannot have more than 10 devices';
+  end if;
+  insert into private.devices as known (user_id, id, endpoint, p256dh, auth)
+  values (
+    me, device, subscription ->> 'endpoint', subscription #>> '{keys,p256dh}', subscription #>> '{keys,auth}'
+  )
+  on conflict (user_id, id) do update
+  set endpoint = excluded.endpoint, p256dh = excluded.p256dh, auth = excluded.auth;
+  return to_json(true);
+end
+$$;
+comment on function api.put_device(uuid, jsonb) is
+  'Stores a subscription {endpoint, keys: {p256dh, auth}} as the caller''s device; a repeat changes nothing. Whoever had
+the endpoint before loses it. Definer, because no caller has a grant on devices.';
+grant execute on function api.put_device(uuid, jsonb) to edge_functions;
+
+create function api.delete_device(device uuid)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  delete from private.devices where user_id = private.my_id() and id = device;
+  return to_json(true);
+end
+$$;
+comment on function api.delete_device(uuid) is
+  'Removes a device of the caller; a repeat changes nothing. Definer, as put_device.';
+grant execute on function api.delete_device(uuid) to edge_functions;
+
+-- What users want to be told while they are away, and when not.
+create table private.outbox_settings (
+  singleton boolean primary key default true check (singleton),
+  delay_seconds integer not null default 600
+    constraint "delay_seconds is at most a day" check (delay_seconds between 0 and 86400),
+  webhooks boolean not null default false,
+  inner_key text not null default gen_random_uuid()::text || gen_random_uuid()::text,
+  outer_key text not null default gen_random_uuid()::text || gen_random_uuid()::text
+);
+comment on table private.outbox_settings is
+  'One row: what the triggers must know of the environment of the function notify, which writes it when it starts, and
+the keys that sign the links to unsubscribe.';
+alter table private.outbox_settings enable row level security;
+insert into private.outbox_settings default values;
+
+create table private.notification_settings (
+  user_id bigint primary key references public.users (id) on delete cascade,
+  push boolean not null default true,
+  email boolean not null default true,
+  delay_minutes integer
+    constraint "delay_minutes is 0 to 1,440" check (delay_minutes between 0 and 1440),
+  quiet_from time,
+  quiet_to time,
+  time_zone text
+    constraint "time_zone has at most 64 characters" check (char_length(time_zone) <= 64),
+  previews boolean not null default false,
+  constraint "quiet hours have a beginning, an end and a time zone"
+    check (num_nulls(quiet_from, quiet_to, time_zone) in (0, 3)),
+  constraint "quiet hours end at another time than they begin" check (quiet_from <> quiet_to)
+);
+comment on table private.notification_settings is
+  'What each user has chosen; whoever has no row has the defaults.';
+comment on column private.notification_settings.delay_minutes is 'Null: not chosen, so outbox_settings.delay_seconds.';
+comment on column private.notification_settings.previews is 'Whether pushes and mails quote the latest message.';
+alter table private.notification_settings enable row level security;
+
+create function private.notification_settings_of(person bigint)
+returns private.notification_settings
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  chosen private.notification_settings;
+begin
+  select * into chosen from private.notification_settings where user_id = person;
+  chosen.user_id := person;
+  chosen.push := coalesce(chosen.push, true);
+  chosen.email := coalesce(chosen.email, true);
+  chosen.previews := coalesce(chosen.previews, false);
+  return chosen;
+end
+$$;
+comment on function private.notification_settings_of(bigint) is
+  'What a user has chosen, with the defaults, except that a delay which was not chosen is null. Only for definer
+functions.';
+
+create function private.describe_notification_settings(person bigint)
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  chosen constant private.notification_settings := private.notification_settings_of(person);
+begin
+  return json_build_object(
+    'push', chosen.push,
+    'email', chosen.email,
+    'delay_minutes', coalesce(
+      chosen.delay_minutes, (select ceil(delay_seconds / 60.0)::integer from private.outbox_settings)
+    ),
+    'quiet_hours', case
+      when chosen.time_zone is not null then json_build_object(
+        'from', to_char(chosen.quiet_from, 'HH24:MI'),
+        'to', to_char(chosen.quiet_to, 'HH24:MI'),
+        'time_zone', chosen.time_zone
+      )
+    end,
+    'previews', chosen.previews
+  );
+end
+$$;
+comment on function private.describe_notification_settings(bigint) is
+  'The settings of a user as {push, email, delay_minutes, quiet_hours, previews}. Only for definer functions.';
+
+create function private.quiet_until(quiet_from time, quiet_to time, time_zone text, moment timestamptz)
+returns timestamptz
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  today date;
+begin
+  today := (moment at time zone time_zone)::date;
+  -- Both ends are computed from the wall clock of their own day, so that they are right on the days on which the clocks
+  -- change: such a night is an hour shorter or longer.
+  return (
+    select max(ends)
+    from (
+      select
+        (day + quiet_from) at time zone time_zone as starts,
+        (day + quiet_to + case when quiet_to < quiet_from then interval '1 day' else interval '0' end)
+          at time zone time_zone as ends
+      from unnest(array[today - 1, today]) as day
+    ) as nights
+    where moment >= starts and moment < ends
+  );
+exception
+  -- Postgres has forgotten the time zone since it was chosen.
+  when invalid_parameter_value then
+    return null;
+end
+$$;
+comment on function private.quiet_until(time, time, text, timestamptz) is
+  'When the quiet hours end that this moment is in; null if it is in none, or there are none.';
+
+create function private.my_notification_settings()
+returns json
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return private.describe_notification_settings(private.my_id());
+end
+$$;
+comment on function private.my_notification_settings() is
+  'The caller''s settings, with the defaults. Definer, because callers have no grant on them.';
+grant execute on function private.my_notification_settings() to authenticated;
+
+create function api.get_notification_settings()
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return private.my_notification_settings();
+end
+$$;
+comment on function api.get_notification_settings() is 'The caller''s settings, with the defaults.';
+grant execute on function api.get_notification_settings() to edge_functions;
+
+create function api.update_notification_settings(changes jsonb)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+  wanted private.notification_settings;
+  quiet constant jsonb := nullif(changes -> 'quiet_hours', 'null');
+  delay integer;
+begin
+  -- Serializes concurrent changes of one user, of which each keeps what it does not name. An erasure waits.
+  perform from public.users where id = me and is_active for no key update;
+  if not found then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
+  wanted := private.notification_settings_of(me);
+  wanted.push := coalesce((changes ->> 'push')::boolean, wanted.push);
+  wanted.email := coalesce((changes ->> 'email')::boolean, wanted.email);
+  wanted.previews := coalesce((changes ->> 'previews')::boolean, wanted.previews);
+  wanted.delay_minutes := coalesce((changes ->> 'delay_minutes')::integer, wanted.delay_minutes);
+  if changes ? 'quiet_hours' then
+    wanted.quiet_from := (quiet ->> 'from')::time;
+    wanted.quiet_to := (quiet ->> 'to')::time;
+    wanted.time_zone := quiet ->> 'time_zone';
+  end if;
+  if quiet is not null then
+    begin
+      perform now() at time zone wanted.time_zone;
+    exception
+      when invalid_parameter_value then
+        raise sqlstate 'PT400' using message = 'quiet_hours.time_zone: must be the name of a time zone';
+    end;
+  end if;
+  delete from private.notification_settings where user_id = me;
+  insert into private.notification_settings select wanted.*;
+  -- What waits already goes by the new delay.
+  if changes ? 'delay_minutes' then
+    delay := wanted.delay_minutes;
+    update private.outbox
+    set due_at = created_at + make_interval(mins => delay)
+    where user_id = me and channel = 'person';
+  end if;
+  return private.describe_notification_settings(me);
+end
+$$;
+comment on function api.update_notification_settings(jsonb) is
+  'Changes {push, email, delay_minutes, quiet_hours, previews} of the caller; what is absent stays. Returns the whole.
+Definer, because no caller has a grant on them.';
+grant execute on function api.update_notification_settings(jsonb) to edge_functions;
+
+create function private.sign_unsubscribing(person bigint)
+returns text
+language sql stable security invoker set search_path = ''
+as $$
+  -- As HMAC, with two keys of their own instead of two that are made from one.
+  select person || '.' || encode(
+    sha256(convert_to(outer_key, 'utf8') || sha256(convert_to(inner_key || person, 'utf8'))), 'hex'
+  )
+  from private.outbox_settings
+$$;
+comment on function private.sign_unsubscribing(bigint) is
+  'The token of the link in a user''s mails that turns them off. It does nothing else, and does not expire: mails are
+kept for years.';
+
+create function api.unsubscribe(token text)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  person constant bigint := substring(token from '^([1-9][0-9]{0,17})\.[0-9a-f]{64}$')::bigint;
+begin
+  -- Whoever compares the tokens' times learns nothing: an attacker cannot choose the bytes that are compared.
+  if person is null or sha256(convert_to(token, 'utf8'))
+    <> sha256(convert_to(private.sign_unsubscribing(person), 'utf8')) then
+    raise sqlstate 'PT404' using message = 'This link is not one of ours';
+  end if;
+  insert into private.notification_settings (user_id, email)
+  select id, false
+  from public.users
+  where id = person and erased_at is null
+  on conflict (user_id) do update set email = false;
+  return json_build_object('email', false);
+end
+$$;
+comment on function api.unsubscribe(text) is
+  'Turns off the mails of the user whom the token names; a repeat changes nothing. Definer, because it is called without
+log-in.';
+grant execute on function api.unsubscribe(text) to edge_functions;
+
+create function api.check_unsubscribe(token text)
+returns json
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  person constant bigint := substring(token from '^([1-9][0-9]{0,17})\.[0-9a-f]{64}$')::bigint;
+begin
+  if person is null or sha256(convert_to(token, 'utf8'))
+    <> sha256(convert_to(private.sign_unsubscribing(person), 'utf8')) then
+    raise sqlstate 'PT404' using message = 'This link is not one of ours';
+  end if;
+  return json_build_object('email', (private.notification_settings_of(person)).email);
+end
+$$;
+comment on function api.check_unsubscribe(text) is
+  'Whether the user whom the token names gets mails, as {email}. Changes nothing, because mail programs follow links
+before anybody reads the mail. Definer, as unsubscribe.';
+grant execute on function api.check_unsubscribe(text) to edge_functions;
+
+-- The outbox: what is still to be sent to people who are away and to the operator's webhook. A row is written by the
+-- transaction that it tells of, so nothing is told that did not happen, and nothing that happened is forgotten.
+create table private.outbox (
+  id bigint generated always as identity primary key,
+  channel text not null check (channel in ('person', 'push', 'mail', 'webhook')),
+  event text not null,
+  conversation_id bigint,
+  subject_id bigint,
+  first_id bigint,
+  user_id bigint,
+  device_id uuid,
+  key uuid not null default gen_random_uuid(),
+  attempts integer not null default 0,
+  due_at timestamptz not null,
+  last_error text,
+  created_at timestamptz not null default clock_timestamp()
+);
+comment on table private.outbox is
+  'Rows are deleted when they are sent, or are not wanted any more. After 8 attempts a row is a dead letter. No foreign
+keys, because each would make every message dearer: the worker drops a row whose subject is gone.';
+comment on column private.outbox.channel is
+  'person: somebody has to be told, once the delay has passed, and the worker turns that into pushes and a mail. push:
+one for each device and conversation. mail: one for a silence. webhook: one for each event.';
+comment on column private.outbox.subject_id is
+  'The id of the message, of the entry in the history of a reservation, or of what else the event is about. Of a push:
+of the latest.';
+comment on column private.outbox.first_id is 'Of a push: of the first message that it tells of.';
+comment on column private.outbox.user_id is 'Who is told. Of a webhook: null.';
+comment on column private.outbox.key is 'The Message-ID of a mail, and the webhook-id of a webhook, at every attempt.';
+comment on column private.outbox.attempts is
+  'How often a worker began to send it. Counted before, so a row that kills its worker becomes a dead letter too.';
+comment on column private.outbox.due_at is
+  'When the next attempt may begin. Until then the worker of the last one has it, or it waits after a failure.';
+
+create index outbox_due_at_idx on private.outbox (channel, due_at) where attempts < 8;
+create index outbox_user_id_idx on private.outbox (user_id) where user_id is not null;
+create index outbox_webhooks_idx on private.outbox (conversation_id, id) where channel = 'webhook';
+comment on index private.outbox_webhooks_idx is 'What has to be delivered before a webhook: those before it.';
+create unique index outbox_one_mail on private.outbox (user_id) where channel = 'mail';
+create unique index outbox_one_push
+  on private.outbox (user_id, device_id, conversation_id, event)
+  where channel = 'push';
+comment on index private.outbox_one_push is
+  'While a push waits, what comes after it is told by the same one, so an outage does not end in a hundred of them.';
+alter table private.outbox enable row level security;
+
+create table private.silences (
+  user_id bigint primary key references public.users (id) on delete cascade,
+  steps bigint[] not null default '{}',
+  began_at timestamptz not null default clock_timestamp()
+);
+comment on table private.silences is
+  'Who was mailed, or is about to be, and has not been here since. Nobody is mailed twice in a silence. It ends when the
+user reads or writes a message, or takes a step of a reservation.';
+comment on column private.silences.steps is 'The entries of reservations'' histories that its mail tells of.';
+alter table private.silences enable row level security;
+
+create function private.enqueue_message()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  recipient bigint;
+  delay integer;
+  to_webhook boolean;
+begin
+  -- Two statements with few tables each: as one insert … select it took a third longer, and every message pays for it.
+  select
+    case new.user_id when conversations.voyager_id then conversations.local_id else conversations.voyager_id end,
+    general.delay_seconds,
+    general.webhooks
+  into recipient, delay, to_webhook
+  from public.conversations, private.outbox_settings as general
+  where conversations.id = new.conversation_id;
+  delay := coalesce((select delay_minutes * 60 from private.notification_settings where user_id = recipient), delay);
+  insert into private.outbox (channel, event, conversation_id, subject_id, user_id, due_at)
+  values (
+    'person', 'message.created', new.conversation_id, new.id, recipient,
+    clock_timestamp() + delay * interval '1 second'
+  );
+  if to_webhook then
+    perform private.enqueue_webhook('message.created', new.conversation_id, new.id);
+  end if;
+  delete from private.silences where user_id = new.user_id;
+  return null;
+end
+$$;
+comment on function private.enqueue_message() is
+  'message.created: for the recipient, and for the webhook if there is one. Definer, because callers have no grant on
+the outbox.';
+
+create trigger enqueue_message
+  after insert on public.messages
+  for each row
+  execute function private.enqueue_message();
+
+create function private.enqueue_reservation()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  insert into private.outbox (channel, event, conversation_id, subject_id, user_id, due_at)
+  select
+    'person', 'reservation.changed', new.conversation_id, new.id, participant,
+    private.present() + make_interval(secs => coalesce(chosen.delay_minutes * 60, general.delay_seconds))
+  from public.conversations
+  cross join private.outbox_settings as general
+  cross join unnest(array[conversations.voyager_id, conversations.local_id]) as participant
+  left join private.notification_settings as chosen on chosen.user_id = participant
+  where conversations.id = new.conversation_id and participant is distinct from new.by_id;
+  perform private.enqueue_webhook('reservation.changed', new.conversation_id, new.id);
+  delete from private.silences where user_id = new.by_id;
+  return null;
+end
+$$;
+comment on function private.enqueue_reservation() is
+  'reservation.changed: for whoever did not take the step; for both, if an admin or the clock did. Definer, as
+enqueue_message.';
+
+create function private.enqueue_webhook(event text, conversation bigint, subject bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  insert into private.outbox (channel, event, conversation_id, subject_id, due_at)
+  select 'webhook', enqueue_webhook.event, conversation, subject, private.present()
+  from private.outbox_settings
+  where webhooks;
+end
+$$;
+comment on function private.enqueue_webhook(text, bigint, bigint) is
+  'Queues an event for the operator''s webhook, if there is one. The ids of one conversation''s events are in the order
+in which they happened: whoever draws the later one has waited for the lock on the conversation or the reservation. Only
+for definer functions.';
+
+create trigger enqueue_reservation
+  after insert on public.reservation_history
+  for each row
+  execute function private.enqueue_reservation();
+
+create function private.enqueue_conversation()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.enqueue_webhook('conversation.created', new.id, new.id);
+  return null;
+end
+$$;
+comment on function private.enqueue_conversation() is
+  'conversation.created, for the webhook. Definer, as enqueue_message.';
+
+create trigger enqueue_conversation
+  after insert on public.conversations
+  for each row
+  execute function private.enqueue_conversation();
+
+create function private.enqueue_report()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.enqueue_webhook('report.created', null, new.id);
+  return null;
+end
+$$;
+comment on function private.enqueue_report() is
+  'report.created, for the webhook. Definer, as enqueue_message.';
+
+create trigger enqueue_report
+  after insert on public.reports
+  for each row
+  execute function private.enqueue_report();
+
+create function private.adopt_outbox_settings(delay_seconds integer, webhooks boolean)
+returns void
+language sql volatile security definer set search_path = ''
+as $$
+  update private.outbox_settings
+  set delay_seconds = adopt_outbox_settings.delay_seconds, webhooks = adopt_outbox_settings.webhooks
+  where (outbox_settings.delay_seconds, outbox_settings.webhooks)
+    is distinct from (adopt_outbox_settings.delay_seconds, adopt_outbox_settings.webhooks)
+$$;
+comment on function private.adopt_outbox_settings(integer, boolean) is
+  'Tells the triggers what the environment says. Definer, because edge_functions has no rights on the settings.';
+grant execute on function private.adopt_outbox_settings(integer, boolean) to edge_functions;
+
+create function private.describe_outbox()
+returns json
+language sql stable security definer set search_path = ''
+as $$
+  select json_object_agg(
+    channel,
+    json_build_object('depth', depth, 'age', age, 'dead', dead)
+  )
+  from (
+    select
+      channels.channel,
+      count(outbox.id) filter (where attempts < 8) as depth,
+      greatest(
+        0,
+        extract(epoch from max(
+          private.present() - case outbox.channel when 'person' then due_at else created_at end
+        ) filter (where attempts < 8))
+      ) as age,
+      count(outbox.id) filter (where attempts >= 8) as dead
+    from unnest(array['person', 'push', 'mail', 'webhook']) as channels (channel)
+    left join private.outbox on outbox.channel = channels.channel
+    group by channels.channel
+  ) as counts
+$$;
+comment on function private.describe_outbox() is
+  'For each channel: how many rows wait, for how many seconds the oldest could have been sent, and the number of dead
+letters. Definer, because edge_functions has no rights on the outbox.';
+grant execute on function private.describe_outbox() to edge_functions;
+
+create function private.count_due()
+returns json
+language sql stable security definer set search_path = ''
+as $$
+  select json_object_agg(
+    channel,
+    (
+      select count(*)
+      from (
+        select
+        from private.outbox
+        where outbox.channel = channels.channel and due_at <= (select private.present()) and attempts < 8
+        limit 100
+      ) as due
+    )
+  )
+  from unnest(array['person', 'push', 'mail', 'webhook']) as channels (channel)
+$$;
+comment on function private.count_due() is
+  'How many rows of each channel are due, at most 100. Definer, because edge_functions has no rights on the outbox.';
+grant execute on function private.count_due() to edge_functions;
+
+-- From the outbox to people who are away. The worker plans (whom to tell, by which channels), claims what is due (87),
+-- commits, sends, and says what became of it. Whether a person still wants to hear is asked at the claim again.
+create function private.back_off(failures integer)
+returns interval
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  return interval '15 seconds' * 3 ^ least(failures, 6) * (1 + random() / 2);
+end
+$$;
+comment on function private.back_off(integer) is
+  'How long the next attempt waits after so many earlier ones: 15 s to 22 s, three times longer each time, up to 3 to 4
+hours; eight attempts take 5 hours. More than the 12 s that a worker has for a row.';
+
+create function private.can_be_told(person bigint, conversation bigint, message bigint)
+returns boolean
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  pair public.conversations;
+begin
+  select * into pair from public.conversations where id = conversation and person in (voyager_id, local_id);
+  return found
+    and exists (select from public.users where id = person and is_active)
+    and not private.is_blocked_between(pair.voyager_id, pair.local_id)
+    and private.wants_notification(person, conversation, message);
+end
+$$;
+comment on function private.can_be_told(bigint, bigint, bigint) is
+  'Whether a person may be told of a message, or of something else in its conversation if that is null: their account is
+active, neither of the two has blocked the other, and they have neither muted the conversation nor archived it since.
+Only for definer functions.';
+
+create function private.partner_in(person bigint, conversation bigint)
+returns public.users
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  partner public.users;
+begin
+  select users.*
+  into partner
+  from public.conversations
+  join public.users
+    on users.id in (conversations.voyager_id, conversations.local_id) and users.id <> person
+  where conversations.id = conversation;
+  return partner;
+end
+$$;
+comment on function private.partner_in(bigint, bigint) is
+  'The other participant of a conversation. Only for definer functions.';
+
+create function private.wants_to_hear(person bigint, event text, conversation bigint, first_id bigint, last_id bigint)
+returns boolean
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  told public.messages;
+  step public.reservation_history;
+begin
+  if event = 'message.created' then
+    select *
+    into told
+    from public.messages
+    where conversation_id = conversation and id between first_id and last_id and user_id <> person and not read
+    order by id desc
+    limit 1;
+    return found
+      and private.can_be_told(person, conversation, told.id)
+      and exists (select from public.users where id = told.user_id and is_active);
+  end if;
+  select * into step from public.reservation_history where id = last_id and conversation_id = conversation;
+  return found
+    and step.by_id is distinct from person
+    and private.can_be_told(person, conversation, null)
+    and not exists (
+      select from public.reservation_history
+      where reservation_id = step.reservation_id and id > step.id and by_id = person
+    )
+    -- Reservations have no read marker. Whoever has read or written a later message there has seen the step.
+    and not exists (
+      select
+      from (
+        select * from public.messages where conversation_id = conversation order by id desc limit 100
+      ) as latest
+      where latest.created_at > step.created_at and (latest.user_id = person or latest.read)
+    );
+end
+$$;
+comment on function private.wants_to_hear(bigint, text, bigint, bigint, bigint) is
+  'Whether a person should still be told of messages (of any from first_id to last_id), or of the step of a reservation
+(last_id in its history): not of what they have seen, and nothing from somebody whose account is not active, though what
+an erasure does to a reservation is told. Only for definer functions.';
+
+create function private.plan_person(person bigint, ids bigint[], push boolean, mail boolean, moment timestamptz)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  chosen constant private.notification_settings := private.notification_settings_of(person);
+  quiet constant timestamptz := private.quiet_until(
+    quiet_from => chosen.quiet_from, quiet_to => chosen.quiet_to, time_zone => chosen.time_zone, moment => moment
+  );
+  heard bigint[];
+  heard_steps bigint[];
+begin
+  if quiet is not null then
+    update private.outbox set due_at = quiet where id = any (ids);
+    return;
+  end if;
+  select array_agg(id), coalesce(array_agg(subject_id) filter (where event = 'reservation.changed'), '{}')
+  into heard, heard_steps
+  from private.outbox
+  where id = any (ids)
+    and private.wants_to_hear(
+      person => person, event => event, conversation => conversation_id, first_id => subject_id, last_id => subject_id
+    );
+  if push and chosen.push then
+    insert into private.outbox as waiting (
+      channel, event, conversation_id, first_id, subject_id, user_id, device_id, due_at
+    )
+    select 'push', event, conversation_id, min(subject_id), max(subject_id), person, devices.id, moment
+    from private.outbox
+    join private.devices on devices.user_id = person
+    where outbox.id = any (heard)
+    group by event, conversation_id, devices.id
+    on conflict (user_id, device_id, conversation_id, event) where channel = 'push'
+    do update set subject_id = greatest(waiting.subject_id, excluded.subject_id);
+  end if;
+  if mail and chosen.email and heard is not null then
+    insert into private.silences (user_id, steps) values (person, heard_steps) on conflict do nothing;
+    if found then
+      insert into private.outbox (channel, event, user_id, due_at)
+      values ('mail', 'silence', person, moment)
+      on conflict do nothing;
+    else
+      update private.silences set steps = silences.steps || heard_steps where user_id = person;
+    end if;
+  end if;
+  delete from private.outbox where id = any (ids);
+end
+$$;
+comment on function private.plan_person(bigint, bigint[], boolean, boolean, timestamptz) is
+  'Turns these rows of a person, which the caller has locked, into pushes and a mail, or lets them wait until the quiet
+hours end. Only for definer functions.';
+
+create function private.plan_notifications(max_rows integer, push boolean, mail boolean)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  moment constant timestamptz := private.present();
+  planned integer := 0;
+  entry record;
+begin
+  for entry in
+    with due as materialized (
+      select id, user_id
+      from private.outbox
+      where channel = 'person' and due_at <= moment and attempts < 8
+      order by due_at
+      limit max_rows
+      for update skip locked
+    )
+    select user_id, array_agg(id order by id) as ids from due group by user_id order by user_id
+  loop
+    begin
+      perform private.plan_person(
+        person => entry.user_id, ids => entry.ids, push => push, mail => mail, moment => moment
+      );
+    exception
+      -- One person's rows must not keep the others' waiting.
+      when others then
+        update private.outbox
+        set attempts = attempts + 1, due_at = moment + private.back_off(attempts), last_error = sqlstate
+        where id = any (entry.ids);
+    end;
+    planned := planned + cardinality(entry.ids);
+  end loop;
+  return to_json(planned);
+end
+$$;
+comment on function private.plan_notifications(integer, boolean, boolean) is
+  'Plans up to max_rows rows whose delay has passed, and returns their number. push and mail say which channels the
+worker has. Definer, because edge_functions has no rights on the outbox.';
+grant execute on function private.plan_notifications(integer, boolean, boolean) to edge_functions;
+
+-- What the worker sends next: claimed in one transaction, sent after its commit. Whether it is still wanted is asked here
+-- once more. Pushes are here, mails and webhooks in 88.
+create function private.claim_rows(wanted text, max_rows integer, moment timestamptz)
+returns bigint[]
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  claimed bigint[];
+begin
+  with due as (
+    select id
+    from private.outbox
+    where channel = wanted and due_at <= moment and attempts < 8
+    order by due_at
+    limit max_rows
+    for update skip locked
+  ),
+  taken as (
+    update private.outbox
+    set attempts = attempts + 1, due_at = moment + private.back_off(attempts), last_error = null
+    where id in (select id from due)
+    returning id
+  )
+  select array_agg(id) into claimed from taken;
+  return claimed;
+end
+$$;
+comment on function private.claim_rows(text, integer, timestamptz) is
+  'Takes up to max_rows due rows of a channel, which no other worker gets before they are due again. Only for definer
+functions.';
+
+create function private.postpone_quiet(ids bigint[], moment timestamptz)
+returns bigint[]
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  quiet bigint[];
+begin
+  with postponed as (
+    update private.outbox
+    -- It was not tried.
+    set attempts = attempts - 1, due_at = nights.ends_at
+    from (
+      select chosen.user_id, private.quiet_until(quiet_from, quiet_to, time_zone, postpone_quiet.moment) as ends_at
+      from private.notification_settings as chosen
+      where time_zone is not null
+        and user_id in (select outbox.user_id from private.outbox where outbox.id = any (postpone_quiet.ids))
+    ) as nights
+    where outbox.id = any (ids) and outbox.user_id = nights.user_id and nights.ends_at is not null
+    returning outbox.id
+  )
+  select array_agg(id) into quiet from postponed;
+  return array(select unnest(ids) except select unnest(quiet));
+end
+$$;
+comment on function private.postpone_quiet(bigint[], timestamptz) is
+  'Lets those of the claimed rows wait whose person has quiet hours, which a delayed attempt may fall into, and returns
+the others. Only for definer functions.';
+
+create function private.preview_of(content text)
+returns text
+language plpgsql immutable security invoker set search_path = ''
+as $$
+begin
+  return case when char_length(content) > 160 then left(content, 159) || '…' else content end;
+end
+$$;
+comment on function private.preview_of(text) is 'The beginning of a message, for whoever has chosen previews.';
+
+create function private.push_data(entry private.outbox)
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  partner constant public.users := private.partner_in(entry.user_id, entry.conversation_id);
+  latest public.messages;
+begin
+  if entry.event = 'message.created' then
+    select *
+    into latest
+    from public.messages
+    where conversation_id = entry.conversation_id and user_id = partner.id and not read and id <= entry.subject_id
+    order by id desc
+    limit 1;
+  end if;
+  return json_build_object(
+    'type', entry.event,
+    'conversation_id', entry.conversation_id,
+    'id', coalesce(
+      latest.id, (select reservation_id from public.reservation_history where id = entry.subject_id)
+    ),
+    'name', partner.name,
+    'unread', (
+      select count(*)
+      from public.messages
+      where conversation_id = entry.conversation_id and user_id = partner.id and not read
+    ),
+    'status', (select status from public.reservation_history where id = entry.subject_id and latest.id is null),
+    'text', case
+      when (private.notification_settings_of(entry.user_id)).previews then private.preview_of(latest.content)
+    end
+  );
+end
+$$;
+comment on function private.push_data(private.outbox) is
+  'What a push says: {type, conversation_id, id, name, unread, status, text}. id is a message''s or a reservation''s,
+status is null for messages, and text is null unless the person has chosen previews. Only for definer functions.';
+
+create function private.claim_pushes(max_rows integer)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  moment constant timestamptz := private.present();
+  ids bigint[] := private.postpone_quiet(private.claim_rows('push', max_rows, moment), moment);
+begin
+  with unwanted as (
+    delete from private.outbox
+    where id = any (ids)
+      and not (
+        (private.notification_settings_of(user_id)).push
+        and exists (
+          select from private.devices where devices.user_id = outbox.user_id and devices.id = outbox.device_id
+        )
+        and private.wants_to_hear(
+          person => user_id, event => event, conversation => conversation_id, first_id => first_id,
+          last_id => subject_id
+        )
+      )
+    returning id
+  )
+  select array(select unnest(ids) except select id from unwanted) into ids;
+  return (
+    select coalesce(
+      json_agg(
+        json_build_object(
+          'id', outbox.id,
+          'endpoint', devices.endpoint,
+          'keys', json_build_object('p256dh', devices.p256dh, 'auth', devices.auth),
+          'subject', outbox.subject_id,
+          'data', private.push_data(outbox)
+        )
+      ),
+      '[]'
+    )
+    from private.outbox
+    join private.devices on devices.user_id = outbox.user_id and devices.id = outbox.device_id
+    where outbox.id = any (ids)
+  );
+end
+$$;
+comment on function private.claim_pushes(integer) is
+  'Claims up to max_rows due pushes as [{id, endpoint, keys, subject, data}], and drops those that nobody wants any
+more. Definer, because edge_functions has no rights on the outbox.';
+grant execute on function private.claim_pushes(integer) to edge_functions;
+
+-- From the outbox to mail servers and to the operator's webhook, and what became of each row.
+create function private.unseen_by(person bigint, steps bigint[])
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return (
+    with mine as (
+      select id from public.conversations where voyager_id = person
+      union all
+      select id from public.conversations where local_id = person
+    ),
+    unread as (
+      select messages.conversation_id, count(*) as unread, min(id) as first_id, max(id) as last_id
+      from public.messages
+      where conversation_id in (select id from mine) and user_id <> person and not read
+      group by messages.conversation_id
+    ),
+    changed as (
+      select conversation_id, max(id) as last_step
+      from public.reservation_history
+      where id = any (steps)
+        and private.wants_to_hear(
+          person => unseen_by.person, event => 'reservation.changed', conversation => conversation_id, first_id => id,
+          last_id => id
+        )
+      group by conversation_id
+    ),
+    wanted as (
+      select conversation_id, unread, last_id
+      from unread
+      where private.wants_to_hear(
+        person => unseen_by.person, event => 'message.created', conversation => conversation_id,
+        first_id => unread.first_id, last_id => unread.last_id
+      )
+    )
+    select coalesce(
+      json_agg(
+        json_build_object(
+          'name', (private.partner_in(person, conversation_id)).name,
+          'unread', coalesce(wanted.unread, 0),
+          'status', (select status from public.reservation_history where id = changed.last_step),
+          'text', case
+            when (private.notification_settings_of(person)).previews then (
+              select private.preview_of(content) from public.messages where id = wanted.last_id
+            )
+          end
+        )
+        order by greatest(wanted.last_id, 0) desc, conversation_id desc
+      ),
+      '[]'
+    )
+    from wanted
+    full join changed using (conversation_id)
+  );
+end
+$$;
+comment on function private.unseen_by(bigint, bigint[]) is
+  'What a mail tells a person: [{name, unread, status, text}] for each conversation in which they want to hear of unread
+messages or of one of these steps of reservations. Only for definer functions.';
+
+create function private.claim_mail()
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  moment constant timestamptz := private.present();
+  ids bigint[];
+  mail private.outbox;
+  recipient public.users;
+  conversations json;
+begin
+  -- Until one is wanted, but not without end, because a statement has 5 s.
+  for round in 1..50 loop
+    ids := private.claim_rows('mail', 1, moment);
+    exit when ids is null;
+    ids := private.postpone_quiet(ids, moment);
+    continue when cardinality(ids) = 0;
+    select * into mail from private.outbox where id = ids[1];
+    select * into recipient from public.users where id = mail.user_id and is_active and email <> '';
+    conversations := case
+      when recipient.id is not null and (private.notification_settings_of(recipient.id)).email then
+        private.unseen_by(
+          recipient.id, (select coalesce(max(steps), '{}') from private.silences where user_id = recipient.id)
+        )
+      else '[]'::json
+    end;
+    if json_array_length(conversations) > 0 then
+      return json_build_object(
+        'id', mail.id, 'key', mail.key, 'to', recipient.email, 'name', recipient.name,
+        'token', private.sign_unsubscribing(recipient.id), 'conversations', conversations
+      );
+    end if;
+    delete from private.outbox where id = mail.id;
+    -- Nothing was told, so the next message may be.
+    delete from private.silences where user_id = mail.user_id;
+  end loop;
+  return 'null'::json;
+end
+$$;
+comment on function private.claim_mail() is
+  'Claims a due mail as {id, key, to, name, token, conversations}, or returns null. Mails that have
+nothing to tell any more are dropped. Definer, because edge_functions has no rights on the outbox.';
+grant execute on function private.claim_mail() to edge_functions;
+
+create function private.webhook_data(entry private.outbox)
+returns json
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return case entry.event
+    when 'message.created' then (
+      select json_build_object(
+        'conversation_id', messages.conversation_id, 'id', messages.id, 'user_id', messages.user_id,
+        'recipient_id', case messages.user_id when voyager_id then local_id else voyager_id end
+      )
+      from public.messages
+      join public.conversations on conversations.id = messages.conversation_id
+      where messages.id = entry.subject_id
+    )
+    when 'conversation.created' then (
+      select json_build_object('id', id, 'voyager_id', voyager_id, 'local_id', local_id)
+      from public.conversations
+      where id = entry.subject_id
+    )
+    when 'reservation.changed' then (
+      select json_build_object(
+        'conversation_id', conversation_id, 'id', reservation_id, 'status', status, 'user_id', by_id
+      )
+      from public.reservation_history
+      where id = entry.subject_id
+    )
+    when 'report.created' then (
+      select json_build_object('id', id, 'reason', reason, 'reporter_id', reporter_id, 'user_id', user_id)
+      from public.reports
+      where id = entry.subject_id
+    )
+    when 'user.erased' then json_build_object('user_id', entry.subject_id)
+  end;
+end
+$$;
+comment on function private.webhook_data(private.outbox) is
+  'The data of an event: ids, and no names or texts, which the operator reads with the secret key. Null if the subject
+is gone. Only for definer functions.';
+
+create function private.claim_webhooks(max_rows integer)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  moment constant timestamptz := private.present();
+  ids bigint[];
+begin
+  with due as (
+    select id
+    from private.outbox as entry
+    where channel = 'webhook' and due_at <= moment and attempts < 8
+      -- In order: only the first of a conversation. A dead letter holds nothing up once its last attempt is over.
+      and not exists (
+        select
+        from private.outbox as earlier
+        where earlier.channel = 'webhook' and earlier.conversation_id = entry.conversation_id
+          and earlier.id < entry.id and (earlier.attempts < 8 or earlier.due_at > moment)
+      )
+    order by due_at, id
+    limit max_rows
+    for update skip locked
+  ),
+  taken as (
+    update private.outbox
+    set attempts = attempts + 1, due_at = moment + private.back_off(attempts), last_error = null
+    where id in (select id from due)
+    returning id
+  )
+  select array_agg(id) into ids from taken;
+  delete from private.outbox where id = any (ids) and private.webhook_data(outbox) is null;
+  return (
+    select coalesce(
+      json_agg(
+        json_build_object(
+          'id', id, 'key', key, 'type', event, 'timestamp', private.iso(created_at),
+          'data', private.webhook_data(outbox)
+        )
+        order by id
+      ),
+      '[]'
+    )
+    from private.outbox
+    where id = any (ids)
+  );
+end
+$$;
+comment on function private.claim_webhooks(integer) is
+  'Claims up to max_rows due webhooks as [{id, key, type, timestamp, data}], of each conversation the first. Definer,
+because edge_functions has no rights on the outbox.';
+grant execute on function private.claim_webhooks(integer) to edge_functions;
+
+create function private.finish_outbox(outcomes jsonb)
+returns void
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  finished record;
+  entry private.outbox;
+begin
+  for finished in
+    select *
+    from jsonb_to_recordset(outcomes) as outcome (
+      id bigint, outcome text, reason text, retry_after integer, subject bigint
+    )
+    order by id
+  loop
+    select * into entry from private.outbox where id = finished.id for update;
+    continue when not found;
+    if finished.outcome = 'sent' then
+      delete from private.outbox where id = entry.id and (entry.channel <> 'push' or subject_id = finished.subject);
+      -- Meanwhile the push has got more to tell.
+      update private.outbox
+      set attempts = 0, due_at = private.present(), first_id = finished.subject + 1, key = gen_random_uuid()
+      where id = entry.id;
+    elsif finished.outcome = 'gone' then
+      delete from private.devices where user_id = entry.user_id and id = entry.device_id;
+      delete from private.outbox where channel = 'push' and user_id = entry.user_id and device_id = entry.device_id;
+    else
+      update private.outbox
+      set
+        last_error = left(finished.reason, 200),
+        due_at = greatest(
+          due_at, private.present() + make_interval(secs => least(coalesce(finished.retry_after, 0), 86400))
+        )
+      where id = entry.id;
+    end if;
+  end loop;
+end
+$$;
+comment on function private.finish_outbox(jsonb) is
+  'What became of claimed rows: [{id, outcome, reason, retry_after, subject}]. sent deletes the row, gone the device as
+well, and after failed the row stays due when claim has said, or after retry_after seconds. Definer, because
+edge_functions has no rights on the outbox.';
+grant execute on function private.finish_outbox(jsonb) to edge_functions;
+
+create function private.forget_dead_letters()
+returns void
+language sql volatile security invoker set search_path = ''
+as $$
+  delete from private.outbox where attempts >= 8 and due_at < private.present() - interval '30 days'
+$$;
+comment on function private.forget_dead_letters() is 'Deletes dead letters of more than 30 days. Scheduled.';
 
 -- Rate limits by the generic cell rate algorithm (GCRA): one row for each user or IP address and kind of request, with
 -- its theoretical arrival time (tat). Unlogged, because a count is worth neither a write to the WAL nor a place in a

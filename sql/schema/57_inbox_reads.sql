@@ -1,0 +1,152 @@
+-- Reading the inbox: a page of conversations, and the unread counts.
+create function private.latest_entries_of(
+  person bigint, archived boolean, without bigint[], after_time timestamptz, after_id bigint, max_rows bigint
+)
+returns setof private.inbox_entries
+language sql stable security invoker
+as $$
+  (
+    select
+      voyager_id, conversation_id, voyager_id, local_id, last_message_id, active_at, voyager_unread, voyager_archived,
+      voyager_archived_id
+    from private.conversation_activity
+    where voyager_id = person
+      and not voyager_archived
+      and archived is distinct from true
+      and conversation_id <> all (without)
+      and (active_at, conversation_id) < (after_time, after_id)
+    order by active_at desc, conversation_id desc
+    limit max_rows
+  )
+  union all
+  (
+    select
+      local_id, conversation_id, voyager_id, local_id, last_message_id, active_at, local_unread, local_archived,
+      local_archived_id
+    from private.conversation_activity
+    where local_id = person
+      and not local_archived
+      and archived is distinct from true
+      and conversation_id <> all (without)
+      and (active_at, conversation_id) < (after_time, after_id)
+    order by active_at desc, conversation_id desc
+    limit max_rows
+  )
+  union all
+  (
+    select
+      voyager_id, conversation_id, voyager_id, local_id, last_message_id, active_at, voyager_unread, voyager_archived,
+      voyager_archived_id
+    from private.conversation_activity
+    where voyager_id = person
+      and voyager_archived
+      and archived is distinct from false
+      and conversation_id <> all (without)
+      and (active_at, conversation_id) < (after_time, after_id)
+    order by active_at desc, conversation_id desc
+    limit max_rows
+  )
+  union all
+  (
+    select
+      local_id, conversation_id, voyager_id, local_id, last_message_id, active_at, local_unread, local_archived,
+      local_archived_id
+    from private.conversation_activity
+    where local_id = person
+      and local_archived
+      and archived is distinct from false
+      and conversation_id <> all (without)
+      and (active_at, conversation_id) < (after_time, after_id)
+    order by active_at desc, conversation_id desc
+    limit max_rows
+  )
+$$;
+comment on function private.latest_entries_of(bigint, boolean, bigint[], timestamptz, bigint, bigint) is
+  'At least the max_rows entries of an inbox that come after this time and id, if there are as many: that many from each
+of four indexes, because Postgres does not merge parts of a union that have a condition each. Without
+`set search_path`, so that it is inlined.';
+
+create function private.my_inbox(page_limit bigint, page_offset bigint, archived boolean, pinned_first boolean)
+returns table (
+  id bigint, voyager_id bigint, local_id bigint, active_at timestamptz, is_pinned boolean, latest_id bigint,
+  content text, user_id bigint, read boolean, latest_at timestamptz
+)
+language plpgsql stable security definer rows 50
+set search_path = ''
+-- Otherwise the plan for an inbox of five, which reads and sorts all of it, is kept for one of 10,000.
+set enable_bitmapscan = off
+set enable_seqscan = off
+as $$
+declare
+  me constant bigint := private.my_id();
+  pinned bigint[] := array[]::bigint[];
+  shown bigint[];
+  skipped bigint;
+  -- The page begins after this entry.
+  after_time timestamptz := 'infinity'::timestamptz;
+  after_id bigint := 9223372036854775807;
+begin
+  if pinned_first then
+    pinned := array(
+      select entries.conversation_id
+      from private.conversation_states as states
+      join private.inbox_entries as entries using (user_id, conversation_id)
+      where states.user_id = me and states.is_pinned and (archived is null or entries.is_archived = archived)
+      order by entries.active_at desc, entries.conversation_id desc
+    );
+  end if;
+  shown := pinned[least(page_offset, 20)::integer + 1:];
+  if page_limit < cardinality(shown) then
+    shown := shown[:page_limit::integer];
+  end if;
+  skipped := page_offset - cardinality(pinned);
+  if skipped > 0 then
+    -- From the index alone, so that a late page costs little more than the first.
+    select entries.active_at, entries.conversation_id
+    into after_time, after_id
+    from private.latest_entries_of(me, archived, pinned, after_time, after_id, skipped) as entries
+    order by entries.active_at desc, entries.conversation_id desc
+    limit 1
+    offset skipped - 1;
+  end if;
+  return query
+    with page as materialized (
+      select *, true as is_pinned
+      from private.inbox_entries as entries
+      where entries.user_id = me and entries.conversation_id = any (shown)
+      union all
+      (
+        select *, false
+        from private.latest_entries_of(me, archived, pinned, after_time, after_id, page_limit) as entries
+        order by entries.active_at desc, entries.conversation_id desc
+        limit page_limit - cardinality(shown)
+      )
+    )
+    select
+      page.conversation_id, page.voyager_id, page.local_id, page.active_at, page.is_pinned, messages.id,
+      messages.content, messages.user_id, messages.read, messages.created_at
+    from page
+    left join public.messages on messages.id = page.last_message_id;
+end
+$$;
+comment on function private.my_inbox(bigint, bigint, boolean, boolean) is
+  'A page of the caller''s conversations with their latest messages, in no order; all of them if the limit is null.
+archived null takes archived ones and others. Definer, because callers cannot read conversation_activity, and the policy
+on messages would gather all conversations of the caller.';
+grant execute on function private.my_inbox(bigint, bigint, boolean, boolean) to authenticated;
+
+create function private.my_unread()
+returns table (conversation_id bigint, unread integer)
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  return query
+    select entries.conversation_id, entries.unread
+    from private.inbox_entries as entries
+    where entries.user_id = private.my_id() and entries.unread > 0;
+end
+$$;
+comment on function private.my_unread() is
+  'The caller''s conversations with unread messages, and how many. Definer, because callers cannot read
+conversation_activity.';
+grant execute on function private.my_unread() to authenticated;
