@@ -17,9 +17,12 @@ const joinTimeout = () => 24_000 + Math.random() * 6_000
 // After being joined this long, a channel starts again with the shortest backoff.
 const stableAfter = 60_000
 
-/** supabase-js would keep the connection, and with it a process of Node, for 50 seconds after the last channel. */
+/**
+ * supabase-js would keep the connection, and with it a process of Node, for 50 seconds after the last channel. One that
+ * is not open yet is left to it, because a browser logs an error when such a connection is closed.
+ */
 const disconnectIfUnused = async (supabase: Client): Promise<void> => {
-  if (supabase.getChannels().length) return
+  if (supabase.getChannels().length || supabase.realtime.isConnecting()) return
   await supabase.realtime.disconnect()
   // While it disconnects, supabase-js does not connect for a channel that is joined.
   if (supabase.getChannels().length) supabase.realtime.connect()

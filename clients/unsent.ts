@@ -161,9 +161,11 @@ export const openUnsentStore = (storage: KeyValueStorage | null, owner: Promise<
   if (storage && typeof BroadcastChannel !== 'undefined') {
     key.then((name) => {
       if (closed) return
-      channel = new BroadcastChannel(name) // In Node it would keep the process alive.
-      ;(channel as { unref?: () => void }).unref?.()
-      channel.onmessage = ({ data }: MessageEvent<Outcome | null>) => data ? notify(data) : void run()
+      const opened: BroadcastChannel & { unref?: () => void } = new BroadcastChannel(name)
+      opened.onmessage = ({ data }: MessageEvent<Outcome | null>) => data ? notify(data) : void run()
+      // In Node it would keep the process alive.
+      opened.unref?.()
+      channel = opened
     })
   }
   run()

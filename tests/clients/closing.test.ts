@@ -21,6 +21,15 @@ test('closing a conversation does not', async () => {
   expect(disconnects(client.log)).toBe(0)
 })
 
+test('a connection that is not open yet is left to supabase-js', async () => {
+  const { inbox, client } = await openFixture()
+  client.control.isConnecting = true
+  inbox.close()
+  await advance(1000)
+  expect(client.channels).toEqual([])
+  expect(disconnects(client.log)).toBe(0)
+})
+
 test('the connection stays for a channel of the page', async () => {
   const { inbox, client } = await openFixture()
   client.channel('own', {})

@@ -241,7 +241,13 @@ export const createSimulator = (seed = 1) => {
    */
   const openClient = (me: number) => {
     const log: string[] = []
-    const control = { refuseJoins: false, refreshFails: false, refreshHelps: true, newestAtJoin: 0 }
+    const control = {
+      isConnecting: false,
+      refuseJoins: false,
+      refreshFails: false,
+      refreshHelps: true,
+      newestAtJoin: 0,
+    }
     let channels: FakeChannel[] = []
     let isConnected = true
     let isDisconnecting = false
@@ -363,6 +369,7 @@ export const createSimulator = (seed = 1) => {
       functions: real.functions,
       realtime: {
         isConnected: () => isConnected,
+        isConnecting: () => control.isConnecting,
         disconnect: async () => {
           log.push('disconnect')
           isDisconnecting = true
