@@ -12,7 +12,7 @@ const onServer = [
   'tests/postgres/**',
   'tests/crash/postgres.test.ts',
   'tests/notifications/{kills,post}.test.ts',
-  'tests/attack/{mutants,inbox_mutants,moderation_mutants,reservation_mutants}.test.ts',
+  'tests/attack/{mutants,guard_mutants}.test.ts',
   'tests/{clients/live,doctor/doctor,fuzz/cost}.test.ts',
 ]
 const onPglite = [
@@ -34,7 +34,7 @@ const onPglite = [
 const slow = [
   ...[
     'attack/mutants',
-    'attack/reservation_mutants',
+    'attack/guard_mutants',
     'db/schedules',
     'clients/live',
     'clients/package',

@@ -1,5 +1,6 @@
 import type { ServiceError } from './errors.ts'
-import { type KeyValueStorage, withLock } from './storage.ts'
+import { withLock } from './lock.ts'
+import type { KeyValueStorage } from './storage.ts'
 import type { Attachment, Message } from './types.ts'
 
 /** The part of a ServiceError that can be stored. */
@@ -56,7 +57,7 @@ export interface UnsentStore {
   announce(outcome: Outcome): void
   /** Calls the listener after each change, with the outcome if another page has sent a message. */
   subscribe(listener: (outcome: Outcome | null) => void): () => void
-  /** Deletes everything of this user, and ignores all later changes. */
+  /** Deletes everything of this user, and ignores all later changes. Never rejects. */
   clear(): Promise<void>
   close(): void
 }
@@ -102,6 +103,7 @@ export const openUnsentStore = (storage: KeyValueStorage | null, owner: Promise<
   let unsaved: Change[] = []
   let isDurable = false
   let closed = false
+  let isCleared = false
   let channel: BroadcastChannel | null = null
   let lastRun: Promise<void> = Promise.resolve()
 
@@ -118,7 +120,8 @@ export const openUnsentStore = (storage: KeyValueStorage | null, owner: Promise<
   /** Replaces the stored value; two pages never lose each other's change. */
   const update = async (storage: KeyValueStorage, name: string, change: Change): Promise<Unsent> => {
     let saved = empty
-    const replace = (stored: unknown) => serialize(saved = change(parse(stored)))
+    // A storage that hangs may go on after the user has signed out.
+    const replace = (stored: unknown) => isCleared ? undefined : serialize(saved = change(parse(stored)))
     if (storage.update) await storage.update(name, replace)
     else {
       await withLock(name, storageTimeout, async () => {
@@ -196,9 +199,13 @@ export const openUnsentStore = (storage: KeyValueStorage | null, owner: Promise<
     async clear() {
       unsaved = []
       current = empty
-      closed = true
+      closed = isCleared = true
       await lastRun
-      if (storage) await Promise.resolve(storage.delete(await key)).catch(() => {})
+      try {
+        await storage?.delete(await key)
+      } catch {
+        // It is forbidden or broken, so nothing more can be done.
+      }
     },
     close() {
       closed = true

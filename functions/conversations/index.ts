@@ -2,7 +2,7 @@ import { requireUser } from '../_shared/auth.ts'
 import { createApp, sendJson } from '../_shared/app.ts'
 import { validate } from '../_shared/validate.ts'
 import { consumeRateLimit, consumeWriteLimit } from '../_shared/rate_limit.ts'
-import { nextPageLink } from '../_shared/next_page.ts'
+import { nextPageLink, sendPage } from '../_shared/next_page.ts'
 import { route } from '../_shared/openapi.ts'
 import { idempotencyKey } from '../_shared/idempotency_key.ts'
 import { settings } from '../_shared/settings.ts'
@@ -69,11 +69,7 @@ conversations.get(
   ),
   requireUser,
   validate({ query: states.statePage }),
-  async (c) => {
-    const page = await c.var.db`list_conversation_states(${c.var.query})`
-    if (page.metadata.next) c.header('Link', nextPageLink(c, { ...c.var.query, before_id: page.metadata.next }))
-    return sendJson(c, page)
-  },
+  async (c) => sendPage(c, await c.var.db`list_conversation_states(${c.var.query})`, c.var.query),
 )
 
 conversations.get(

@@ -11,7 +11,7 @@ import { knownWords, queryVector, textToEmbed } from '../_shared/embeddings/quer
 import { validate } from '../_shared/validate.ts'
 import { consumeRateLimit, consumeSignUpLimit, consumeWriteLimit } from '../_shared/rate_limit.ts'
 import { idempotencyKey } from '../_shared/idempotency_key.ts'
-import { nextPageLink } from '../_shared/next_page.ts'
+import { sendPage } from '../_shared/next_page.ts'
 import { route } from '../_shared/openapi.ts'
 import type { Rpc } from '../_shared/rpc.ts'
 import type { Claims } from '../_shared/token.ts'
@@ -120,11 +120,7 @@ users.get(
   }),
   requireUser,
   validate({ query: reservationPage }),
-  async (c) => {
-    const page = await c.var.db`list_my_reservations(${c.var.query})`
-    if (page.metadata.next) c.header('Link', nextPageLink(c, { ...c.var.query, before_id: page.metadata.next }))
-    return sendJson(c, page)
-  },
+  async (c) => sendPage(c, await c.var.db`list_my_reservations(${c.var.query})`, c.var.query),
 )
 
 users.get(
@@ -134,11 +130,7 @@ users.get(
   }),
   requireUser,
   validate({ query: reports.reportPage }),
-  async (c) => {
-    const page = await c.var.db`list_my_reports(${c.var.query})`
-    if (page.metadata.next) c.header('Link', nextPageLink(c, { ...c.var.query, before_id: page.metadata.next }))
-    return sendJson(c, page)
-  },
+  async (c) => sendPage(c, await c.var.db`list_my_reports(${c.var.query})`, c.var.query),
 )
 
 users.post(

@@ -8769,8 +8769,8 @@ comment on function private.plan_notifications(integer, boolean, boolean) is
 worker has. Definer, because edge_functions has no rights on the outbox.';
 grant execute on function private.plan_notifications(integer, boolean, boolean) to edge_functions;
 
--- What the worker sends next: claimed in one transaction, sent after its commit. Whether it is still wanted is asked here
--- once more. Pushes are here, mails and webhooks in 88.
+-- What the worker sends next: claimed in one transaction, sent after its commit. Whether it is still wanted is asked
+-- here once more. Pushes are here, mails and webhooks in 88.
 create function private.claim_rows(wanted text, max_rows integer, moment timestamptz)
 returns bigint[]
 language plpgsql volatile security invoker set search_path = ''

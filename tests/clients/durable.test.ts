@@ -1,83 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { KeyValueStorage } from '../../clients/inbox.ts'
 import { seededRandom } from '../tools/random.ts'
+import { FakeBroadcastChannel, fakeLocks, openOrigin } from './browser_fakes.ts'
 import { advance, openAs, useFakeTime, withoutPolling } from './fixture.ts'
 import { createSimulator } from './network_simulator.ts'
 
 useFakeTime()
-
-/** BroadcastChannel within this process, on the fake clock. */
-class FakeBroadcastChannel {
-  static open = new Set<FakeBroadcastChannel>()
-  onmessage: ((event: { data: unknown }) => void) | null = null
-  constructor(readonly name: string) {
-    FakeBroadcastChannel.open.add(this)
-  }
-  postMessage(data: unknown) {
-    for (const other of FakeBroadcastChannel.open) {
-      if (other !== this && other.name === this.name) {
-        setTimeout(() => other.onmessage?.({ data: structuredClone(data) }))
-      }
-    }
-  }
-  close() {
-    FakeBroadcastChannel.open.delete(this)
-  }
-}
-
-/** Web Locks as a browser has them, one holder at a time, in the order of the requests. */
-const fakeLocks = () => {
-  const holders = new Map<string, Promise<unknown>>()
-  const request = async (name: string, { signal }: { signal: AbortSignal }, task: () => Promise<unknown>) => {
-    const before = holders.get(name) ?? Promise.resolve()
-    const aborted = new Promise<never>((_, reject) =>
-      signal.addEventListener('abort', () => reject(new DOMException('Aborted', 'AbortError')))
-    )
-    aborted.catch(() => {})
-    const turn = Promise.race([before.catch(() => {}), aborted])
-    const running = turn.then(task)
-    holders.set(name, running.catch(() => before))
-    return await running
-  }
-  return { request }
-}
 
 beforeEach(() => {
   vi.stubGlobal('BroadcastChannel', FakeBroadcastChannel)
   vi.stubGlobal('navigator', { locks: fakeLocks() })
 })
 afterEach(() => FakeBroadcastChannel.open.clear())
-
-/** What a browser keeps of an origin, and the storage of each page of it. */
-const openOrigin = () => {
-  const values = new Map<string, unknown>()
-  const openPage = () => {
-    const control = { fails: false, hangs: false, latency: 1, capacity: Infinity, isKilled: false }
-    const access = async <Result>(work: () => Result): Promise<Result> => {
-      const pause = () => new Promise((resolve) => setTimeout(resolve, control.latency / 2))
-      await pause()
-      if (control.isKilled || control.hangs) await new Promise(() => {})
-      if (control.fails) throw new DOMException('Forbidden', 'InvalidStateError')
-      const result = work()
-      // A page may be killed, or may write more, between the commit and its news of it.
-      await pause()
-      return result
-    }
-    const put = (key: string, value: unknown) => {
-      if (JSON.stringify(value ?? null).length > control.capacity) throw new DOMException('Full', 'QuotaExceededError')
-      if (value === undefined) values.delete(key)
-      else values.set(key, structuredClone(value))
-    }
-    const storage: KeyValueStorage = {
-      get: (key) => access(() => structuredClone(values.get(key))),
-      set: (key, value) => access(() => put(key, value)),
-      delete: (key) => access(() => put(key, undefined)),
-      update: (key, change) => access(() => put(key, change(structuredClone(values.get(key))))),
-    }
-    return { storage, control }
-  }
-  return { values, openPage }
-}
 
 const contents = (messages: readonly { content: string }[]) => messages.map(({ content }) => content)
 
@@ -213,6 +146,17 @@ describe('another user', () => {
     if (how === 'signs out') client.signOut()
     else client.signIn(2)
     await advance(100)
+    expect(origin.values.size).toBe(0)
+  })
+
+  test('finds nothing even if the storage hung while this one signed out', async () => {
+    const { chat, client, control, origin } = await openFixture()
+    control.latency = 40_000
+    chat.setDraft('A draft of Ana')
+    await advance(100)
+    control.latency = 1
+    client.signOut()
+    await advance(60_000)
     expect(origin.values.size).toBe(0)
   })
 
