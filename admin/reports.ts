@@ -1,0 +1,122 @@
+import { field } from '../demo/dialog.ts'
+import { el, setText } from '../demo/dom.ts'
+import { pluralize } from '../demo/format.ts'
+import { messageOf } from '../demo/request.ts'
+import { dataApi, rpc } from './api.ts'
+import { askWhy, select } from './ask.ts'
+import { button, detail, empty, moment, openView, personLink, tag, type View } from './view.ts'
+
+interface Report {
+  report: number
+  person: string
+  person_id: number
+  reporter: string
+  reporter_id: number
+  reason: string
+  note: string | null
+  earlier_reports: number
+  earlier_dismissed: number
+  earlier_upheld: number
+  is_hidden: boolean
+  is_active: boolean
+  created_at: string
+  message_id: number | null
+  shares_messages: boolean
+}
+
+interface Evidence {
+  sent_at: string
+  is_by_reported: boolean
+  content: string
+  attachment: { name?: string; url?: string } | null
+}
+
+const decisions = {
+  dismiss: 'Dismiss: nothing happens',
+  warn: 'Warn: only counts in later reports, the person is not told',
+  hide: 'Hide: the profile leaves the search until this is lifted',
+  suspend: 'Suspend: the account is deactivated until this is lifted',
+}
+
+const decide = ({ report, person }: Report, view: View) => {
+  const action = select({ '': 'Choose …', ...decisions }, '')
+  action.required = true
+  const submit = (note: string) => rpc('resolve_report', { report, action: action.value, note })
+  const hint = 'The reporter sees that the report is resolved, and not how. It cannot be opened again.'
+  askWhy(`Report ${report}, about ${person}`, hint, 'Resolve', submit, view, [field('Decision', action)])
+  action.focus()
+}
+
+const messages = ({ person, reporter }: Report, evidence: Evidence[]): HTMLElement =>
+  evidence.length === 0 ? el('p', { class: 'hint' }, 'No message belongs to this report, or it was purged.') : el(
+    'ol',
+    { class: 'evidence' },
+    ...evidence.map(({ sent_at, is_by_reported, content, attachment }) =>
+      el(
+        'li',
+        is_by_reported ? { class: 'reported' } : {},
+        el('strong', {}, is_by_reported ? person : reporter),
+        ' ',
+        moment(sent_at),
+        el('p', { class: 'text' }, content),
+        attachment && el('p', { class: 'hint' }, `Attachment: ${attachment.name ?? ''} ${attachment.url ?? ''}`),
+      )
+    ),
+  )
+
+const card = (report: Report, view: View): HTMLElement => {
+  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
+  const evidence = el('div', {})
+  const read = async () => {
+    try {
+      evidence.replaceChildren(messages(report, await rpc<Evidence[]>('read_evidence', { report: report.report })))
+      setText(alert, '')
+    } catch (error) {
+      setText(alert, messageOf(error))
+    }
+  }
+  const { earlier_reports: earlier, earlier_upheld: upheld, earlier_dismissed: dismissed } = report
+  return el(
+    'article',
+    { class: 'card', 'aria-label': `Report ${report.report}` },
+    el(
+      'h3',
+      {},
+      personLink(report.person_id, report.person),
+      ' ',
+      tag(report.reason, 'declined'),
+      report.is_hidden && tag('hidden'),
+      !report.is_active && tag('not active'),
+    ),
+    report.note && el('p', { class: 'text' }, report.note),
+    el(
+      'dl',
+      {},
+      detail('Reported by', personLink(report.reporter_id, report.reporter)),
+      detail('When', moment(report.created_at)),
+      detail('About', report.message_id === null ? 'the person' : `message ${report.message_id}`),
+      detail('Shared', report.shares_messages ? 'the latest 20 messages' : null),
+      detail(
+        'Earlier',
+        earlier ? `${pluralize(earlier, 'report', 'reports')}, ${upheld} upheld, ${dismissed} dismissed` : 'no reports',
+      ),
+    ),
+    el(
+      'div',
+      { class: 'actions' },
+      button('Decide', () => decide(report, view), 'strong'),
+      button('Read the evidence (logged)', read),
+    ),
+    alert,
+    evidence,
+  )
+}
+
+/** The open reports, oldest first. */
+export const openReports = (): View => {
+  const view: View = openView([], async () => {
+    const reports = await dataApi<Report[]>('GET', 'moderation_queue?order=report&limit=50')
+    return reports.length ? reports.map((report) => card(report, view)) : [empty('No report is open.')]
+  })
+  return view
+}

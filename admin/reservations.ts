@@ -1,0 +1,118 @@
+import { field } from '../demo/dialog.ts'
+import { el } from '../demo/dom.ts'
+import { formatPeriod, formatPrice } from '../demo/format.ts'
+import { dataApi, update } from './api.ts'
+import { askForChanges, select } from './ask.ts'
+import { button, detail, empty, moment, openView, personLink, tag, type View } from './view.ts'
+
+interface Person {
+  id: number
+  name: string
+}
+
+interface Terms {
+  id: number
+  status: string
+  title: string
+  /** A numeric: a string in a table's own row, a number in an embedded one. */
+  price: string | number
+  date: string
+  ends_at: string | null
+}
+
+interface Reservation extends Terms {
+  conversation: { id: number; voyager: Person; local: Person }
+  host: Person
+  history: (Terms & { note: string | null; created_at: string; by: Person | null })[]
+}
+
+const statuses = ['pending', 'accepted', 'declined', 'cancelled', 'completed']
+const pageSize = 25
+const columns = 'id,status,title,price,date,ends_at,' +
+  'conversation:conversations(id,voyager:users!voyager_id(id,name),local:users!local_id(id,name)),' +
+  'host:users!host_id(id,name),' +
+  'history:reservation_history(id,status,title,price,date,ends_at,note,created_at,by:users!by_id(id,name))'
+
+const terms = ({ title, price, date, ends_at }: Terms): string =>
+  `${title}, ${formatPeriod(date, ends_at)}, ${formatPrice(Number(price))}`
+
+/** A timestamp as the control for a local date and time has it. */
+const toLocal = (timestamp: string | null): string => {
+  if (!timestamp) return ''
+  const date = new Date(timestamp)
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}
+const fromLocal = (text: string): string | null => text === '' ? null : new Date(text).toISOString()
+
+const change = ({ id, title, price, date, ends_at, status }: Reservation, view: View) => {
+  const time = (value: string | null) => el('input', { type: 'datetime-local', value: toLocal(value) })
+  const inputs = [
+    {
+      column: 'status',
+      label: 'State',
+      control: select(Object.fromEntries(statuses.map((name) => [name, name])), status),
+    },
+    { column: 'title', label: 'Title', control: el('input', { value: title }) },
+    { column: 'price', label: 'Price', control: el('input', { inputmode: 'decimal', value: `${price}` }) },
+    { column: 'date', label: 'Begins', control: time(date), parse: fromLocal },
+    { column: 'ends_at', label: 'Ends (may be empty)', control: time(ends_at), parse: fromLocal },
+  ]
+  askForChanges(`Reservation ${id}`, inputs, (changes) => update('reservations', id, changes), view)
+}
+
+const card = (reservation: Reservation, view: View): HTMLElement => {
+  const { id, status, title, conversation, host, history } = reservation
+  const steps = history.toSorted((one, other) => one.id - other.id)
+  return el(
+    'article',
+    { class: 'card', 'aria-label': `Reservation ${id}` },
+    el('h3', {}, title, ' ', tag(status, status)),
+    el(
+      'dl',
+      {},
+      detail('When', formatPeriod(reservation.date, reservation.ends_at)),
+      detail('Price', formatPrice(Number(reservation.price))),
+      detail('Voyager', personLink(conversation.voyager.id, conversation.voyager.name)),
+      detail('Local', personLink(conversation.local.id, conversation.local.name)),
+      detail('Host', host.name),
+    ),
+    el(
+      'details',
+      {},
+      el('summary', {}, `History (${steps.length})`),
+      el(
+        'ol',
+        { class: 'history' },
+        ...steps.map((step) =>
+          el(
+            'li',
+            {},
+            moment(step.created_at),
+            ` ${step.status} by ${step.by?.name ?? 'an admin or the clock'}: ${terms(step)}`,
+            step.note && el('p', { class: 'text' }, step.note),
+          )
+        ),
+      ),
+    ),
+    el('div', { class: 'actions' }, button('Change', () => change(reservation, view))),
+  )
+}
+
+/** Reservations, the newest first, with what happened to each. */
+export const openReservations = (query: URLSearchParams): View => {
+  const status = query.get('state') ?? ''
+  const before = Number(query.get('before')) || 0
+  const go = (next: Record<string, string>) => location.hash = `reservations?${new URLSearchParams(next)}`
+  const filter = select({ '': 'all', ...Object.fromEntries(statuses.map((name) => [name, name])) }, status)
+  filter.addEventListener('change', () => go({ state: filter.value }))
+  const form = el('div', { class: 'filter' }, field('State', filter))
+  const view: View = openView([form], async () => {
+    const conditions = (status && `&status=eq.${encodeURIComponent(status)}`) + (before ? `&id=lt.${before}` : '')
+    const path = `reservations?select=${columns}&order=id.desc&limit=${pageSize}${conditions}`
+    const found = await dataApi<Reservation[]>('GET', path)
+    const last = found.at(-1)?.id
+    const older = found.length === pageSize ? button('Older', () => go({ state: status, before: `${last}` })) : null
+    return found.length ? [...found.map((each) => card(each, view)), older] : [empty('There are none.')]
+  })
+  return view
+}
