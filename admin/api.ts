@@ -1,7 +1,7 @@
 /** What the database says about a refused edit, in plain words; constraints are named as sentences. */
 export const plainWords = (message: string): string => {
   const [, constraint] = /violates \w+(?: \w+)? constraint "([^"]* [^"]*)"/.exec(message) ?? []
-  if (constraint) return `Not saved: ${constraint}`
+  if (constraint) return `Not saved. The rule is: ${constraint}`
   const [, empty] = /null value in column "(\w+)"/.exec(message) ?? []
   if (empty) return `Not saved: ${empty} must not be empty`
   const [, type, value] = /invalid input syntax for type ([\w ]+): "(.*)"/s.exec(message) ?? []

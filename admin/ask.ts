@@ -25,7 +25,6 @@ export const askWhy = (
       void view.load(`Done: ${title}`)
     },
   )
-  ;(fields.length ? null : note)?.focus()
 }
 
 /** A field of a row: its column, and the text that it has at first. */

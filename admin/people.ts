@@ -39,10 +39,9 @@ const erase = ({ id, name }: Person, view: View) => {
     return rpc('erase_person', { person: id, note })
   }
   const hint = 'Name, address, profile and log-in are deleted for good; partners keep the conversations.'
-  askWhy(`Erase ${name}`, hint, 'Erase for good', async (note) => await submit(note), view, [
+  askWhy(`Erase: ${name}`, hint, 'Erase for good', async (note) => await submit(note), view, [
     field(`Type ${id} to confirm`, confirmed),
   ])
-  confirmed.focus()
 }
 
 const steps = (person: Person, view: View): HTMLElement[] => {
@@ -50,14 +49,14 @@ const steps = (person: Person, view: View): HTMLElement[] => {
   const change = (called: string, restriction: 'hide' | 'suspend') => (note: string) =>
     rpc(called, { person: id, restriction, note })
   const ask = (label: string, hint: string, submit: (note: string) => Promise<unknown>) =>
-    button(label, () => askWhy(`${label} ${name}`, hint, label, submit, view))
+    button(label, () => askWhy(`${label}: ${name}`, hint, label, submit, view))
   if (status === 'erased') return []
   return [
     is_hidden
-      ? ask('Lift hiding of', 'They may make their profile searchable again.', change('lift_restriction', 'hide'))
+      ? ask('Lift hiding', 'They may make their profile searchable again.', change('lift_restriction', 'hide'))
       : ask('Hide', 'The profile leaves the search until this is lifted.', change('restrict_person', 'hide')),
     status === 'suspended'
-      ? ask('Lift suspension of', 'They can log in again.', change('lift_restriction', 'suspend'))
+      ? ask('Lift suspension', 'They can log in again.', change('lift_restriction', 'suspend'))
       : ask('Suspend', 'Their tokens are refused until this is lifted.', change('restrict_person', 'suspend')),
     button('Change', () => edit(person, view)),
     button('Erase', () => erase(person, view), 'bad'),

@@ -1,9 +1,8 @@
-import { field } from '../demo/dialog.ts'
 import { el, setText } from '../demo/dom.ts'
 import { pluralize } from '../demo/format.ts'
 import { messageOf } from '../demo/request.ts'
 import { dataApi, rpc } from './api.ts'
-import { askWhy, select } from './ask.ts'
+import { askWhy } from './ask.ts'
 import { button, detail, empty, moment, openView, personLink, tag, type View } from './view.ts'
 
 interface Report {
@@ -33,18 +32,27 @@ interface Evidence {
 
 const decisions = {
   dismiss: 'Dismiss: nothing happens',
-  warn: 'Warn: only counts in later reports, the person is not told',
+  warn: 'Warn: only counts in later reports; the person is not told',
   hide: 'Hide: the profile leaves the search until this is lifted',
   suspend: 'Suspend: the account is deactivated until this is lifted',
 }
 
 const decide = ({ report, person }: Report, view: View) => {
-  const action = select({ '': 'Choose …', ...decisions }, '')
-  action.required = true
-  const submit = (note: string) => rpc('resolve_report', { report, action: action.value, note })
+  const choices = Object.entries(decisions).map(([action, text]) =>
+    el(
+      'label',
+      { class: 'check' },
+      el('input', { type: 'radio', name: 'action', value: action, required: true }),
+      text,
+    )
+  )
+  const fields = el('fieldset', {}, el('legend', {}, 'Decision'), ...choices)
+  const submit = (note: string) => {
+    const action = fields.querySelector<HTMLInputElement>('input:checked')?.value
+    return rpc('resolve_report', { report, action, note })
+  }
   const hint = 'The reporter sees that the report is resolved, and not how. It cannot be opened again.'
-  askWhy(`Report ${report}, about ${person}`, hint, 'Resolve', submit, view, [field('Decision', action)])
-  action.focus()
+  askWhy(`Report ${report}, about ${person}`, hint, 'Resolve', submit, view, [fields])
 }
 
 const messages = ({ person, reporter }: Report, evidence: Evidence[]): HTMLElement =>

@@ -70,7 +70,8 @@ const card = (reservation: Reservation, view: View): HTMLElement => {
     el(
       'dl',
       {},
-      detail('When', formatPeriod(reservation.date, reservation.ends_at)),
+      detail('Begins', moment(reservation.date)),
+      detail('Ends', reservation.ends_at && moment(reservation.ends_at)),
       detail('Price', formatPrice(Number(reservation.price))),
       detail('Voyager', personLink(conversation.voyager.id, conversation.voyager.name)),
       detail('Local', personLink(conversation.local.id, conversation.local.name)),
