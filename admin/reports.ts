@@ -3,6 +3,7 @@ import { pluralize } from '../demo/format.ts'
 import { messageOf } from '../demo/request.ts'
 import { dataApi, rpc } from './api.ts'
 import { askWhy } from './ask.ts'
+import { type Evidence, showEvidence } from './evidence.ts'
 import { button, detail, empty, moment, openView, personLink, tag, type View } from './view.ts'
 
 interface Report {
@@ -21,13 +22,6 @@ interface Report {
   created_at: string
   message_id: number | null
   shares_messages: boolean
-}
-
-interface Evidence {
-  sent_at: string
-  is_by_reported: boolean
-  content: string
-  attachment: { name?: string; url?: string } | null
 }
 
 const decisions = {
@@ -55,29 +49,12 @@ const decide = ({ report, person }: Report, view: View) => {
   askWhy(`Report ${report}, about ${person}`, hint, 'Resolve', submit, view, [fields])
 }
 
-const messages = ({ person, reporter }: Report, evidence: Evidence[]): HTMLElement =>
-  evidence.length === 0 ? el('p', { class: 'hint' }, 'No message belongs to this report, or it was purged.') : el(
-    'ol',
-    { class: 'evidence' },
-    ...evidence.map(({ sent_at, is_by_reported, content, attachment }) =>
-      el(
-        'li',
-        is_by_reported ? { class: 'reported' } : {},
-        el('strong', {}, is_by_reported ? person : reporter),
-        ' ',
-        moment(sent_at),
-        el('p', { class: 'text' }, content),
-        attachment && el('p', { class: 'hint' }, `Attachment: ${attachment.name ?? ''} ${attachment.url ?? ''}`),
-      )
-    ),
-  )
-
 const card = (report: Report, view: View): HTMLElement => {
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
   const evidence = el('div', {})
   const read = async () => {
     try {
-      evidence.replaceChildren(messages(report, await rpc<Evidence[]>('read_evidence', { report: report.report })))
+      evidence.replaceChildren(showEvidence(report, await rpc<Evidence[]>('read_evidence', { report: report.report })))
       setText(alert, '')
     } catch (error) {
       setText(alert, messageOf(error))

@@ -1,23 +1,14 @@
 import { field } from '../demo/dialog.ts'
 import { el } from '../demo/dom.ts'
 import { formatPeriod, formatPrice } from '../demo/format.ts'
-import { dataApi, update } from './api.ts'
-import { askForChanges, select } from './ask.ts'
+import { dataApi } from './api.ts'
+import { select } from './ask.ts'
+import { changeReservation, statuses, type Terms } from './reservation_changes.ts'
 import { button, detail, empty, moment, openView, personLink, tag, type View } from './view.ts'
 
 interface Person {
   id: number
   name: string
-}
-
-interface Terms {
-  id: number
-  status: string
-  title: string
-  /** A numeric: a string in a table's own row, a number in an embedded one. */
-  price: string | number
-  date: string
-  ends_at: string | null
 }
 
 interface Reservation extends Terms {
@@ -26,7 +17,6 @@ interface Reservation extends Terms {
   history: (Terms & { note: string | null; created_at: string; by: Person | null })[]
 }
 
-const statuses = ['pending', 'accepted', 'declined', 'cancelled', 'completed']
 const pageSize = 25
 const columns = 'id,status,title,price,date,ends_at,' +
   'conversation:conversations(id,voyager:users!voyager_id(id,name),local:users!local_id(id,name)),' +
@@ -35,30 +25,6 @@ const columns = 'id,status,title,price,date,ends_at,' +
 
 const terms = ({ title, price, date, ends_at }: Terms): string =>
   `${title}, ${formatPeriod(date, ends_at)}, ${formatPrice(Number(price))}`
-
-/** A timestamp as the control for a local date and time has it. */
-const toLocal = (timestamp: string | null): string => {
-  if (!timestamp) return ''
-  const date = new Date(timestamp)
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
-}
-const fromLocal = (text: string): string | null => text === '' ? null : new Date(text).toISOString()
-
-const change = ({ id, title, price, date, ends_at, status }: Reservation, view: View) => {
-  const time = (value: string | null) => el('input', { type: 'datetime-local', value: toLocal(value) })
-  const inputs = [
-    {
-      column: 'status',
-      label: 'State',
-      control: select(Object.fromEntries(statuses.map((name) => [name, name])), status),
-    },
-    { column: 'title', label: 'Title', control: el('input', { value: title }) },
-    { column: 'price', label: 'Price', control: el('input', { inputmode: 'decimal', value: `${price}` }) },
-    { column: 'date', label: 'Begins', control: time(date), parse: fromLocal },
-    { column: 'ends_at', label: 'Ends (may be empty)', control: time(ends_at), parse: fromLocal },
-  ]
-  askForChanges(`Reservation ${id}`, inputs, (changes) => update('reservations', id, changes), view)
-}
 
 const card = (reservation: Reservation, view: View): HTMLElement => {
   const { id, status, title, conversation, host, history } = reservation
@@ -95,7 +61,7 @@ const card = (reservation: Reservation, view: View): HTMLElement => {
         ),
       ),
     ),
-    el('div', { class: 'actions' }, button('Change', () => change(reservation, view))),
+    el('div', { class: 'actions' }, button('Change', () => changeReservation(reservation, view))),
   )
 }
 

@@ -5,16 +5,8 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { call, openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
 import { startStack, stopStack, testKeys } from '../tools/stack.ts'
-import {
-  answerReport,
-  changeReservation,
-  comeSecond,
-  enter,
-  lookAfterPeople,
-  lookAtAll,
-  makeHistory,
-  readLog,
-} from './admin.ts'
+import { answerReport, comeSecond, enter, lookAtAll, makeHistory, readLog } from './admin.ts'
+import { changeReservation, lookAfterPeople } from './admin_edits.ts'
 import { hasBrowser, openBrowser } from './browser.ts'
 
 describe.runIf(hasBrowser)('the dashboard in a browser', () => {
