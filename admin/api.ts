@@ -6,6 +6,9 @@ export const plainWords = (message: string): string => {
   if (empty) return `Not saved: ${empty} must not be empty`
   const [, type, value] = /invalid input syntax for type ([\w ]+): "(.*)"/s.exec(message) ?? []
   if (type) return `Not saved: “${value}” is not a ${type === 'numeric' ? 'number' : type}`
+  // The functions name the parameter, which the form has as its label.
+  const [, wrong] = /^note: (.+)$/s.exec(message) ?? []
+  if (wrong) return `Not done: ${wrong}`
   return message.replace(/^error: /, '')
 }
 

@@ -24,7 +24,7 @@ export const showEvidence = (
         el('strong', {}, is_by_reported ? person : reporter),
         ' ',
         moment(sent_at),
-        el('p', { class: 'text' }, content),
+        el('p', { class: 'quote' }, content),
         attachment && el('p', { class: 'hint' }, `Attachment: ${attachment.name ?? ''} ${attachment.url ?? ''}`),
       )
     ),

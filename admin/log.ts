@@ -20,7 +20,7 @@ const item = ({ action, report_id, user_id, person, by_whom, note, created_at }:
     'li',
     { class: 'card' },
     el('p', {}, tag(action), ' ', personLink(user_id, person.name), report_id !== null && `, report ${report_id}`),
-    note && el('p', { class: 'text' }, note),
+    note && el('p', { class: 'quote' }, note),
     el('p', { class: 'hint' }, moment(created_at), ` by ${by_whom}`),
   )
 
@@ -37,6 +37,6 @@ export const openLog = (query: URLSearchParams): View => {
     const entries = await dataApi<Entry[]>('GET', path)
     const next = new URLSearchParams({ ...(person && { person: `${person}` }), before: `${entries.at(-1)?.id}` })
     const older = entries.length === pageSize ? button('Older', () => location.hash = `log?${next}`) : null
-    return entries.length ? [el('ol', { class: 'content' }, ...entries.map(item)), older] : [empty('Nothing was done.')]
+    return entries.length ? [el('ol', { class: 'loaded' }, ...entries.map(item)), older] : [empty('Nothing was done.')]
   })
 }

@@ -1,10 +1,9 @@
 import { el, setText } from '../demo/dom.ts'
 import { pluralize } from '../demo/format.ts'
-import { messageOf } from '../demo/request.ts'
 import { dataApi, rpc } from './api.ts'
 import { askWhy } from './ask.ts'
 import { type Evidence, showEvidence } from './evidence.ts'
-import { button, detail, empty, moment, openView, personLink, tag, type View } from './view.ts'
+import { button, detail, empty, messageOf, moment, openView, personLink, tag, type View } from './view.ts'
 
 interface Report {
   report: number
@@ -73,7 +72,7 @@ const card = (report: Report, view: View): HTMLElement => {
       report.is_hidden && tag('hidden'),
       !report.is_active && tag('not active'),
     ),
-    report.note && el('p', { class: 'text' }, report.note),
+    report.note && el('p', { class: 'quote' }, report.note),
     el(
       'dl',
       {},

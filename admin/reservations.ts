@@ -56,7 +56,7 @@ const card = (reservation: Reservation, view: View): HTMLElement => {
             {},
             moment(step.created_at),
             ` ${step.status} by ${step.by?.name ?? 'an admin or the clock'}: ${terms(step)}`,
-            step.note && el('p', { class: 'text' }, step.note),
+            step.note && el('p', { class: 'quote' }, step.note),
           )
         ),
       ),

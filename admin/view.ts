@@ -1,5 +1,6 @@
 import { el, setText } from '../demo/dom.ts'
-import { messageOf } from '../demo/request.ts'
+
+export const messageOf = (error: unknown): string => error instanceof Error ? error.message : String(error)
 
 const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' })
 export const moment = (timestamp: string): HTMLElement =>
@@ -28,7 +29,7 @@ export interface View {
 export const openView = (fixed: HTMLElement[], draw: () => Promise<(HTMLElement | null)[]>): View => {
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
   const status = el('p', { class: 'found', role: 'status' })
-  const content = el('div', { class: 'content' })
+  const content = el('div', { class: 'loaded' })
   const load: View['load'] = async (done = '') => {
     content.setAttribute('aria-busy', 'true')
     try {

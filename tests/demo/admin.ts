@@ -56,7 +56,7 @@ export const enter = async (page: Page, origin: string): Promise<void> => {
 export const answerReport = async (page: Page, report: number): Promise<void> => {
   const card = page.getByRole('article', { name: `Report ${report}`, exact: true })
   await card.getByRole('button', { name: 'Read the evidence' }).click()
-  expect(await card.locator('.evidence .reported .text').textContent()).toBe(markup)
+  expect(await card.locator('.evidence .reported .quote').textContent()).toBe(markup)
   const opener = card.getByRole('button', { name: 'Decide' })
   await opener.focus()
   await page.keyboard.press('Enter')
@@ -69,7 +69,7 @@ export const answerReport = async (page: Page, report: number): Promise<void> =>
   await page.keyboard.press('Tab')
   await page.keyboard.type(' ')
   await dialog.getByRole('button', { name: 'Resolve' }).press('Enter')
-  expect(await alertOf(dialog)).toBe('note: say why, in 1 to 2,000 characters')
+  expect(await alertOf(dialog)).toBe('Not done: say why, in 1 to 2,000 characters')
   await isAccessible(page)
   await dialog.getByLabel('Why').fill('Asks for money')
   expect(await dialog.getByRole('radio', { checked: true }).getAttribute('value')).toBe('hide')
