@@ -41,8 +41,10 @@ create trigger log_report_edit
   for each row
   when (
     (old.id, old.reporter_id, old.user_id, old.message_id, old.reason, old.created_at, old.resolution, old.resolved_at)
-      is distinct from
-      (new.id, new.reporter_id, new.user_id, new.message_id, new.reason, new.created_at, new.resolution, new.resolved_at)
+      is distinct from (
+        new.id, new.reporter_id, new.user_id, new.message_id, new.reason, new.created_at, new.resolution,
+        new.resolved_at
+      )
     -- private.purge_evidence() deletes the note with its date.
     or old.note is distinct from new.note and (new.note is not null or old.purge_at is null or new.purge_at is not null)
   )

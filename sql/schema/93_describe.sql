@@ -16,7 +16,8 @@ begin
     order by array_position(array['person', 'push', 'mail', 'webhook'], channel);
   return query
     select
-      'embeddings', (search ->> 'waiting')::bigint, (search ->> 'oldest')::double precision, (search ->> 'dead')::bigint;
+      'embeddings', (search ->> 'waiting')::bigint, (search ->> 'oldest')::double precision,
+      (search ->> 'dead')::bigint;
 end
 $$;
 comment on function public.describe_queues() is

@@ -110,7 +110,7 @@ export const readLog = async (page: Page, person: number, origin: string): Promi
 }
 
 /** Every view in both themes, on a desktop and on a phone. */
-export const lookAtAll = async (page: Page, origin: string): Promise<void> => {
+export const visitAll = async (page: Page, origin: string): Promise<void> => {
   for (const [colorScheme, width] of [['light', 1280], ['dark', 390]] as const) {
     await page.emulateMedia({ colorScheme })
     await page.setViewportSize({ width, height: 800 })

@@ -24,10 +24,13 @@ select public.resolve_report(id, 'warn', 'Once') from numbered where place = 1;
 select is(pg_temp.entries(), array['warn: Once #1'], 'resolving has one entry, not two');
 update public.reports set resolution = 'dismiss' where id = (select id from numbered where place = 1);
 select is(
-  (pg_temp.entries())[2], 'edit report: Report was changed without resolve_report: resolution from "warn" to "dismiss" #1',
+  (pg_temp.entries())[2],
+  'edit report: Report was changed without resolve_report: resolution from "warn" to "dismiss" #1',
   'changing the outcome later, in the same transaction, has an entry of its own'
 );
-update public.reports set resolution = 'hide', resolved_at = '2026-01-02' where id = (select id from numbered where place = 2);
+update public.reports
+set resolution = 'hide', resolved_at = '2026-01-02'
+where id = (select id from numbered where place = 2);
 select matches(
   (pg_temp.entries())[3], 'resolution from null to "hide", resolved_at from null to "2026-01-02[^"]*" #2$',
   'so has resolving by hand'
@@ -37,7 +40,9 @@ select is(
   (pg_temp.entries())[4], 'edit report: Report was changed without resolve_report: note #3',
   'a changed note is named and not kept'
 );
-update public.reports set user_id = reporter_id, reporter_id = user_id where id = (select id from numbered where place = 4);
+update public.reports
+set user_id = reporter_id, reporter_id = user_id
+where id = (select id from numbered where place = 4);
 select matches((pg_temp.entries())[5], 'reporter_id from .*, user_id from .* #4$', 'so are the people');
 select is(
   (select user_id from public.moderation_log order by id desc limit 1), tests.id_of('ben'),

@@ -34,11 +34,16 @@ select is(
 select is(array(select name from public.find_people('dan', true)), array['dan'], 'also among those with a name');
 select is(
   array(select concat_ws(' ', name, status, is_hidden) from public.find_people('')),
-  array['Deleted user erased f', 'eve pending f', 'dan suspended f', 'cat active t', 'Bo_b 100% active f', 'Inês Alba active f'],
+  array[
+    'Deleted user erased f', 'eve pending f', 'dan suspended f', 'cat active t', 'Bo_b 100% active f',
+    'Inês Alba active f'
+  ],
   'each with the status'
 );
 select is(
   array(select concat_ws(' ', name, reports, upheld) from public.find_people('') where reports > 0), array['cat 3 1'],
   'and the reports'
 );
-select is((select email from public.find_people('cat')), (select email from public.users where name = 'cat'), 'and the address');
+select is(
+  (select email from public.find_people('cat')), (select email from public.users where name = 'cat'), 'and the address'
+);

@@ -63,7 +63,9 @@ from ids;
 select is(public.erase_person(cat, 'Asked by letter'), 'erased', 'an admin erases cat') from ids;
 select is(pg_temp.latest_entry(), 'erase, 1, Asked by letter', 'which is logged');
 select is(name || coalesce(email, ''), 'Deleted user', 'and done') from public.users, ids where id = cat;
-select throws_ok(format($$ select public.erase_person(%s, 'Why') $$, cat), 'PT409', 'This account was erased before', 'once')
+select throws_ok(
+  format($$ select public.erase_person(%s, 'Why') $$, cat), 'PT409', 'This account was erased before', 'once'
+)
 from ids;
 select throws_ok(
   format($$ select public.restrict_person(%s, '%s', 'Why') $$, cat, restriction), 'PT409', 'This account was erased',

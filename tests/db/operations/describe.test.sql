@@ -17,14 +17,22 @@ select 'webhook', 'message.created', null, now() - age * interval '1 minute', no
 from (values (5, 0), (3, 7), (9, 8)) as rows (age, attempts);
 update private.embedding_queue set queued_at = now();
 select is(
-  (select concat_ws(' ', waiting, oldest_seconds, dead) from public.describe_queues() where queue = 'reports'), '1 7200',
+  (select concat_ws(' ', waiting, oldest_seconds, dead) from public.describe_queues() where queue = 'reports'),
+  '1 7200',
   'only open reports wait'
 );
 select is(
-  (select concat_ws(' ', waiting, round(oldest_seconds / 60), dead) from public.describe_queues() where queue = 'webhook'), '2 5 1',
+  (
+    select concat_ws(' ', waiting, round(oldest_seconds / 60), dead)
+    from public.describe_queues()
+    where queue = 'webhook'
+  ),
+  '2 5 1',
   'what failed eight times does not wait: it is dead'
 );
-select is((select waiting from public.describe_queues() where queue = 'push'), 0::bigint, 'the other channels are empty');
+select is(
+  (select waiting from public.describe_queues() where queue = 'push'), 0::bigint, 'the other channels are empty'
+);
 
 -- PGlite has no pg_cron, and the test database none of its jobs.
 select is_empty('select from public.describe_schedule()', 'without jobs nothing is listed');
@@ -36,7 +44,8 @@ create table if not exists cron.job_run_details (
 insert into cron.job (jobid, schedule, jobname) values (1, '* * * * *', 'send'), (2, '0 3 * * *', 'forget');
 insert into cron.job_run_details (jobid, runid, status, return_message, start_time)
 values
-  (1, 1, 'failed', 'long ago', now() - interval '2 days'), (1, 2, 'failed', 'division by zero', now() - interval '1 hour'),
+  (1, 1, 'failed', 'long ago', now() - interval '2 days'),
+  (1, 2, 'failed', 'division by zero', now() - interval '1 hour'),
   (1, 3, 'succeeded', '1 row', now());
 select is(
   array(select concat_ws(' ', job, last_status, last_message, failures) from public.describe_schedule()),
