@@ -23,6 +23,8 @@ interface Report {
   shares_messages: boolean
 }
 
+const pageSize = 50
+
 const decisions = {
   dismiss: 'Dismiss: nothing happens',
   warn: 'Warn: only counts in later reports; the person is not told',
@@ -50,11 +52,12 @@ const decide = ({ report, person }: Report, view: View) => {
 
 const card = (report: Report, view: View): HTMLElement => {
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
-  const evidence = el('div', {})
+  const evidence = el('div', { role: 'group', tabindex: '-1', 'aria-label': 'Evidence' })
   const read = async () => {
     try {
       evidence.replaceChildren(showEvidence(report, await rpc<Evidence[]>('read_evidence', { report: report.report })))
       setText(alert, '')
+      evidence.focus()
     } catch (error) {
       setText(alert, messageOf(error))
     }
@@ -99,8 +102,9 @@ const card = (report: Report, view: View): HTMLElement => {
 /** The open reports, oldest first. */
 export const openReports = (): View => {
   const view: View = openView([], async () => {
-    const reports = await dataApi<Report[]>('GET', 'moderation_queue?order=report&limit=50')
-    return reports.length ? reports.map((report) => card(report, view)) : [empty('No report is open.')]
+    const reports = await dataApi<Report[]>('GET', `moderation_queue?order=report&limit=${pageSize}`)
+    const limit = reports.length === pageSize ? el('p', { class: 'hint' }, `These are the oldest ${pageSize}.`) : null
+    return reports.length ? [...reports.map((report) => card(report, view)), limit] : [empty('No report is open.')]
   })
   return view
 }

@@ -74,3 +74,18 @@ export const changeReservation = async (page: Page, id: number): Promise<void> =
   await page.goBack()
   await card.waitFor({ state: 'detached' })
 }
+
+/** Opens the page by the dashboard's cookie and loses it, as by a restart: what was typed stays. */
+export const loseAccess = async (page: Page, origin: string): Promise<void> => {
+  await page.goto(`${origin}/admin#people`)
+  await page.getByRole('article').getByRole('button', { name: 'Change' }).first().click()
+  await page.context().clearCookies()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Bio').fill('A long text')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.getByRole('alert').filter({ visible: true }).waitFor()
+  expect(await alertOf(dialog)).toMatch(/^This page was closed/)
+  expect(await dialog.getByLabel('Bio').inputValue()).toBe('A long text')
+  await page.reload()
+  await page.getByLabel('Secret key').waitFor()
+}

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { call, openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
 import { startStack, stopStack, testKeys } from '../tools/stack.ts'
 import { answerReport, comeSecond, enter, makeHistory, readLog, visitAll } from './admin.ts'
-import { changeReservation, lookAfterPeople } from './admin_edits.ts'
+import { changeReservation, lookAfterPeople, loseAccess } from './admin_edits.ts'
 import { hasBrowser, openBrowser } from './browser.ts'
 
 describe.runIf(hasBrowser)('the dashboard in a browser', () => {
@@ -184,6 +184,8 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     expect(await page.locator('img, main script').count()).toBe(0)
     await page.getByRole('button', { name: 'Log out' }).click()
     await page.getByLabel('Secret key').waitFor()
+    await page.goto(link)
+    await loseAccess(page, origin)
     // Browsers log each refusal that this test is about.
     expect(errors.filter((error) => !/status of (400|401|409|500)/.test(error))).toEqual([])
   })
