@@ -17,7 +17,7 @@ export const askWhy = (
     [
       el('p', { class: 'hint' }, hint),
       ...fields,
-      field('Why', note, 'For the log; neither of the two sees it. Name nobody here.'),
+      field('Why', note, 'For the log, which admins alone read. Name nobody here.'),
     ],
     action,
     async () => {

@@ -57,7 +57,7 @@ const card = (report: Report, view: View): HTMLElement => {
     try {
       evidence.replaceChildren(showEvidence(report, await rpc<Evidence[]>('read_evidence', { report: report.report })))
       setText(alert, '')
-      evidence.focus()
+      evidence.focus({ preventScroll: true })
     } catch (error) {
       setText(alert, messageOf(error))
     }

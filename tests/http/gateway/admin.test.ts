@@ -92,6 +92,13 @@ describe("the admin's page", () => {
     expect(status).toBe(401)
   })
 
+  test('asks for no key elsewhere than on this machine', async () => {
+    for (const headers of [{ Host: 'rebound.example' }, { Via: '1.1 proxy' }] as Record<string, string>[]) {
+      const { status, text } = await send('/admin', headers)
+      expect([status, text.includes('The dashboard is closed')]).toEqual([404, true])
+    }
+  })
+
   test('decides nothing by a link: functions that write refuse GET', async () => {
     const [ana, ben] = [await signUp('Ana'), await signUp('Ben')]
     const { body: report } = await ana.call('POST', '/users/me/reports', { user_id: ben.id, reason: 'spam' })
