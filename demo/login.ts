@@ -1,7 +1,7 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
 import type { Config } from './config.ts'
 import { el, setText } from './dom.ts'
-import { messageOf, request } from './request.ts'
+import { errorText, request } from './request.ts'
 
 interface Tokens {
   access_token: string | null
@@ -78,7 +78,7 @@ export const logInForm = (supabase: SupabaseClient, logIns: Config['logIns'], pr
     try {
       await (isSignUp ? signUp() : logIn())
     } catch (error) {
-      setText(alert, messageOf(error))
+      setText(alert, errorText(error))
       password.input.focus()
       password.input.select()
     }
