@@ -16,7 +16,7 @@ const typingDelay = 200
 const pageSize = 20
 const maxHits = 100
 
-/** Search as you type, by words, meaning, interests and places, or for people like one. The search is in the address. */
+/** Search as you type, by words, meaning and filters, or for people like one. The search is in the address. */
 export const openPeople = (supabase: SupabaseClient, navigation: Navigation) => {
   let current = new AbortController()
   let typing: ReturnType<typeof setTimeout> | undefined
