@@ -13,6 +13,7 @@ deno check --quiet functions supabase clients tests bench docs scripts vitest.co
 deno check --quiet --config scripts/browser.json clients demo
 deno run -A scripts/write_openapi.ts --check
 deno run -A scripts/write_baseline.ts --check
+deno run -A scripts/write_data_model.ts --check
 node scripts/check_versions.mjs
 node scripts/check_lock.mjs
 node scripts/check_style.mjs
