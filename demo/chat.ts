@@ -65,7 +65,7 @@ export const openChat = (
     showProfile,
     notify: (text) => setText(notice, text),
   })
-  const header = el('header', { class: 'chat-bar' }, back, face, el('div', {}, el('h3', {}, name), status), menu)
+  const header = el('header', { class: 'chat-bar' }, back, face, el('div', {}, el('h2', {}, name), status), menu)
   const missing = el('p', { class: 'empty', role: 'status', hidden: true })
   const body = [notice, reservations.node, messages.node, typing, composer.node]
   const node = el('div', { class: 'chat' }, header, missing, ...body)

@@ -35,7 +35,7 @@ export const openChips = (label: string, onChange: (chosen: string[]) => void) =
         type: 'button',
         class: 'chip',
         'aria-pressed': `${isChosen}`,
-        'aria-label': name,
+        'data-name': name,
         'aria-description': pluralize(people, 'person', 'people'),
         click: () => onChange(isChosen ? chosen.filter((other) => other !== name) : [...chosen, name]),
       },

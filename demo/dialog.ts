@@ -33,7 +33,7 @@ export const openDialog = (
   const form = el(
     'form',
     { submit: onSubmit },
-    el('h3', {}, title),
+    el('h2', {}, title),
     ...fields,
     alert,
     el('div', { class: 'actions' }, cancel, button),

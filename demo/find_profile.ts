@@ -1,10 +1,7 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
 import { request } from './request.ts'
 
-/**
- * The id of a user's profile, which a conversation does not name. Null if the search does not show it, and then its page
- * does not either.
- */
+/** The id of a user's profile, which a conversation does not name. Null if it is shown to nobody. */
 export const findProfile = async (
   supabase: SupabaseClient,
   { id, name }: { id: number; name: string },

@@ -14,7 +14,7 @@ export const formField = (label: string, control: Control, hint = '') => {
   return {
     control,
     node: el('div', { class: 'field' }, el('label', { for: id }, label), control, note, error),
-    refuse(text: string) {
+    setError(text: string) {
       setText(error, text)
       control.setAttribute('aria-invalid', `${text !== ''}`)
     },
@@ -46,13 +46,13 @@ export const openForm = (byName: Record<string, Field>, parts: Node[], save: () 
     button.ariaDisabled = 'true'
     status.textContent = ''
     setText(alert, '')
-    for (const field of Object.values(byName)) field.refuse('')
+    for (const field of Object.values(byName)) field.setError('')
     try {
       await save()
       status.textContent = 'Saved.'
     } catch (error) {
       const { field, text } = refusalOf(error)
-      byName[field]?.refuse(text)
+      byName[field]?.setError(text)
       byName[field]?.control.focus()
       if (!byName[field]) setText(alert, errorText(error))
     }
@@ -70,4 +70,4 @@ export const openForm = (byName: Record<string, Field>, parts: Node[], save: () 
 
 /** A part of a page under a heading. */
 export const section = (title: string, ...children: (Node | string | null | false)[]): HTMLElement =>
-  el('section', { 'aria-label': title }, el('h4', {}, title), ...children)
+  el('section', { 'aria-label': title }, el('h3', {}, title), ...children)

@@ -30,7 +30,7 @@ export const logInForm = (supabase: SupabaseClient, logIns: Config['logIns'], pr
   const submit = el('button', { class: 'strong' })
   const toggle = el('button', { type: 'button', class: 'link', click: () => setSignUp(!isSignUp) })
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
-  const heading = el('h3', {})
+  const heading = el('h2', {})
 
   const prefill = () => {
     const chosen = logIns[Number(choice.value || NaN)]

@@ -1,6 +1,6 @@
 import { createClient, type Session } from '@supabase/supabase-js'
 import type { Config } from './config.ts'
-import { avatar, el, setText } from './dom.ts'
+import { avatar, el, setText, visuallyHidden } from './dom.ts'
 import { type HomeView, openHome } from './home.ts'
 import { logInForm } from './login.ts'
 import { menuItem, openMenu } from './menu.ts'
@@ -51,7 +51,7 @@ export const openPane = ({ name, index, config, navigation, onTitle, isAlone }: 
     isAlone && el('a', { href: '/demo/side-by-side', class: 'quiet' }, 'Two people side by side'),
     menuItem('Log out', () => logOut()),
   ])
-  const face = link(navigation, { page: 'me' }, { class: 'face', 'aria-label': 'Your profile' })
+  const face = link(navigation, { page: 'me' }, { class: 'face' })
   const heading = el('h2', {}, isAlone ? 'Nobody is logged in' : `${name} person`)
   const status = el('p', { class: 'status', role: 'status' })
   const cut = el('p', { class: 'cut', hidden: true })
@@ -84,7 +84,7 @@ export const openPane = ({ name, index, config, navigation, onTitle, isAlone }: 
     onTitle(title, unread, user)
     if (!user || heading.textContent === user) return
     heading.textContent = user
-    face.replaceChildren(avatar(user))
+    face.replaceChildren(avatar(user), visuallyHidden('Your profile'))
   }
   const showHome = () => {
     home = openHome(supabase, navigation, files, showView)

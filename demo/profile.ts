@@ -51,7 +51,7 @@ export const openProfile = (
     icon('back'),
     visuallyHidden('Back'),
   )
-  const heading = el('h3', { tabindex: '-1' }, 'Profile')
+  const heading = el('h2', { tabindex: '-1' }, 'Profile')
   const header = el('header', { class: 'chat-bar' }, back, heading)
   const hint = el('p', { class: 'hint', role: 'status', hidden: true })
   const missing = el('p', { class: 'empty', role: 'status', hidden: true })
@@ -75,8 +75,9 @@ export const openProfile = (
       ? el('button', { type: 'button', class: 'strong', click: onEdit }, 'Change your profile')
       : el(
         'button',
-        { type: 'button', class: 'strong', 'aria-label': `Write to ${name}`, click: write },
+        { type: 'button', class: 'strong', click: write },
         relation === 'partner' ? 'Open the conversation' : 'Write',
+        visuallyHidden(relation === 'partner' ? ` with ${name}` : ` to ${name}`),
       )
     const notify = (text: string) => setText(hint, text)
     const person = { id: user, name }
@@ -101,9 +102,9 @@ export const openProfile = (
         ),
         button,
       ),
-      el('h4', {}, 'About'),
+      el('h3', {}, 'About'),
       el('p', { class: 'text' }, biography ?? `${name} has not written anything yet.`),
-      el('h4', {}, 'Interests'),
+      el('h3', {}, 'Interests'),
       interests.length
         ? el(
           'ul',

@@ -15,7 +15,7 @@ export const interestsSection = (supabase: SupabaseClient, me: Me): HTMLElement 
   const field = formField('Add an interest', input)
 
   const save = async (next: Interest[], said: string) => {
-    field.refuse('')
+    field.setError('')
     const before = mine
     mine = next
     draw()
@@ -29,7 +29,7 @@ export const interestsSection = (supabase: SupabaseClient, me: Me): HTMLElement 
       setText(status, said)
     } catch (error) {
       mine = before
-      field.refuse(errorText(error))
+      field.setError(errorText(error))
     }
     draw()
   }
@@ -53,16 +53,16 @@ export const interestsSection = (supabase: SupabaseClient, me: Me): HTMLElement 
     const typed = input.value.trim().toLocaleLowerCase()
     if (!typed) return
     const found = all.find(({ name }) => name.toLocaleLowerCase() === typed)
-    if (!found) return field.refuse(`There is no interest “${input.value.trim()}”. Choose one of the list.`)
+    if (!found) return field.setError(`There is no interest “${input.value.trim()}”. Choose one of the list.`)
     input.value = ''
-    if (mine.some(({ id }) => id === found.id)) return field.refuse(`You have ${found.name} already.`)
+    if (mine.some(({ id }) => id === found.id)) return field.setError(`You have ${found.name} already.`)
     save([...mine, found], `${found.name} was added`)
   }
   draw()
   request<Interest[]>(supabase, 'users/interests').then((interests) => {
     all = interests
     draw()
-  }, (error) => field.refuse(errorText(error)))
+  }, (error) => field.setError(errorText(error)))
   return section(
     'Interests',
     chips,

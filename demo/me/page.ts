@@ -32,7 +32,7 @@ export const openMe = ({ supabase, files, navigation, onBack }: Dependencies) =>
     icon('back'),
     visuallyHidden('Back'),
   )
-  const heading = el('h3', { tabindex: '-1' }, 'Your profile')
+  const heading = el('h2', { tabindex: '-1' }, 'Your profile')
   const header = el('header', { class: 'chat-bar' }, back, heading)
   const notice = openNotice()
   const body = el('div', { class: 'page-body' }, notice.node, skeleton(3))

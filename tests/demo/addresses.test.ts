@@ -82,7 +82,7 @@ describe.skipIf(!hasBrowser)('one person with addresses', { timeout: 120_000 }, 
     await vi.waitFor(() => expect(address(page)).toBe('/demo'), eventually)
   })
 
-  test('a page that is not there, or not for everybody, says so in a sentence', async () => {
+  test('a page that is not there, or not for everybody, is explained in a sentence', async () => {
     const { body } = await call('POST', `${base()}/auth/signup`, {
       email: 'hidden@example.com',
       password: 'correct horse',
@@ -90,16 +90,16 @@ describe.skipIf(!hasBrowser)('one person with addresses', { timeout: 120_000 }, 
     })
     const me = await call('GET', `${base()}/users/me`, undefined, { token: body.access_token })
     const { page, you } = await openOne('/demo/c/99999', [403, 404])
-    const says = async (path: string, text: string) => {
+    const expectText = async (path: string, text: string) => {
       await page.goto(new URL(path, base()).href)
       await you.getByText(text).waitFor()
     }
     await you.getByText('There is no such conversation, or it is not yours.').waitFor()
     expect(await you.getByRole('textbox').count()).toBe(0)
-    await says('/demo/people/99999', 'There is no such person here.')
-    await says(`/demo/people/${me.body.Profile.id}`, 'This profile is not shown')
+    await expectText('/demo/people/99999', 'There is no such person here.')
+    await expectText(`/demo/people/${me.body.Profile.id}`, 'This profile is not shown')
     expect(await you.getByRole('button', { name: 'Write' }).count()).toBe(0)
-    await says('/demo/c/seven', 'There is no such page.')
+    await expectText('/demo/c/seven', 'There is no such page.')
   })
 
   test('the side-by-side view has one address, whatever its panes show', async () => {

@@ -66,7 +66,7 @@ describe.skipIf(!hasBrowser)('the demo page in a browser', { timeout: 120_000 },
     }, eventually)
     await ines.getByRole('button', { name: 'Jazz', exact: true, pressed: true }).click()
     const city = ines.getByRole('group', { name: 'Cities' }).getByRole('button').first()
-    const chosen = (await city.getAttribute('aria-label'))!
+    const chosen = (await city.getAttribute('data-name'))!
     await city.click()
     await vi.waitFor(async () => {
       const where = await hits.locator('.where').allTextContents()
@@ -83,7 +83,7 @@ describe.skipIf(!hasBrowser)('the demo page in a browser', { timeout: 120_000 },
     await ines.getByRole('combobox').fill('Tomáš Novák')
     await ines.getByRole('link', { name: 'Tomáš Novák' }).click()
     await ines.locator('.profile .text').waitFor()
-    await ines.getByRole('button', { name: 'Write to Tomáš Novák' }).click()
+    await ines.getByRole('button', { name: 'Open the conversation with Tomáš Novák' }).click()
     await ines.locator('.message', { hasText: 'Shall I keep you a chair?' }).waitFor()
     await ines.getByText('2 reservations').click()
     await ines.getByText("Jazz evening at Rui's").waitFor()
@@ -168,7 +168,7 @@ describe.skipIf(!hasBrowser)('the demo page in a browser', { timeout: 120_000 },
     expect(await page.title()).toBe('Voyagers and locals')
     const { nameless, duplicates, language } = await page.evaluate(() => {
       const nameOf = (control: HTMLElement & Partial<HTMLInputElement>) =>
-        control.getAttribute('aria-label') || control.labels?.[0]?.textContent || control.textContent
+        control.getAttribute('data-name') || control.labels?.[0]?.textContent || control.textContent
       const controls = [...document.querySelectorAll<HTMLElement>('button, a, input, select, textarea, [tabindex]')]
       const ids = [...document.querySelectorAll('[id]')].map(({ id }) => id)
       const nameless = controls.filter((control) => control.checkVisibility() && !nameOf(control)?.trim())

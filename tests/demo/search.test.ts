@@ -74,7 +74,7 @@ describe.skipIf(!hasBrowser)('the search of the demo page', { timeout: 120_000 }
     const all = (await ines.locator('.found').textContent())!
     await ines.locator('.filters summary').click()
     const chip = ines.getByRole('group', { name: 'Interests' }).getByRole('button').first()
-    const name = (await chip.getAttribute('aria-label'))!
+    const name = (await chip.getAttribute('data-name'))!
     const people = (await chip.getAttribute('aria-description'))!
     expect(await chip.textContent()).toBe(`${name} ${parseInt(people)}`)
     await chip.click()
