@@ -1,4 +1,4 @@
-import { avatar, el } from './dom.ts'
+import { avatar, el, visuallyHidden } from './dom.ts'
 import { fitOf } from './fit.ts'
 import { highlight, type Match } from './highlight.ts'
 import { link, type Navigation } from './navigation.ts'
@@ -30,12 +30,12 @@ export const renderHit = (hit: Hit, { navigation, hasWords, isOpen, onLike }: Op
   const { id, name, city, country, image_url, _rankingScore, _matches, _snippet } = hit
   const place = [city && highlight(city, _matches.city), country && highlight(country, _matches.country)]
     .filter((part) => part !== null && part !== '')
-  const like = el('button', {
-    type: 'button',
-    class: 'link',
-    'aria-label': `More people like ${name}`,
-    click: () => onLike(hit),
-  }, 'More like this')
+  const like = el(
+    'button',
+    { type: 'button', class: 'link', click: () => onLike(hit) },
+    'More like this',
+    visuallyHidden(`: ${name}`),
+  )
   return el(
     'li',
     { class: 'hit', 'data-profile': `${id}` },

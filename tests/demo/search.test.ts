@@ -91,7 +91,7 @@ describe.skipIf(!hasBrowser)('the search of the demo page', { timeout: 120_000 }
   test('finds more people like one, without that one, and goes back to everybody', async () => {
     const { ines, hits } = await openPeople()
     const name = (await hits.first().getByRole('heading').textContent())!
-    await hits.first().getByRole('button', { name: `More people like ${name}` }).click()
+    await hits.first().getByRole('button', { name: `More like this: ${name}` }).click()
     await ines.getByText(`People like ${name}`).waitFor()
     await vi.waitFor(async () => {
       expect(await hits.getByRole('heading').allTextContents()).not.toContain(name)
