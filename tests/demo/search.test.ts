@@ -11,7 +11,7 @@ describe.skipIf(!hasBrowser)('the search of the demo page', { timeout: 120_000 }
   const openPeople = async (path?: string) => {
     const { page, ines } = await open(path)
     await logIn(ines)
-    await ines.getByRole('tab', { name: 'People' }).click()
+    await ines.getByRole('link', { name: 'People', exact: true }).click()
     await ines.locator('.hit').first().waitFor()
     return { page, ines, box: ines.getByRole('combobox', { name: 'Search people' }), hits: ines.locator('.hit') }
   }
@@ -72,8 +72,9 @@ describe.skipIf(!hasBrowser)('the search of the demo page', { timeout: 120_000 }
   test('counts facets under the filters, which keep the focus when clicked', async () => {
     const { ines, box, hits } = await openPeople()
     const all = (await ines.locator('.found').textContent())!
+    await ines.locator('.filters summary').click()
     const chip = ines.getByRole('group', { name: 'Interests' }).getByRole('button').first()
-    const name = (await chip.getAttribute('aria-label'))!
+    const name = (await chip.getAttribute('data-name'))!
     const people = (await chip.getAttribute('aria-description'))!
     expect(await chip.textContent()).toBe(`${name} ${parseInt(people)}`)
     await chip.click()
@@ -90,7 +91,7 @@ describe.skipIf(!hasBrowser)('the search of the demo page', { timeout: 120_000 }
   test('finds more people like one, without that one, and goes back to everybody', async () => {
     const { ines, hits } = await openPeople()
     const name = (await hits.first().getByRole('heading').textContent())!
-    await hits.first().getByRole('button', { name: `More people like ${name}` }).click()
+    await hits.first().getByRole('button', { name: `More like this: ${name}` }).click()
     await ines.getByText(`People like ${name}`).waitFor()
     await vi.waitFor(async () => {
       expect(await hits.getByRole('heading').allTextContents()).not.toContain(name)
