@@ -91,7 +91,7 @@ describe.skipIf(!hasBrowser)('the search of the demo page', { timeout: 120_000 }
   test('finds more people like one, without that one, and goes back to everybody', async () => {
     const { ines, hits } = await openPeople()
     const name = (await hits.first().getByRole('heading').textContent())!
-    await hits.first().getByRole('button', { name: `More like this: ${name}` }).click()
+    await hits.first().getByRole('button', { name: `More like this (${name})` }).click()
     await ines.getByText(`People like ${name}`).waitFor()
     await vi.waitFor(async () => {
       expect(await hits.getByRole('heading').allTextContents()).not.toContain(name)
@@ -108,8 +108,10 @@ describe.skipIf(!hasBrowser)('the search of the demo page', { timeout: 120_000 }
     const { page, ines } = await open('/demo/side-by-side', {}, [500])
     let release = () => {}
     let fails = true
+    let asked = 0
     await page.route(/users\/search\?/, async (route) => {
       if (!fails) return route.continue()
+      if (++asked === 1) return route.fulfill({ status: 503, json: { error: 'Busy' } })
       await new Promise<void>((resolve) => release = resolve)
       await route.fulfill({ status: 500, json: { error: 'Internal server error' } })
     })
@@ -117,6 +119,7 @@ describe.skipIf(!hasBrowser)('the search of the demo page', { timeout: 120_000 }
     await ines.getByRole('link', { name: 'People', exact: true }).click()
     await ines.locator('.skeleton').waitFor()
     await ines.getByText('Searching…').waitFor()
+    await vi.waitUntil(() => asked === 2, eventually)
     release()
     await ines.getByRole('alert').filter({ hasText: 'Internal server error' }).waitFor()
     expect(await ines.locator('.skeleton').isVisible()).toBe(false)
