@@ -1,29 +1,15 @@
 import { readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
 import { Hono } from 'hono'
 import { secureHeaders } from 'hono/secure-headers'
 import type { Config } from '../../demo/config.ts'
 import { describeError } from '../../functions/_shared/errors.ts'
 import { log } from '../../functions/_shared/log.ts'
 import { accountsForPage } from './demo_accounts.ts'
+import { bundle, openBundles } from './page_bundle.ts'
 import type { Keys, Settings } from './settings.ts'
 
 const folder = new URL('../../demo/', import.meta.url)
 const read = (name: string) => readFile(new URL(name, folder), 'utf8')
-
-/** Bundles one of the page's scripts with what it imports. The bundler is loaded on the first request. */
-const bundle = async (entry: string): Promise<string> => {
-  const { build } = await import('rolldown')
-  const { output: [script] } = await build({
-    input: fileURLToPath(new URL(entry, folder)),
-    platform: 'browser',
-    tsconfig: false,
-    write: false,
-    logLevel: 'silent',
-    output: { format: 'esm', minify: true, codeSplitting: false },
-  })
-  return script.code
-}
 
 /** The style sheets in their order: what comes later may override what comes before. */
 const styles = [
@@ -69,14 +55,7 @@ const policy = (host: string): string =>
 
 /** The demo page: one person with an address for each page, or two people side by side. */
 export const demo = (settings: Settings, keys: Keys, build = bundle) => {
-  const scripts = new Map<string, Promise<string>>()
-  const bundled = (entry: string): Promise<string> => {
-    const script = scripts.get(entry) ?? build(entry)
-    scripts.set(entry, script)
-    script.catch(() => scripts.delete(entry))
-    return script
-  }
-
+  const bundled = openBundles(folder, build)
   const page = new Hono()
   page.use(secureHeaders({ strictTransportSecurity: false }))
   page.use(async (c, next) => {
