@@ -22,8 +22,11 @@ returns boolean
 language plpgsql stable security invoker set search_path = ''
 as $$
 begin
-  return max_messages is null
-    or private.has_written(partner, conversation)
+  -- Apart, because evaluating the rest is a statement.
+  if max_messages is null then
+    return true;
+  end if;
+  return private.has_written(partner, conversation)
     or (
       select count(*) < max_messages
       from (select from public.messages where conversation_id = conversation limit max_messages) as own
