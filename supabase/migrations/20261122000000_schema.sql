@@ -42,9 +42,11 @@ as $$
 declare
   me bigint;
   status text;
+  -- What set_config returns is assigned: perform would run a statement for it, which takes five times as long.
+  is_set text;
 begin
-  perform set_config('request.jwt.claims', coalesce(claims::text, '{"role": "anon"}'), true);
-  perform set_config('request.jwt.claim.sub', coalesce(claims ->> 'sub', ''), true);
+  is_set := set_config('request.jwt.claims', coalesce(claims::text, '{"role": "anon"}'), true);
+  is_set := set_config('request.jwt.claim.sub', coalesce(claims ->> 'sub', ''), true);
   if claims is not null then
     me := private.find_me();
     if me is null then
@@ -57,17 +59,17 @@ begin
       elsif strict then
         raise sqlstate 'PT403' using message = 'This account is deactivated';
       end if;
-      perform set_config('request.jwt.claims', '{"role": "anon"}', true);
-      perform set_config('request.jwt.claim.sub', '', true);
+      is_set := set_config('request.jwt.claims', '{"role": "anon"}', true);
+      is_set := set_config('request.jwt.claim.sub', '', true);
       claims := null;
     end if;
   end if;
-  perform set_config('api.caller', coalesce(me::text, ''), true);
+  is_set := set_config('api.caller', coalesce(me::text, ''), true);
   if claims is null and current_setting('server_version_num')::integer >= 170000 then
-    perform set_config('transaction_timeout', '3s', true);
+    is_set := set_config('transaction_timeout', '3s', true);
   end if;
   -- The role is a literal and never taken from the claims.
-  perform set_config('role', case when claims is null then 'anon' else 'authenticated' end, true);
+  is_set := set_config('role', case when claims is null then 'anon' else 'authenticated' end, true);
   return true;
 end
 $$;
@@ -1576,6 +1578,10 @@ grant execute on function api.count_unread() to edge_functions;
 -- The inbox: for each conversation one row with its latest message, and for each of the two participants the number of
 -- unread messages and whether it is archived. A page of an inbox reads this table through an index in its order, so it
 -- costs the same in an inbox of 40 as in one of 10,000. docs/scale.md has the designs that were rejected.
+-- A domain instead of a check of the table, whose text Postgres would parse again at each statement: 2 % of a send.
+create domain private.unread_count as integer
+  constraint "nobody has fewer than no unread messages" check (value >= 0);
+
 create table private.conversation_activity (
   conversation_id bigint primary key references public.conversations (id) on delete cascade,
   voyager_id bigint not null references public.users (id) on delete restrict,
@@ -1583,8 +1589,8 @@ create table private.conversation_activity (
   last_message_id bigint not null default 0,
   previous_message_id bigint not null default 0,
   active_at timestamptz not null,
-  voyager_unread integer not null default 0,
-  local_unread integer not null default 0,
+  voyager_unread private.unread_count not null default 0,
+  local_unread private.unread_count not null default 0,
   voyager_has_written boolean not null default false,
   local_has_written boolean not null default false,
   voyager_archived_id bigint,
@@ -1592,8 +1598,7 @@ create table private.conversation_activity (
   voyager_archived boolean not null
     generated always as (coalesce(voyager_archived_id >= last_message_id, false)) stored,
   local_archived boolean not null
-    generated always as (coalesce(local_archived_id >= last_message_id, false)) stored,
-  constraint "nobody has fewer than no unread messages" check (least(voyager_unread, local_unread) >= 0)
+    generated always as (coalesce(local_archived_id >= last_message_id, false)) stored
 );
 comment on table private.conversation_activity is
   'What the list of conversations is ordered by and the unread counts are read from. Triggers on conversations and
@@ -1746,6 +1751,10 @@ declare
   voyager bigint;
   local bigint;
   previous_id bigint;
+  recipient bigint;
+  delay integer;
+  to_webhook boolean;
+  is_silent boolean;
 begin
   update private.conversation_activity
   set
@@ -1762,6 +1771,27 @@ begin
   into voyager, local, previous_id;
   insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
   values (voyager, local, 'message', new.conversation_id, new.id);
+
+  -- Whoever writes is here again, which ends a silence (85_outbox.sql). There rarely is one.
+  recipient := case new.user_id when voyager then local else voyager end;
+  select
+    coalesce(60 * (select delay_minutes from private.notification_settings where user_id = recipient), delay_seconds),
+    webhooks,
+    exists (select from private.silences where user_id = new.user_id)
+  into delay, to_webhook, is_silent
+  from private.outbox_settings;
+  insert into private.outbox (channel, event, conversation_id, subject_id, user_id, due_at)
+  values (
+    'person', 'message.created', new.conversation_id, new.id, recipient,
+    clock_timestamp() + delay * interval '1 second'
+  );
+  if to_webhook then
+    perform private.enqueue_webhook('message.created', new.conversation_id, new.id);
+  end if;
+  if is_silent then
+    delete from private.silences where user_id = new.user_id;
+  end if;
+
   perform private.broadcast_to_users(
     event => 'message.created', conversation => new.conversation_id, id => new.id,
     previous_id => case when previous_id < new.id then previous_id end, user_id => new.user_id, one => voyager,
@@ -1771,9 +1801,10 @@ begin
 end
 $$;
 comment on function private.handle_new_message() is
-  'Moves the conversation up in both inboxes, counts the message as unread, logs it as a change and broadcasts
-message.created, of which user_id is the sender. One trigger, because the rest needs what the update returns. Definer,
-as handle_new_conversation, and because callers may not send events.';
+  'Moves the conversation up in both inboxes, counts the message as unread, logs it as a change (68_changes.sql), queues
+it for the recipient and the webhook (85_outbox.sql) and broadcasts message.created, of which user_id is the sender
+(80_realtime_events.sql). One trigger, because the rest needs what the update returns, and every message pays for what
+it does; docs/scale.md has the costs. Definer, as handle_new_conversation, and because callers may not send events.';
 
 create trigger handle_new_message
   after insert on public.messages
@@ -2227,7 +2258,7 @@ language plpgsql stable security definer set search_path = ''
 as $$
 begin
   return query
-    select entries.conversation_id, entries.unread
+    select entries.conversation_id, entries.unread::integer
     from private.inbox_entries as entries
     where entries.user_id = private.my_id() and entries.unread > 0;
 end
@@ -3847,12 +3878,14 @@ returns boolean
 language plpgsql stable security invoker set search_path = ''
 as $$
 begin
-  return max_messages is null
-    or private.has_written(partner, conversation)
-    or (
-      select count(*) < max_messages
-      from (select from public.messages where conversation_id = conversation limit max_messages) as own
-    );
+  -- Apart, because the rest is a statement.
+  if max_messages is null or private.has_written(partner, conversation) then
+    return true;
+  end if;
+  return (
+    select count(*) < max_messages
+    from (select from public.messages where conversation_id = conversation limit max_messages) as own
+  );
 end
 $$;
 comment on function private.may_write_first(bigint, bigint, integer) is
@@ -8525,9 +8558,15 @@ grant execute on function api.check_unsubscribe(text) to edge_functions;
 
 -- The outbox: what is still to be sent to people who are away and to the operator's webhook. A row is written by the
 -- transaction that it tells of, so nothing is told that did not happen, and nothing that happened is forgotten.
+--
+-- private.handle_new_message (55_inbox.sql) writes those of messages: it knows both participants already.
+
+-- A domain, as private.unread_count.
+create domain private.outbox_channel as text check (value in ('person', 'push', 'mail', 'webhook'));
+
 create table private.outbox (
   id bigint generated always as identity primary key,
-  channel text not null check (channel in ('person', 'push', 'mail', 'webhook')),
+  channel private.outbox_channel not null,
   event text not null,
   conversation_id bigint,
   subject_id bigint,
@@ -8580,45 +8619,6 @@ user reads or writes a message, or takes a step of a reservation.';
 comment on column private.silences.steps is 'The entries of reservations'' histories that its mail tells of.';
 alter table private.silences enable row level security;
 
-create function private.enqueue_message()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  recipient bigint;
-  delay integer;
-  to_webhook boolean;
-begin
-  -- Two statements with few tables each: as one insert … select it took a third longer, and every message pays for it.
-  select
-    case new.user_id when conversations.voyager_id then conversations.local_id else conversations.voyager_id end,
-    general.delay_seconds,
-    general.webhooks
-  into recipient, delay, to_webhook
-  from public.conversations, private.outbox_settings as general
-  where conversations.id = new.conversation_id;
-  delay := coalesce((select delay_minutes * 60 from private.notification_settings where user_id = recipient), delay);
-  insert into private.outbox (channel, event, conversation_id, subject_id, user_id, due_at)
-  values (
-    'person', 'message.created', new.conversation_id, new.id, recipient,
-    clock_timestamp() + delay * interval '1 second'
-  );
-  if to_webhook then
-    perform private.enqueue_webhook('message.created', new.conversation_id, new.id);
-  end if;
-  delete from private.silences where user_id = new.user_id;
-  return null;
-end
-$$;
-comment on function private.enqueue_message() is
-  'message.created: for the recipient, and for the webhook if there is one. Definer, because callers have no grant on
-the outbox.';
-
-create trigger enqueue_message
-  after insert on public.messages
-  for each row
-  execute function private.enqueue_message();
-
 create function private.enqueue_reservation()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
@@ -8639,8 +8639,8 @@ begin
 end
 $$;
 comment on function private.enqueue_reservation() is
-  'reservation.changed: for whoever did not take the step; for both, if an admin or the clock did. Definer, as
-enqueue_message.';
+  'reservation.changed: for whoever did not take the step; for both, if an admin or the clock did. Definer, because
+callers have no grant on the outbox.';
 
 create function private.enqueue_webhook(event text, conversation bigint, subject bigint)
 returns void
@@ -8673,7 +8673,7 @@ begin
 end
 $$;
 comment on function private.enqueue_conversation() is
-  'conversation.created, for the webhook. Definer, as enqueue_message.';
+  'conversation.created, for the webhook. Definer, as enqueue_reservation.';
 
 create trigger enqueue_conversation
   after insert on public.conversations
@@ -8690,7 +8690,7 @@ begin
 end
 $$;
 comment on function private.enqueue_report() is
-  'report.created, for the webhook. Definer, as enqueue_message.';
+  'report.created, for the webhook. Definer, as enqueue_reservation.';
 
 create trigger enqueue_report
   after insert on public.reports
@@ -9063,7 +9063,10 @@ as $$
 declare
   moment constant timestamptz := private.present();
   ids bigint[] := private.postpone_quiet(private.claim_rows('push', max_rows, moment), moment);
+  pushes json;
 begin
+  -- One statement, so that what is wanted and what it says are of one moment: otherwise a push whose messages are read
+  -- in between would say that there are none.
   with unwanted as (
     delete from private.outbox
     where id = any (ids)
@@ -9079,9 +9082,8 @@ begin
       )
     returning id
   )
-  select array(select unnest(ids) except select id from unwanted) into ids;
-  return (
-    select coalesce(
+  select
+    coalesce(
       json_agg(
         json_build_object(
           'id', outbox.id,
@@ -9093,10 +9095,11 @@ begin
       ),
       '[]'
     )
-    from private.outbox
-    join private.devices on devices.user_id = outbox.user_id and devices.id = outbox.device_id
-    where outbox.id = any (ids)
-  );
+  into pushes
+  from private.outbox
+  join private.devices on devices.user_id = outbox.user_id and devices.id = outbox.device_id
+  where outbox.id = any (ids) and outbox.id not in (select id from unwanted);
+  return pushes;
 end
 $$;
 comment on function private.claim_pushes(integer) is
