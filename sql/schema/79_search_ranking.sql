@@ -27,7 +27,9 @@ declare
   page_offset constant bigint := request ->> 'offset';
   page_end constant integer := least(page_offset, max_results) + page_limit;
   explain constant boolean := coalesce((request ->> 'explain')::boolean, false);
-  facets constant text[] := (select array_agg(facet) from jsonb_array_elements_text(request -> 'facets') as facet);
+  facets constant text[] := case
+    when request -> 'facets' is not null then array(select jsonb_array_elements_text(request -> 'facets'))
+  end;
   has_words constant boolean := cardinality(asked.units) > 0;
   -- The share of names and places in the rarity of the query. No embedding has them.
   names_share constant double precision := (
@@ -84,9 +86,7 @@ begin
   ),
   candidates as materialized (
     select
-      profile_id,
-      distance,
-      coverage,
+      profile_id, distance, coverage,
       coalesce(in_name, false) as in_name,
       coalesce(coverage * at_least, 0) as min_keyword,
       coalesce(coverage * at_most, 0) as max_keyword,
@@ -102,13 +102,8 @@ begin
           select from private.search_entries as entry where entry.profile_id = joined.profile_id and embedding is null
         )
       ) as may_lack_embedding
-    from (
-      select *
-      from by_words
-      full join (
-        select * from unnest(neighbour_ids, distances) as neighbour (profile_id, distance)
-      ) as neighbours using (profile_id)
-    ) as joined
+    from by_words
+    full join unnest(neighbour_ids, distances) as neighbours (profile_id, distance) using (profile_id) as joined
   ),
   -- Bounds of the scores before any embedding is read. Who is no neighbour is further away than max_distance, and who
   -- has no embedding is scored by words alone.
@@ -221,17 +216,9 @@ begin
     select case
       when explain then (
         private.hit_body(entry, score)::jsonb || jsonb_build_object('_rankingScoreDetails', jsonb_build_object(
-          'words', private.keyword_details(ranks),
-          'coverage', coverage,
-          'keyword', keyword,
-          'cosine', cosine,
-          'similarityFloor', model.similarity_floor,
-          'similarityCeiling', model.similarity_ceiling,
-          'namesMissing', names_missing,
-          'semantic', semantic,
-          'ratio', ratio,
-          'named', in_name,
-          'context', context
+          'words', private.keyword_details(ranks), 'coverage', coverage, 'keyword', keyword,
+          'cosine', cosine, 'similarityFloor', model.similarity_floor, 'similarityCeiling', model.similarity_ceiling,
+          'namesMissing', names_missing, 'semantic', semantic, 'ratio', ratio, 'named', in_name, 'context', context
         ))
       )::json
       else private.hit_body(entry, score)

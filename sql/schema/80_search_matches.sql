@@ -15,30 +15,32 @@ comment on function private.combining_marks() is
   'For a character class: what belongs to the character before it. Has every character that NFKC may compose with the
 one before it (NFC_Quick_Check=Maybe), and the marks that unaccent removes.';
 
-create function private.word_places(value text)
-returns table (place integer, word text, start integer, length integer)
+create function private.folded_pieces(
+  value text,
+  out folded text,
+  out starts integer[],
+  out folded_starts integer[],
+  out are_plain boolean[]
+)
 language plpgsql immutable parallel safe set search_path = ''
 as $$
 declare
   combining constant text := private.combining_marks();
-  letters constant text := private.unspaced_letters();
   -- Characters that fold into exactly one, so that a run of them needs no places of its own.
   plain constant text := '\u0001-\u007f\u00c0-\u00c5\u00c7-\u00cf\u00d1-\u00d6\u00d8-\u00dd\u00e0-\u00e5\u00e7-\u00ef'
     || '\u00f1-\u00f6\u00f8-\u00fd\u00ff\u0410-\u044f\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3';
-  folded constant text := private.fold(value);
   pattern text;
   joined text;
-  starts integer[];
-  folded_starts integer[];
-  are_plain boolean[];
 begin
+  folded := private.fold(value);
+  -- Most texts are such a run.
   if value !~ ('[^' || plain || ']') then
+    joined := folded;
     starts := '{0}';
     folded_starts := '{0}';
     are_plain := '{true}';
-    joined := folded;
   end if;
-  -- Cut into pieces that fold into the same text as the whole does. A mark after a plain character may compose with it;
+  -- Into pieces that fold into the same text as the whole does. A mark after a plain character may compose with it;
   -- then into characters with their marks, and if even they do not, all is one piece.
   foreach pattern in array array[
     '([' || plain || ']+)|([^' || plain || '][' || combining || ']*)', '(^$)|(.[' || combining || ']*)', '(^$)|(.+)'
@@ -66,6 +68,24 @@ begin
   end loop;
   starts := starts || char_length(value);
   folded_starts := folded_starts || char_length(folded);
+end
+$$;
+comment on function private.folded_pieces(text) is
+  'Cuts a text so that each place of the folded text can be told from one of the text: where each piece starts in both,
+from 0, and at last their lengths; and whether each character of a piece folds into one. And the folded text.';
+
+create function private.word_places(value text)
+returns table (place integer, word text, start integer, length integer)
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+declare
+  letters constant text := private.unspaced_letters();
+  folded text;
+  starts integer[];
+  folded_starts integer[];
+  are_plain boolean[];
+begin
+  select * into folded, starts, folded_starts, are_plain from private.folded_pieces(value);
   return query
     select
       listed.place,

@@ -52,33 +52,21 @@ begin
   start := greatest(0, least(first - (room - (last - first)) / 2, size - room - 1));
   ending := case when start = 0 then room + 1 when start + room + 1 >= size then size else start + room end;
   if start > 0 then
-    -- Not from the middle of a word, unless the match begins there.
-    if substr(biography, start, 1) ~ part_of_word then
-      start := start + coalesce(
-        char_length(substring(substr(biography, start + 1, first - start) from '^' || part_of_word)), 0
-      );
-    end if;
-    start := start + coalesce(
-      char_length(substring(substr(biography, start + 1, first - start) from '^[[:space:]]+')), 0
-    );
-    while start < first and substr(biography, start + 1, 1) ~ combining loop
-      start := start + 1;
-    end loop;
+    -- Not from the middle of a word, nor from a space or a mark, unless the match begins there.
+    start := start + char_length(substring(
+      substr(biography, start + 1, first - start) from '^'
+        || case when substr(biography, start, 1) ~ part_of_word then '(?:' || part_of_word || ')?' else '' end
+        || '[[:space:]]*' || combining || '*'
+    ));
   end if;
   if ending < size then
-    whole := ending;
-    if substr(biography, ending + 1, 1) ~ part_of_word then
-      whole := ending - coalesce(
-        char_length(substring(substr(biography, last + 1, ending - last) from part_of_word || '$')), 0
-      );
-    end if;
-    whole := whole - coalesce(
-      char_length(substring(substr(biography, last + 1, whole - last) from '[[:space:]]+$')), 0
-    );
+    whole := ending - char_length(substring(
+      substr(biography, last + 1, ending - last) from '[[:space:]]*'
+        || case when substr(biography, ending + 1, 1) ~ part_of_word then '(?:' || part_of_word || ')?' else '' end
+        || '$'
+    ));
     -- A word that fills the snippet is cut.
-    if whole > start then
-      ending := whole;
-    end if;
+    ending := case when whole > start then whole else ending end;
     while ending > start + 1 and substr(biography, ending + 1, 1) ~ combining loop
       ending := ending - 1;
     end loop;

@@ -6167,7 +6167,9 @@ declare
   page_offset constant bigint := request ->> 'offset';
   page_end constant integer := least(page_offset, max_results) + page_limit;
   explain constant boolean := coalesce((request ->> 'explain')::boolean, false);
-  facets constant text[] := (select array_agg(facet) from jsonb_array_elements_text(request -> 'facets') as facet);
+  facets constant text[] := case
+    when request -> 'facets' is not null then array(select jsonb_array_elements_text(request -> 'facets'))
+  end;
   has_words constant boolean := cardinality(asked.units) > 0;
   -- The share of names and places in the rarity of the query. No embedding has them.
   names_share constant double precision := (
@@ -6224,9 +6226,7 @@ begin
   ),
   candidates as materialized (
     select
-      profile_id,
-      distance,
-      coverage,
+      profile_id, distance, coverage,
       coalesce(in_name, false) as in_name,
       coalesce(coverage * at_least, 0) as min_keyword,
       coalesce(coverage * at_most, 0) as max_keyword,
@@ -6242,13 +6242,8 @@ begin
           select from private.search_entries as entry where entry.profile_id = joined.profile_id and embedding is null
         )
       ) as may_lack_embedding
-    from (
-      select *
-      from by_words
-      full join (
-        select * from unnest(neighbour_ids, distances) as neighbour (profile_id, distance)
-      ) as neighbours using (profile_id)
-    ) as joined
+    from by_words
+    full join unnest(neighbour_ids, distances) as neighbours (profile_id, distance) using (profile_id) as joined
   ),
   -- Bounds of the scores before any embedding is read. Who is no neighbour is further away than max_distance, and who
   -- has no embedding is scored by words alone.
@@ -6361,17 +6356,9 @@ begin
     select case
       when explain then (
         private.hit_body(entry, score)::jsonb || jsonb_build_object('_rankingScoreDetails', jsonb_build_object(
-          'words', private.keyword_details(ranks),
-          'coverage', coverage,
-          'keyword', keyword,
-          'cosine', cosine,
-          'similarityFloor', model.similarity_floor,
-          'similarityCeiling', model.similarity_ceiling,
-          'namesMissing', names_missing,
-          'semantic', semantic,
-          'ratio', ratio,
-          'named', in_name,
-          'context', context
+          'words', private.keyword_details(ranks), 'coverage', coverage, 'keyword', keyword,
+          'cosine', cosine, 'similarityFloor', model.similarity_floor, 'similarityCeiling', model.similarity_ceiling,
+          'namesMissing', names_missing, 'semantic', semantic, 'ratio', ratio, 'named', in_name, 'context', context
         ))
       )::json
       else private.hit_body(entry, score)
@@ -6467,30 +6454,32 @@ comment on function private.combining_marks() is
   'For a character class: what belongs to the character before it. Has every character that NFKC may compose with the
 one before it (NFC_Quick_Check=Maybe), and the marks that unaccent removes.';
 
-create function private.word_places(value text)
-returns table (place integer, word text, start integer, length integer)
+create function private.folded_pieces(
+  value text,
+  out folded text,
+  out starts integer[],
+  out folded_starts integer[],
+  out are_plain boolean[]
+)
 language plpgsql immutable parallel safe set search_path = ''
 as $$
 declare
   combining constant text := private.combining_marks();
-  letters constant text := private.unspaced_letters();
   -- Characters that fold into exactly one, so that a run of them needs no places of its own.
   plain constant text := '\u0001-\u007f\u00c0-\u00c5\u00c7-\u00cf\u00d1-\u00d6\u00d8-\u00dd\u00e0-\u00e5\u00e7-\u00ef'
     || '\u00f1-\u00f6\u00f8-\u00fd\u00ff\u0410-\u044f\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3';
-  folded constant text := private.fold(value);
   pattern text;
   joined text;
-  starts integer[];
-  folded_starts integer[];
-  are_plain boolean[];
 begin
+  folded := private.fold(value);
+  -- Most texts are such a run.
   if value !~ ('[^' || plain || ']') then
+    joined := folded;
     starts := '{0}';
     folded_starts := '{0}';
     are_plain := '{true}';
-    joined := folded;
   end if;
-  -- Cut into pieces that fold into the same text as the whole does. A mark after a plain character may compose with it;
+  -- Into pieces that fold into the same text as the whole does. A mark after a plain character may compose with it;
   -- then into characters with their marks, and if even they do not, all is one piece.
   foreach pattern in array array[
     '([' || plain || ']+)|([^' || plain || '][' || combining || ']*)', '(^$)|(.[' || combining || ']*)', '(^$)|(.+)'
@@ -6518,6 +6507,24 @@ begin
   end loop;
   starts := starts || char_length(value);
   folded_starts := folded_starts || char_length(folded);
+end
+$$;
+comment on function private.folded_pieces(text) is
+  'Cuts a text so that each place of the folded text can be told from one of the text: where each piece starts in both,
+from 0, and at last their lengths; and whether each character of a piece folds into one. And the folded text.';
+
+create function private.word_places(value text)
+returns table (place integer, word text, start integer, length integer)
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+declare
+  letters constant text := private.unspaced_letters();
+  folded text;
+  starts integer[];
+  folded_starts integer[];
+  are_plain boolean[];
+begin
+  select * into folded, starts, folded_starts, are_plain from private.folded_pieces(value);
   return query
     select
       listed.place,
@@ -6700,33 +6707,21 @@ begin
   start := greatest(0, least(first - (room - (last - first)) / 2, size - room - 1));
   ending := case when start = 0 then room + 1 when start + room + 1 >= size then size else start + room end;
   if start > 0 then
-    -- Not from the middle of a word, unless the match begins there.
-    if substr(biography, start, 1) ~ part_of_word then
-      start := start + coalesce(
-        char_length(substring(substr(biography, start + 1, first - start) from '^' || part_of_word)), 0
-      );
-    end if;
-    start := start + coalesce(
-      char_length(substring(substr(biography, start + 1, first - start) from '^[[:space:]]+')), 0
-    );
-    while start < first and substr(biography, start + 1, 1) ~ combining loop
-      start := start + 1;
-    end loop;
+    -- Not from the middle of a word, nor from a space or a mark, unless the match begins there.
+    start := start + char_length(substring(
+      substr(biography, start + 1, first - start) from '^'
+        || case when substr(biography, start, 1) ~ part_of_word then '(?:' || part_of_word || ')?' else '' end
+        || '[[:space:]]*' || combining || '*'
+    ));
   end if;
   if ending < size then
-    whole := ending;
-    if substr(biography, ending + 1, 1) ~ part_of_word then
-      whole := ending - coalesce(
-        char_length(substring(substr(biography, last + 1, ending - last) from part_of_word || '$')), 0
-      );
-    end if;
-    whole := whole - coalesce(
-      char_length(substring(substr(biography, last + 1, whole - last) from '[[:space:]]+$')), 0
-    );
+    whole := ending - char_length(substring(
+      substr(biography, last + 1, ending - last) from '[[:space:]]*'
+        || case when substr(biography, ending + 1, 1) ~ part_of_word then '(?:' || part_of_word || ')?' else '' end
+        || '$'
+    ));
     -- A word that fills the snippet is cut.
-    if whole > start then
-      ending := whole;
-    end if;
+    ending := case when whole > start then whole else ending end;
     while ending > start + 1 and substr(biography, ending + 1, 1) ~ combining loop
       ending := ending - 1;
     end loop;
