@@ -137,3 +137,5 @@ export const openDemo = () => {
   }
   return { open, openBoth, base: () => stack.base }
 }
+
+export type Demo = ReturnType<typeof openDemo>
