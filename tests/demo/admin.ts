@@ -1,11 +1,10 @@
 /// <reference lib="dom" />
-import { readFileSync } from 'node:fs'
+import axe from 'axe-core'
 import type { Locator, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { call, openConversation, sendMessage, signUp } from '../tools/people.ts'
 import { testKeys } from '../tools/stack.ts'
 
-const axe = readFileSync(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
 const markup = `<img src=x onerror="document.title='caught'"><script>document.title='caught'</script>`
 
 /** Two people, a report of the first about a message of the second, and a reservation. */
@@ -28,7 +27,7 @@ export const makeHistory = async (base: string) => {
 
 /** No findings of axe-core, and nothing to scroll to sideways. */
 const isAccessible = async (page: Page): Promise<void> => {
-  if (!await page.evaluate('"axe" in window')) await page.evaluate(axe)
+  if (!await page.evaluate('"axe" in window')) await page.evaluate(axe.source)
   const findings = await page.evaluate(`axe.run().then(({ violations }) =>
     violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html }) => html).join(' ')))`)
   expect([page.url(), findings]).toEqual([page.url(), []])
