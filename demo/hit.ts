@@ -34,7 +34,7 @@ export const renderHit = (hit: Hit, { navigation, hasWords, isOpen, onLike }: Op
     'button',
     { type: 'button', class: 'link', click: () => onLike(hit) },
     'More like this',
-    visuallyHidden(`: ${name}`),
+    visuallyHidden(` (${name})`),
   )
   return el(
     'li',

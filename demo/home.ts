@@ -56,7 +56,8 @@ export const openHome = (
     const isSame = previous?.page === route.page && route.page === 'people'
     const before = previous
     previous = route
-    if (route.page !== 'me') showSide(isPeople(route))
+    // One's own profile is beside whatever was there before.
+    if (route.page !== 'me' || isFirst) showSide(isPeople(route))
     room.show(route)
     node.classList.toggle('open', room.isOpen())
     conversations.setOpen(route.page === 'conversation' ? route.id : null)

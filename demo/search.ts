@@ -1,7 +1,7 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
 import type { Facets } from './filters.ts'
 import type { Hit } from './hit.ts'
-import { request } from './request.ts'
+import { request, RequestError } from './request.ts'
 import type { Search } from './router.ts'
 
 interface SearchResult {
@@ -11,8 +11,10 @@ interface SearchResult {
   _suggestion: { query: string } | null
 }
 
-/** One page of people, with everything that the page shows of a search. */
-export const searchPeople = (
+const pause = 1000
+
+/** One page of people, with everything that the page shows of a search. A busy service is asked twice. */
+export const searchPeople = async (
   supabase: SupabaseClient,
   { q, interests, cities, countries, like }: Search,
   limit: number,
@@ -28,5 +30,13 @@ export const searchPeople = (
   if (like) parameters.set('like', `${like}`)
   const filters = { filterInterests: interests, filterCity: cities, filterCountry: countries }
   for (const [name, values] of Object.entries(filters)) if (values.length) parameters.set(name, values.join(','))
-  return request<SearchResult>(supabase, `users/search?${parameters}`, { signal })
+  const search = () => request<SearchResult>(supabase, `users/search?${parameters}`, { signal })
+  try {
+    return await search()
+  } catch (error) {
+    if (signal.aborted || !(error instanceof RequestError) || error.status !== 503) throw error
+    await new Promise((resolve) => setTimeout(resolve, pause))
+    signal.throwIfAborted()
+    return await search()
+  }
 }

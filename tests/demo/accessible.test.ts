@@ -68,6 +68,7 @@ describe.skipIf(!hasBrowser)('every page in both themes, on a desktop and a phon
     await check('people with filters and a suggestion')
     await you.getByRole('combobox').fill('ja')
     await you.getByRole('option').first().waitFor()
+    await you.locator('.people:not([aria-busy])').waitFor()
     await check('completions')
     await go('/demo/people?q=zzzzqqq', '.people .empty')
     await check('nobody found')

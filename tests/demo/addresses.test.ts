@@ -102,6 +102,17 @@ describe.skipIf(!hasBrowser)('one person with addresses', { timeout: 120_000 }, 
     await expectText('/demo/c/seven', 'There is no such page.')
   })
 
+  test('dates, prices and times are written as the browser is set, with their time zone', async () => {
+    const { you } = await open('/demo/c/1', { locale: 'de-DE', timezoneId: 'Asia/Tokyo' })
+    await logIn(you)
+    await you.locator('.reservations summary').click()
+    const jazz = you.locator('[data-reservation]', { hasText: 'Jazz' })
+    expect(await jazz.locator('.when').textContent()).toMatch(/^Fr\., \d+\. \w+\.?,? \d\d:\d\d (MGZ|GMT)\+9 · 12,50$/)
+    expect(await you.locator('.entry', { hasText: 'Tomáš' }).locator('.when').getAttribute('title')).toMatch(
+      / um .* MGZ|GMT/,
+    )
+  })
+
   test('the side-by-side view has one address, whatever its panes show', async () => {
     const { page, ines } = await open()
     await logIn(ines)

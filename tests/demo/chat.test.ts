@@ -109,13 +109,20 @@ describe.skipIf(!hasBrowser)('a conversation in a browser', { timeout: 120_000 }
     expect(await ines.getByRole('textbox', { name: 'Message to' }).inputValue()).toBe('')
   })
 
-  test('a refused message shows the reason and can be retried or discarded', async () => {
-    const { ines } = await openBoth([400])
+  test('a refused message stays where it was written, and can be retried, copied or discarded', async () => {
+    const { page, ines } = await openBoth([400])
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     await openWith(ines, 'Stavroula Mantzari')
     await sendMessage(ines, 'x'.repeat(20_001))
+    await sendMessage(ines, 'Shorter')
+    await ines.locator('.message:not(.outgoing)', { hasText: 'Shorter' }).waitFor()
+    expect((await ines.locator('.message').allTextContents()).at(-1)).toContain('Shorter')
     const refused = ines.locator('.refused')
     await refused.getByRole('button', { name: 'Try again' }).click()
     expect(await refused.getByRole('alert').textContent()).toMatch(/^Not sent. The message must have/)
+    await refused.getByRole('button', { name: 'Copy the text' }).click()
+    await refused.getByText('Copied').waitFor()
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('x'.repeat(20_001))
     await refused.getByRole('button', { name: 'Discard' }).click()
     await refused.waitFor({ state: 'detached' })
   })
@@ -186,12 +193,17 @@ describe.skipIf(!hasBrowser)('a conversation in a browser', { timeout: 120_000 }
     const shown = () =>
       page.evaluate(async () => {
         const registration = await navigator.serviceWorker.getRegistration('/demo/')
-        return (await registration!.getNotifications()).map(({ title, body, tag }) => ({ title, body, tag }))
+        return (await registration!.getNotifications()).map(({ title, body, tag, data }) => ({
+          title,
+          body,
+          tag,
+          data,
+        }))
       })
     for (const [unread, body] of [[1, '1 unread message'], [3, '3 unread messages']] as const) {
       await deliver(unread)
       await vi.waitFor(
-        async () => expect(await shown()).toEqual([{ title: 'Tomáš', body, tag: 'conversation-7' }]),
+        async () => expect(await shown()).toEqual([{ title: 'Tomáš', body, tag: 'conversation-7', data: '/demo/c/7' }]),
         { timeout: 20_000, interval: 50 },
       )
     }

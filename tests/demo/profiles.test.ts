@@ -1,6 +1,7 @@
 /// <reference lib="dom" />
 import { describe, expect, test, vi } from 'vitest'
 import { call } from '../tools/people.ts'
+import { testKeys } from '../tools/stack.ts'
 import { choose, hasBrowser, logIn, openDemo } from './browser.ts'
 
 const eventually = { timeout: 50_000, interval: 50 }
@@ -13,6 +14,7 @@ describe.skipIf(!hasBrowser)('profiles of the demo page', { timeout: 120_000 }, 
     const { page, you } = await open('/demo/me', {}, refusals)
     await logIn(you)
     await you.getByRole('region', { name: 'Account' }).waitFor()
+    expect(await you.locator('.side > :visible').count()).toBe(1)
     const part = (name: string) => you.getByRole('region', { name, exact: true })
     return { page, you, part }
   }
@@ -26,7 +28,7 @@ describe.skipIf(!hasBrowser)('profiles of the demo page', { timeout: 120_000 }, 
     await logIn(you)
     await you.locator('.profile .text').waitFor()
     expect(await you.locator('.profile .text').textContent()).toBe(`${markup}\nA line`)
-    expect(await you.locator('.portrait .where').textContent()).toBe('<i>Here</i>')
+    expect(await you.locator('.portrait .where').first().textContent()).toBe('<i>Here</i>')
     expect(await you.locator('img, b, i').count()).toBe(0)
     expect(await page.title()).toMatch(/^(\(\d+\) )?Eva <img/)
 
@@ -39,6 +41,37 @@ describe.skipIf(!hasBrowser)('profiles of the demo page', { timeout: 120_000 }, 
     await you.getByRole('link', { name: 'Your profile' }).click()
     await you.getByRole('button', { name: /^Unblock Eva/ }).click()
     await you.getByText(/is not blocked any more/).waitFor()
+  })
+
+  test('a deleted account cannot be written to, and a deactivated one is not shown as live', async () => {
+    const signUp = async (email: string) => {
+      const body = { email, name: 'Zoe', password: eva.password }
+      return (await call('POST', `${base()}/auth/signup`, body)).body
+    }
+    const inesAccount = { email: 'ines.carvalho@example.com', password: 'voyage-2026' }
+    const { access_token: token } = await signUp('zoe@example.com')
+    const ines = (await call('POST', `${base()}/auth/login`, inesAccount)).body.user.id
+    const { id } = (await call('POST', `${base()}/conversations`, { other_user_id: ines }, { token })).body
+    await call('POST', `${base()}/conversations/${id}/messages`, { content: 'Bye' }, { token })
+    expect((await call('DELETE', `${base()}/users/me`, undefined, { token })).status).toBe(204)
+    const { page, you } = await open(`/demo/c/${id}`, {}, [401, 403])
+    await logIn(you)
+    await you.getByText('This account was deleted.').waitFor()
+    expect(await you.getByRole('textbox').count()).toBe(0)
+    await you.locator('.chat-bar .menu summary').click()
+    expect(await you.locator('.chat-bar .menu').getByRole('button').allTextContents()).not.toContain('Block…')
+
+    const other = await signUp('adam@example.com')
+    const change = `${new URL(base()).origin}/rest/v1/users?id=eq.${other.user.id}`
+    await page.keyboard.press('Escape')
+    await choose(you, 'Log out', '.bar')
+    await you.getByLabel('E-mail').fill('adam@example.com')
+    await you.getByLabel('Password').fill(eva.password)
+    await logIn(you)
+    const headers = { apikey: testKeys.secretKey }
+    expect((await call('PATCH', change, { is_active: false }, { headers })).status).toBe(204)
+    await page.reload()
+    await you.locator('.bar .status', { hasText: 'deactivated' }).waitFor()
   })
 
   test('an edit is saved, and a refused one is explained at its field and not lost', async () => {

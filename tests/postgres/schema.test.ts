@@ -91,10 +91,6 @@ const tolerated = {
     'function_search_path_mutable private.position_cost': inlined,
     'function_search_path_mutable private.typo_budget': inlined,
     'function_search_path_mutable private.to_message_view': inlined,
-    'function_search_path_mutable private.match_attribute': inlined,
-    'function_search_path_mutable private.match_cost': inlined,
-    'function_search_path_mutable private.match_position': inlined,
-    'function_search_path_mutable private.match_typos': inlined,
   } as Record<string, string>,
 }
 

@@ -1,127 +1,5 @@
 -- Keeps the index in sync: the transaction that changes a profile also updates its entry, the entry's words and the
--- context of its owner (refresh_search_context, in 77_embeddings.sql).
-
-create function private.fold(value text)
-returns text
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return lower(extensions.unaccent('extensions.unaccent', normalize(value, nfkc)));
-end
-$$;
-comment on function private.fold(text) is
-  'Folds case, accents and compatibility forms. Immutable as long as nobody edits the dictionary unaccent.';
-
-create function private.unspaced_letters()
-returns text
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return '\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff';
-end
-$$;
-comment on function private.unspaced_letters() is
-  'The letters of scripts without spaces (Han, kana, Thai, Lao, Khmer, Burmese), for a character class.';
-
-create function private.words_of(value text)
-returns text[]
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return (
-    select coalesce(array_agg(left(matches.word[1], 60) order by matches.position), '{}')
-    from regexp_matches(
-      regexp_replace(private.fold(value), '([' || private.unspaced_letters() || '])', ' \1 ', 'g'),
-      '[^[:space:][:punct:][:cntrl:]]+', 'g'
-    ) with ordinality as matches (word, position)
-  );
-end
-$$;
-comment on function private.words_of(text) is
-  'The folded words of a text, in order. In scripts without spaces every character is a word.';
-
-create function private.name_hash(name text)
-returns uuid
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return md5(array_to_string(private.words_of(name), ' '))::uuid;
-end
-$$;
-comment on function private.name_hash(text) is 'Equal for names that have the same folded words in the same order.';
-create index search_entries_name_hash_idx on private.search_entries (private.name_hash(name));
-
-create function private.lexeme(word text)
-returns text
-language sql immutable parallel safe
-as $$
-  select '''' || replace(replace(word, '\', '\\'), '''', '''''') || ''''
-$$;
-comment on function private.lexeme(text) is 'A word as a tsvector or tsquery spells it.';
-
-create function private.facet(kind text, value text)
-returns text
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return '@' || kind || ' ' || left(private.fold(trim(value)), 200);
-end
-$$;
-comment on function private.facet(text, text) is
-  'A lexeme for a value that filters compare: folded, trimmed, and with a sign that no word has.';
-
-create function private.words_vector(profile public.profiles, name text, interests text[])
-returns tsvector
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  facets constant text[] := array(
-    select private.facet('interest', interest) from unnest(interests) as interest
-    union all
-    select private.facet('city', profile.city) where profile.city is not null
-    union all
-    select private.facet('country', profile.country) where profile.country is not null
-  );
-begin
-  return (
-    with texts (attribute, element, value) as (
-      values
-        (0, 0, name),
-        (2, 0, profile.city),
-        (3, 0, profile.country),
-        (4, 0, profile.biography),
-        (5, 0, profile.first_name),
-        (5, 1, profile.last_name)
-      union all
-      select 1, ordinality::integer - 1, interest
-      from unnest(interests) with ordinality as listed (interest, ordinality)
-    )
-    select coalesce(string_agg(
-      private.lexeme(word) || ':' || private.text_start(attribute, element) + place - 1
-        || substr('ABCCDD', attribute + 1, 1),
-      ' '
-    ), '')::tsvector
-    from texts
-    -- Some characters fold into many words, which could run into the next text.
-    cross join lateral (
-      select (private.words_of(value))[:(array[290, 60, 290, 290, 11000, 390])[attribute + 1]] as words
-    ) as split
-    cross join lateral unnest(array['.'] || words || array['.']) with ordinality as listed (word, place)
-    where value is not null
-  ) || array_to_tsvector(facets);
-end
-$$;
-comment on function private.words_vector(public.profiles, text, text[]) is
-  'All words of a profile with their places, each text between two full stops, and its facets. Weight A: name;
-B: interests; C: city and country; D: biography, first and last name.';
-
-create table private.search_locks (
-  profile_id bigint primary key references public.profiles (id) on delete cascade
-);
-comment on table private.search_locks is
-  'A row for each profile, to be locked while its entry is written. Locking the profile instead would deadlock: one
-transaction updates the profile and then the user, another deactivates the user and then writes the entry.';
-alter table private.search_locks enable row level security;
+-- context of its owner.
 
 create function private.refresh_search_entry(profile bigint)
 returns void
@@ -221,6 +99,30 @@ create trigger note_removed_words
   for each row
   execute function private.note_removed_words();
 
+create function private.refresh_search_context(person bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  content text := private.context_text(person);
+begin
+  if content is null or content = '' then
+    delete from private.search_contexts where user_id = person;
+    return;
+  end if;
+  insert into private.search_contexts as context (user_id, content_hash)
+  values (person, md5(content))
+  on conflict (user_id) do update set
+    content_hash = excluded.content_hash,
+    embedding = null,
+    model = null
+  where context.content_hash <> excluded.content_hash;
+end
+$$;
+comment on function private.refresh_search_context(bigint) is
+  'Inserts, updates or deletes the context of a user. Only for definer triggers: users who change a profile may not
+write the index.';
+
 create function private.sync_profile()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
@@ -295,7 +197,7 @@ begin
 end
 $$;
 comment on function private.sync_profile_interests() is
-  'Updates the index when interests are added to profiles or removed. Definer, as refresh_search_entry.';
+  'Updates the index when interests are added to profiles, removed or swapped. Definer, as refresh_search_entry.';
 
 create trigger sync_added_interests
   after insert on public.profile_interests
@@ -309,22 +211,15 @@ create trigger sync_removed_interests
   for each statement
   execute function private.sync_profile_interests();
 
-create function private.sync_swapped_interests()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.refresh_search_entry(profiles.id), private.refresh_search_context(profiles.user_id)
-  from public.profiles
-  where id in (select profile_id from before union select profile_id from after);
-  return null;
-end
-$$;
-comment on function private.sync_swapped_interests() is
-  'Updates the index when one interest replaces another. Definer, as refresh_search_entry.';
-
-create trigger sync_swapped_interests
+-- A statement that updates rows calls it twice: for the profiles as they were, and as they are.
+create trigger sync_left_interests
   after update on public.profile_interests
-  referencing old table as before new table as after
+  referencing old table as changed
   for each statement
-  execute function private.sync_swapped_interests();
+  execute function private.sync_profile_interests();
+
+create trigger sync_entered_interests
+  after update on public.profile_interests
+  referencing new table as changed
+  for each statement
+  execute function private.sync_profile_interests();

@@ -1,56 +1,14 @@
--- The search: api.search_profiles reads what is asked for, and find_profiles takes the candidates (75), scores those
--- that can be on the requested page (74), and builds it.
-
-create function private.check_deadline()
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  if clock_timestamp() - statement_timestamp() > nullif(current_setting('api.time_limit', true), '')::interval then
-    raise query_canceled using message = 'The search took longer than its time limit';
-  end if;
-end
-$$;
--- A statement, or a function that it calls, cannot set its own statement_timeout: the timer has already started
--- (pg_sleep(1) slept its second under 200 ms either way), and PGlite has no timer. Alternatives in Postgres:
---   A connection's own statement_timeout is a startup option, which poolers refuse, and needs separate connections.
---   `begin` and `set local` before each search are two more round trips, or one message with quoted parameters.
---   transaction_timeout does take effect at once, but closes the connection. Anonymous callers have it (act_as).
-comment on function private.check_deadline() is
-  'Cancels a search that takes longer than api.time_limit, as Postgres cancels a statement. Called between the steps of
-a search, each of which is bounded; within a step, the statement_timeout of edge_functions applies.';
-
--- Without `set search_path`, so that Postgres inlines it: twenty calls that are not inlined take a millisecond.
-create function private.hit_body(entry private.search_entries, score double precision)
-returns json
-language sql stable security invoker
-as $$
-  select json_build_object(
-    'id', entry.profile_id,
-    'user_id', entry.user_id,
-    'name', entry.name,
-    'biography', entry.biography,
-    'city', entry.city,
-    'country', entry.country,
-    'interests', to_json(entry.interests),
-    'image_url', entry.image_url,
-    '_rankingScore', score
-  )
-$$;
-comment on function private.hit_body(private.search_entries, double precision) is 'A search hit as JSON.';
+-- The search: api.search_profiles reads what is asked for, and find_profiles takes the candidates, scores those that can
+-- be on the requested page, and prints it. Of the search's functions only those of schema api are security definer; no
+-- role may call the functions behind them.
 
 create function private.find_profiles(
-  query text,
+  request jsonb,
   asked private.search_query,
+  filter private.search_filter,
   query_vector extensions.halfvec,
   context_vector extensions.halfvec,
-  query_model text,
-  semantic_ratio double precision,
-  filter private.search_filter,
-  page_limit integer,
-  page_offset bigint,
-  explain boolean,
-  facets text[] default null
+  semantic_ratio double precision
 )
 returns json
 language plpgsql stable security invoker
@@ -64,16 +22,27 @@ declare
   max_neighbours constant integer := 100;
   -- The most that nearness to the caller's own interests can add to a score.
   context_share constant double precision := 0.1;
-  has_words constant boolean := cardinality(asked.units) > 0;
-  names_share constant double precision := private.names_share(asked);
+  query_model constant text := request ->> 'model';
+  page_limit constant integer := request ->> 'limit';
+  page_offset constant bigint := request ->> 'offset';
   page_end constant integer := least(page_offset, max_results) + page_limit;
+  explain constant boolean := coalesce((request ->> 'explain')::boolean, false);
+  facets constant text[] := case
+    when request -> 'facets' is not null then array(select jsonb_array_elements_text(request -> 'facets'))
+  end;
+  has_words constant boolean := cardinality(asked.units) > 0;
+  -- The share of names and places in the rarity of the query. No embedding has them.
+  names_share constant double precision := (
+    select coalesce(sum(rarity) filter (where is_named) / sum(rarity), 0) from unnest(asked.units)
+  );
   model private.search_models;
   max_distance double precision;
   neighbour_ids bigint[];
   distances double precision[];
   has_other_models boolean;
+  hits json;
+  total integer;
   distribution json;
-  answer json;
 begin
   select * into model from private.search_models where name = query_model;
   if model.name is null then
@@ -97,7 +66,11 @@ begin
       -- The index overlooks some that are as near as the last ones.
       max_distance := (select coalesce(max(distance) - 0.03, 0) from unnest(distances) as distance);
     end if;
-    has_other_models := private.has_other_models(query_model);
+    -- Some embeddings are of another model until theirs are made anew. From both ends of an index: without such rows
+    -- Postgres would look for one through the whole table.
+    has_other_models := exists (
+      select from private.search_entries as entry having query_model <> any (array[min(entry.model), max(entry.model)])
+    );
   end if;
   perform private.check_deadline();
 
@@ -106,17 +79,18 @@ begin
     where has_words
     union all
     -- Without words every profile is a hit, with score 1 unless the caller's context ranks them.
-    select profile_id, 1, 0, score, score, false
-    from private.find_words(query => null, without => null, filter => filter, max_results => max_results)
+    select profile_id, 1, names_share, score, score, false
+    from private.any_profiles(filter => filter, max_results => max_results)
     cross join (select case when query_vector is null then 1 else 0 end as score) as scores
     where not has_words
   ),
-  neighbours as (
-    select * from unnest(neighbour_ids, distances) as neighbour (profile_id, distance)
-  ),
   candidates as materialized (
     select
-      *,
+      profile_id, distance, coverage,
+      coalesce(in_name, false) as in_name,
+      coalesce(coverage * at_least, 0) as min_keyword,
+      coalesce(coverage * at_most, 0) as max_keyword,
+      greatest(0, names_share - coalesce(names_found, 0)) as names_missing,
       case
         when query_vector is null then 0
         when has_words and exists (select from by_words) then semantic_ratio
@@ -128,7 +102,8 @@ begin
           select from private.search_entries as entry where entry.profile_id = joined.profile_id and embedding is null
         )
       ) as may_lack_embedding
-    from (select * from by_words full join neighbours using (profile_id)) as joined
+    from by_words
+    full join unnest(neighbour_ids, distances) as neighbours (profile_id, distance) using (profile_id) as joined
   ),
   -- Bounds of the scores before any embedding is read. Who is no neighbour is further away than max_distance, and who
   -- has no embedding is scored by words alone.
@@ -136,18 +111,17 @@ begin
     select
       *,
       case when may_lack_embedding then 0 else private.final_score(
-        semantic_ratio => full_ratio, keyword => coalesce(coverage * at_least, 0),
+        semantic_ratio => full_ratio, keyword => min_keyword,
         semantic => case when distance is null then 0 else max_semantic end, in_name => in_name, context => 0
       ) end as lowest,
       case when may_lack_embedding then 1 else private.final_score(
-        semantic_ratio => full_ratio, keyword => coalesce(coverage * at_most, 0), semantic => max_semantic,
-        in_name => in_name, context => case when context_vector is null then 0 else context_share end
+        semantic_ratio => full_ratio, keyword => max_keyword, semantic => max_semantic, in_name => in_name,
+        context => case when context_vector is null then 0 else context_share end
       ) end as highest
     from candidates
     cross join lateral (
       select private.semantic_score(
-        cosine => 1 - coalesce(distance, max_distance), model => model,
-        names_missing => coalesce(names_missing, names_share)
+        cosine => 1 - coalesce(distance, max_distance), model => model, names_missing => names_missing
       ) as max_semantic
     ) as parts
   ),
@@ -156,12 +130,10 @@ begin
     select
       *,
       private.final_score(
-        semantic_ratio => ratio, keyword => coalesce(coverage * at_least, 0), semantic => semantic, in_name => in_name,
-        context => context
+        semantic_ratio => ratio, keyword => min_keyword, semantic => semantic, in_name => in_name, context => context
       ) as lowest_score,
       private.final_score(
-        semantic_ratio => ratio, keyword => coalesce(coverage * at_most, 0), semantic => semantic, in_name => in_name,
-        context => context
+        semantic_ratio => ratio, keyword => max_keyword, semantic => semantic, in_name => in_name, context => context
       ) as highest_score
     from (
       select *
@@ -189,9 +161,7 @@ begin
     ) as entry
     cross join lateral (
       select
-        private.semantic_score(
-          cosine => cosine, model => model, names_missing => coalesce(names_missing, names_share)
-        ) as semantic,
+        private.semantic_score(cosine => cosine, model => model, names_missing => names_missing) as semantic,
         -- If one score is missing, for the query or for one entry (such as one whose words the model does not know),
         -- the other one has all the weight.
         case when cosine is null then 0 else full_ratio end as ratio,
@@ -215,83 +185,67 @@ begin
     cross join page_bounds
     where highest_score >= floor and lowest_score <= ceiling
   ),
-  keyword as materialized (
-    select *
-    from private.keyword_scores(
-      ids => array(select profile_id from contenders where has_words and coverage is not null), asked => asked,
-      words_asked => (select max(place) from unnest(asked.terms))
-    )
-  ),
-  ranked as (
+  page as (
     select
-      contenders.*,
-      keyword.ranks,
-      keyword.score as words_score,
-      coalesce(coverage * coalesce(keyword.score, at_least), 0) as keyword,
+      *,
       private.final_score(
-        semantic_ratio => ratio, keyword => coalesce(coverage * coalesce(keyword.score, at_least), 0),
-        semantic => semantic, in_name => in_name, context => context
+        semantic_ratio => ratio, keyword => keyword, semantic => semantic, in_name => in_name, context => context
       ) as score
     from contenders
-    left join keyword using (profile_id)
-  ),
-  page as (
-    select *
-    from ranked
+    left join private.keyword_scores(
+      ids => array(select profile_id from contenders where has_words and coverage is not null), asked => asked,
+      words_asked => (select max(place) from unnest(asked.terms))
+    ) as exact (profile_id, words_score, ranks) using (profile_id)
+    cross join lateral (
+      select coalesce(coverage * words_score, min_keyword) as keyword
+    ) as by_keyword
     order by score desc, keyword desc, profile_id
     limit greatest(0, least(page_limit, max_results - page_offset))
     offset (select page_offset - certainly_before from page_bounds)
   )
-  select json_build_object(
-    'hits', coalesce(
-      json_agg(
-        case
-          when explain then (
-            private.hit_body(entry, page.score)::jsonb || jsonb_build_object('_rankingScoreDetails', jsonb_build_object(
-              'words', private.keyword_details(page.ranks),
-              'coverage', page.coverage,
-              'keyword', page.keyword,
-              'cosine', page.cosine,
-              'similarityFloor', model.similarity_floor,
-              'similarityCeiling', model.similarity_ceiling,
-              'namesMissing', coalesce(page.names_missing, names_share),
-              'semantic', page.semantic,
-              'ratio', page.ratio,
-              'named', coalesce(page.in_name, false),
-              'context', page.context
-            ))
-          )::json
-          else private.hit_body(entry, page.score)
-        end
-        order by page.score desc, page.keyword desc, page.profile_id
-      ),
-      '[]'
-    ),
-    'query', query,
-    'estimatedTotalHits', (select least(max_results, count(*)) from candidates),
-    'limit', page_limit,
-    'offset', page_offset
-  ),
-  case
-    when facets is not null then private.facet_distribution(facets, array(select profile_id from candidates))
-  end
-  into answer, distribution
+  select
+    coalesce(json_agg(body order by score desc, keyword desc, profile_id), '[]'),
+    (select least(max_results, count(*)) from candidates),
+    case
+      when facets is not null then private.facet_distribution(facets, array(select profile_id from candidates))
+    end
+  into hits, total, distribution
   from page
-  join private.search_entries as entry on entry.profile_id = page.profile_id;
+  join private.search_entries as entry using (profile_id)
+  cross join lateral (
+    select case
+      when explain then (
+        private.hit_body(entry, score)::jsonb || jsonb_build_object('_rankingScoreDetails', jsonb_build_object(
+          'words', private.keyword_details(ranks), 'coverage', coverage, 'keyword', keyword,
+          'cosine', cosine, 'similarityFloor', model.similarity_floor, 'similarityCeiling', model.similarity_ceiling,
+          'namesMissing', names_missing, 'semantic', semantic, 'ratio', ratio, 'named', in_name, 'context', context
+        ))
+      )::json
+      else private.hit_body(entry, score)
+    end as body
+  ) as printed;
   perform private.check_deadline();
-  return case
-    when facets is null then answer
-    else private.set_field(answer, 'facetDistribution', distribution)
-  end;
+  if (request ->> 'highlight')::boolean then
+    hits := private.highlight(hits => hits, asked => asked);
+  end if;
+  return (
+    left(
+      json_build_object(
+        'hits', hits, 'query', coalesce(request ->> 'q', ''), 'estimatedTotalHits', total, 'limit', page_limit,
+        'offset', page_offset
+      )::text,
+      -1
+    ) || coalesce(', "facetDistribution" : ' || distribution, '') || '}'
+  )::json;
 end
 $$;
 comment on function private.find_profiles(
-  text, private.search_query, extensions.halfvec, extensions.halfvec, text, double precision, private.search_filter,
-  integer, bigint, boolean, text[]
+  jsonb, private.search_query, private.search_filter, extensions.halfvec, extensions.halfvec, double precision
 ) is
-  'The search: profiles that contain words of a query or are similar to it in meaning, filtered, best first. At most
-1,000 count by words and 100 by meaning. Embeddings are read, and then exact keyword scores computed, only for those
-that can be on the page. Facets are counted over all candidates.';
+  'The ranking of a search {q, model, limit, offset, explain, facets, highlight}: profiles that contain words of the
+query or are similar to it in meaning, filtered, best first. At most 1,000 count by words and 100 by meaning. Embeddings
+are read, and then exact keyword scores computed, only for those that can be on the page. Facets are counted over all
+candidates.';
 
 create function api.search_profiles(request jsonb)
 returns json
@@ -299,16 +253,14 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
   me constant bigint := private.my_id();
-  query constant text := coalesce(request ->> 'q', '');
   asked private.search_query := case
-    when request -> 'asked' is null then private.read_query(query)
+    when request -> 'asked' is null then private.read_query(coalesce(request ->> 'q', ''))
     else jsonb_populate_record(null::private.search_query, request -> 'asked')
   end;
   filter private.search_filter := private.read_filter(request, asked, me);
-  query_vector extensions.halfvec := (request ->> 'vector')::extensions.halfvec;
+  query_vector extensions.halfvec := request ->> 'vector';
   context_vector extensions.halfvec;
   liked private.search_entries;
-  answer json;
 begin
   perform set_config('api.time_limit', coalesce(request ->> 'timeout' || ' ms', ''), true);
   if request ->> 'like' is not null then
@@ -316,7 +268,11 @@ begin
     filter.hidden_ids := filter.hidden_ids || liked.profile_id;
     filter.passing := array_remove(filter.passing, liked.profile_id);
     if liked.model = request ->> 'model' then
-      query_vector := private.vector_near(query_vector, liked.embedding);
+      -- Halfway between the query and the profile; one of them if the other has no vector.
+      query_vector := coalesce(
+        extensions.l2_normalize(query_vector) operator(extensions.+) extensions.l2_normalize(liked.embedding),
+        liked.embedding, query_vector
+      );
     elsif cardinality(asked.units) = 0 then
       -- It is not embedded yet, so who is like it is found by words.
       asked := private.read_query(array_to_string(liked.interests, ' '));
@@ -327,26 +283,10 @@ begin
     where user_id = me and search_contexts.model = request ->> 'model';
   end if;
   perform private.check_deadline();
-  answer := private.find_profiles(
-    query => query,
-    asked => asked,
-    query_vector => query_vector,
-    context_vector => context_vector,
-    query_model => request ->> 'model',
-    semantic_ratio => case when me is null then 0.5 else 0.7 end,
-    filter => filter,
-    page_limit => (request ->> 'limit')::integer,
-    page_offset => (request ->> 'offset')::bigint,
-    explain => coalesce((request ->> 'explain')::boolean, false),
-    facets => case
-      when request -> 'facets' is not null then array(select jsonb_array_elements_text(request -> 'facets'))
-    end
+  return private.find_profiles(
+    request => request, asked => asked, filter => filter, query_vector => query_vector,
+    context_vector => context_vector, semantic_ratio => case when me is null then 0.5 else 0.7 end
   );
-  return case
-    when (request ->> 'highlight')::boolean
-      then private.set_field(answer, 'hits', private.highlight(hits => answer -> 'hits', asked => asked))
-    else answer
-  end;
 end
 $$;
 comment on function api.search_profiles(jsonb) is

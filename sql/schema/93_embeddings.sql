@@ -1,16 +1,4 @@
--- Embeddings of profiles and of users' contexts, and the queue from which the Edge Function embed makes them.
-
-create table private.search_contexts (
-  user_id bigint primary key references public.users (id) on delete cascade,
-  content_hash text not null,
-  model text references private.search_models (name) on delete set null,
-  embedding extensions.halfvec(384)
-);
-comment on table private.search_contexts is
-  'The embedding of each user''s own interests, bio and location. It is mixed into their searches, so that a search
-needs no second embedding.';
-create index search_contexts_model_idx on private.search_contexts (model);
-alter table private.search_contexts enable row level security;
+-- Embeddings of profiles and of users' contexts are made later: the queue from which the Edge Function embed takes them.
 
 create table private.embedding_queue (
   kind text not null check (kind in ('profile', 'context')),
@@ -81,69 +69,6 @@ create trigger enqueue_context
   for each row
   when (new.embedding is null)
   execute function private.enqueue_embedding('context');
-
-create function private.entry_text(profile bigint)
-returns text
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return (
-    select concat_ws('. ', nullif(array_to_string(interests, ', '), ''), concat_ws(', ', city, country), biography)
-    from private.search_entries
-    where profile_id = profile
-  );
-end
-$$;
-comment on function private.entry_text(bigint) is 'The text that a profile''s embedding is made from.';
-
-create function private.context_text(person bigint)
-returns text
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return (
-    select concat_ws(
-      '. ',
-      (
-        select string_agg(interests.name, ', ' order by interests.name)
-        from public.profiles
-        join public.profile_interests on profile_interests.profile_id = profiles.id
-        join public.interests on interests.id = profile_interests.interest_id
-        where profiles.user_id = users.id
-      ),
-      users.bio,
-      users.location
-    )
-    from public.users
-    where id = person and is_active
-  );
-end
-$$;
-comment on function private.context_text(bigint) is 'The text that the embedding of a user''s context is made from.';
-
-create function private.refresh_search_context(person bigint)
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-declare
-  content text := private.context_text(person);
-begin
-  if content is null or content = '' then
-    delete from private.search_contexts where user_id = person;
-    return;
-  end if;
-  insert into private.search_contexts as context (user_id, content_hash)
-  values (person, md5(content))
-  on conflict (user_id) do update set
-    content_hash = excluded.content_hash,
-    embedding = null,
-    model = null
-  where context.content_hash <> excluded.content_hash;
-end
-$$;
-comment on function private.refresh_search_context(bigint) is
-  'Inserts, updates or deletes the context of a user. Only for definer triggers: users who change a profile may not
-write the index.';
 
 create function private.adopt_model(wanted text)
 returns void

@@ -1,4 +1,4 @@
--- Where hits have the words of a query, and the part of their biography that shows them, if a search asks for it.
+-- Where hits have the words of a query, if a search asks for highlights.
 
 create function private.combining_marks()
 returns text
@@ -15,30 +15,32 @@ comment on function private.combining_marks() is
   'For a character class: what belongs to the character before it. Has every character that NFKC may compose with the
 one before it (NFC_Quick_Check=Maybe), and the marks that unaccent removes.';
 
-create function private.word_places(value text)
-returns table (place integer, word text, start integer, length integer)
+create function private.folded_pieces(
+  value text,
+  out folded text,
+  out starts integer[],
+  out folded_starts integer[],
+  out are_plain boolean[]
+)
 language plpgsql immutable parallel safe set search_path = ''
 as $$
 declare
   combining constant text := private.combining_marks();
-  letters constant text := private.unspaced_letters();
   -- Characters that fold into exactly one, so that a run of them needs no places of its own.
   plain constant text := '\u0001-\u007f\u00c0-\u00c5\u00c7-\u00cf\u00d1-\u00d6\u00d8-\u00dd\u00e0-\u00e5\u00e7-\u00ef'
     || '\u00f1-\u00f6\u00f8-\u00fd\u00ff\u0410-\u044f\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3';
-  folded constant text := private.fold(value);
   pattern text;
   joined text;
-  starts integer[];
-  folded_starts integer[];
-  are_plain boolean[];
 begin
+  folded := private.fold(value);
+  -- Most texts are such a run.
   if value !~ ('[^' || plain || ']') then
+    joined := folded;
     starts := '{0}';
     folded_starts := '{0}';
     are_plain := '{true}';
-    joined := folded;
   end if;
-  -- Cut into pieces that fold into the same text as the whole does. A mark after a plain character may compose with it;
+  -- Into pieces that fold into the same text as the whole does. A mark after a plain character may compose with it;
   -- then into characters with their marks, and if even they do not, all is one piece.
   foreach pattern in array array[
     '([' || plain || ']+)|([^' || plain || '][' || combining || ']*)', '(^$)|(.[' || combining || ']*)', '(^$)|(.+)'
@@ -66,6 +68,24 @@ begin
   end loop;
   starts := starts || char_length(value);
   folded_starts := folded_starts || char_length(folded);
+end
+$$;
+comment on function private.folded_pieces(text) is
+  'Cuts a text so that each place of the folded text can be told from one of the text: where each piece starts in both,
+from 0, and at last their lengths; and whether each character of a piece folds into one. And the folded text.';
+
+create function private.word_places(value text)
+returns table (place integer, word text, start integer, length integer)
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+declare
+  letters constant text := private.unspaced_letters();
+  folded text;
+  starts integer[];
+  folded_starts integer[];
+  are_plain boolean[];
+begin
+  select * into folded, starts, folded_starts, are_plain from private.folded_pieces(value);
   return query
     select
       listed.place,
@@ -193,199 +213,3 @@ $$;
 comment on function private.text_matches(json, private.search_query) is
   'Where hits have the words of a query, as typed, completed or corrected, and its phrases. Of each word only the
 matches with the fewest typing errors in the hit, as in its score.';
-
-create type private.snippet as (
-  text text,
-  start integer,
-  length integer
-);
-comment on type private.snippet is
-  'A part of a biography. `start` and `length` say which characters, without the ellipses.';
-
-create function private.snippet_of(biography text, matches private.text_match[])
-returns private.snippet
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-declare
-  max_length constant integer := 160;
-  -- With an ellipsis at each end.
-  room constant integer := max_length - 2;
-  size constant integer := char_length(biography);
-  part_of_word constant text := '[^[:space:]' || private.unspaced_letters() || ']+';
-  combining constant text := '[' || private.combining_marks() || ']';
-  first integer := 0;
-  last integer := 0;
-  start integer;
-  ending integer;
-  whole integer;
-begin
-  if biography is null then
-    return null;
-  elsif size <= max_length then
-    return row(biography, 0, size)::private.snippet;
-  end if;
-  -- From the match after which most words of the query follow, near enough for the last one to be whole. In one pass:
-  -- with a join of all pairs, 100 biographies of a thousand matches each took a minute.
-  select window_start, window_end
-  into first, last
-  from (
-    select
-      match.start as window_start,
-      least(match.start + room, max(match.start + match.length) over following) as window_end,
-      bit_count((bit_or(1::bigint << match.unit) over following)::bit(64)) as units,
-      count(*) over following as matches_found
-    from unnest(matches) as match
-    window following as (order by match.start range between current row and 100 following)
-  ) as windows
-  order by units desc, matches_found desc, window_start
-  limit 1;
-  first := coalesce(first, 0);
-  last := coalesce(last, 0);
-
-  start := greatest(0, least(first - (room - (last - first)) / 2, size - room - 1));
-  ending := case when start = 0 then room + 1 when start + room + 1 >= size then size else start + room end;
-  if start > 0 then
-    -- Not from the middle of a word, unless the match begins there.
-    if substr(biography, start, 1) ~ part_of_word then
-      start := start + coalesce(
-        char_length(substring(substr(biography, start + 1, first - start) from '^' || part_of_word)), 0
-      );
-    end if;
-    start := start + coalesce(
-      char_length(substring(substr(biography, start + 1, first - start) from '^[[:space:]]+')), 0
-    );
-    while start < first and substr(biography, start + 1, 1) ~ combining loop
-      start := start + 1;
-    end loop;
-  end if;
-  if ending < size then
-    whole := ending;
-    if substr(biography, ending + 1, 1) ~ part_of_word then
-      whole := ending - coalesce(
-        char_length(substring(substr(biography, last + 1, ending - last) from part_of_word || '$')), 0
-      );
-    end if;
-    whole := whole - coalesce(
-      char_length(substring(substr(biography, last + 1, whole - last) from '[[:space:]]+$')), 0
-    );
-    -- A word that fills the snippet is cut.
-    if whole > start then
-      ending := whole;
-    end if;
-    while ending > start + 1 and substr(biography, ending + 1, 1) ~ combining loop
-      ending := ending - 1;
-    end loop;
-  end if;
-  return row(
-    case when start > 0 then '…' else '' end || substr(biography, start + 1, ending - start)
-      || case when ending < size then '…' else '' end,
-    start,
-    ending - start
-  )::private.snippet;
-end
-$$;
-comment on function private.snippet_of(text, private.text_match[]) is
-  'The 160 characters of a biography that have the most words of a query, or its beginning if it has none: cut between
-words, with an ellipsis, which counts, where text is left out. Null for no biography.';
-
-create function private.highlight_together(hits json, asked private.search_query)
-returns json
-language plpgsql stable security invoker
-set search_path = ''
-set plan_cache_mode = 'force_generic_plan'
-as $$
-begin
-  return (
-    with matches as materialized (
-      select * from private.text_matches(hits, asked)
-    ),
-    snippets as materialized (
-      select
-        hit, body, (snippet).*,
-        -- Characters before the snippet, for which it has an ellipsis.
-        greatest(0, (snippet).start - 1) as hidden
-      from (
-        select
-          ordinality::integer as hit, body,
-          private.snippet_of(body ->> 'biography', coalesce(in_biography, '{}')) as snippet
-        from json_array_elements(hits) with ordinality as listed (body, ordinality)
-        left join (
-          select hit, array_agg(row(matches.*)::private.text_match) as in_biography
-          from matches
-          where field = 'biography'
-          group by hit
-        ) as biographies on hit = ordinality
-        offset 0
-      ) as cut
-    ),
-    ranges as (
-      select hit, field, element, int4range(matches.start, matches.start + matches.length) as range
-      from matches
-      union all
-      select hit, '_snippet', null, int4range(lower(shown) - hidden, upper(shown) - hidden)
-      from matches
-      join snippets using (hit)
-      cross join lateral (
-        select int4range(matches.start, matches.start + matches.length)
-          * int4range(snippets.start, snippets.start + snippets.length)
-      ) as cut (shown)
-      where field = 'biography' and not isempty(shown)
-    ),
-    fields as (
-      select hit, field, jsonb_agg(
-        jsonb_strip_nulls(jsonb_build_object(
-          'index', element, 'start', lower(range), 'length', upper(range) - lower(range)
-        ))
-        order by element, range
-      ) as places
-      from (
-        select hit, field, element, unnest(range_agg(range)) as range
-        from ranges
-        group by hit, field, element
-      ) as merged
-      group by hit, field
-    )
-    select coalesce(
-      json_agg(
-        body::jsonb || jsonb_build_object('_snippet', snippets.text, '_matches', coalesce(places, '{}')) order by hit
-      ),
-      '[]'
-    )
-    from snippets
-    left join (
-      select hit, jsonb_object_agg(field, places) as places from fields group by hit
-    ) as found using (hit)
-  );
-end
-$$;
-comment on function private.highlight_together(json, private.search_query) is
-  'What highlight returns, in one step.';
-
-create function private.highlight(hits json, asked private.search_query)
-returns json
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  step json;
-  highlighted json[] := array[]::json[];
-begin
-  -- A hit whose longest biography is full of matches takes 10 to 50 ms, and a page has up to a hundred. Ordinary pages
-  -- are one step or two.
-  for step in
-    select json_agg(body order by ordinality)
-    from (
-      select body, ordinality, sum(char_length(body::text)) over (order by ordinality) / 10000 as number
-      from json_array_elements(hits) with ordinality as listed (body, ordinality)
-    ) as numbered
-    group by number
-    order by number
-  loop
-    highlighted := highlighted || array(select json_array_elements(private.highlight_together(step, asked)));
-    perform private.check_deadline();
-  end loop;
-  return array_to_json(highlighted);
-end
-$$;
-comment on function private.highlight(json, private.search_query) is
-  'The hits with _matches, {field: [{start, length}]} in characters of the field as printed (for interests also
-`index`), and _snippet, which is such a field too. Matches that touch are one.';
