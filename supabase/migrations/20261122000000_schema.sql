@@ -70,7 +70,7 @@ begin
   end if;
   -- The role is a literal and never taken from the claims.
   is_set := set_config('role', case when claims is null then 'anon' else 'authenticated' end, true);
-  return true;
+  return is_set is not null;
 end
 $$;
 comment on function private.act_as(jsonb, boolean) is
@@ -4435,8 +4435,8 @@ grant execute on function api.list_changes(text, integer) to edge_functions;
 --   79 find_profiles, the ranking: 78 nearest_profiles and keyword_candidates, with bounds of their scores;
 --      77 keyword_scores, exact, for those who can be on the page; the page as JSON
 --   80 and 81 highlights, facets and nearness to one profile, if asked for
--- Around it: 70 tables · 71 how texts become words · 72 triggers that keep the index in sync · 89 completions of a search
--- box · 93 embeddings, made later from a queue · 96 audit and repair
+-- Around it: 70 tables · 71 how texts become words · 72 triggers that keep the index in sync · 89 completions of a
+-- search box · 93 embeddings, made later from a queue · 96 audit and repair
 create extension if not exists unaccent with schema extensions;
 create extension if not exists fuzzystrmatch with schema extensions;
 create extension if not exists vector with schema extensions;
@@ -6358,9 +6358,9 @@ comment on function private.nearest_profiles(
   'Up to max_results profiles within max_distance of a vector, and their cosine distances. Scans the vector index, or
 all vectors if few pass the filter.';
 
--- The search: api.search_profiles reads what is asked for, and find_profiles takes the candidates, scores those that can
--- be on the requested page, and prints it. Of the search's functions only those of schema api are security definer; no
--- role may call the functions behind them.
+-- The search: api.search_profiles reads what is asked for, and find_profiles takes the candidates, scores those that
+-- can be on the requested page, and prints it. Of the search's functions only those of schema api are security definer;
+-- no role may call the functions behind them.
 
 create function private.find_profiles(
   request jsonb,
@@ -6383,8 +6383,8 @@ declare
   -- The most that nearness to the caller's own interests can add to a score.
   context_share constant double precision := 0.1;
   query_model constant text := request ->> 'model';
-  page_limit constant integer := request ->> 'limit';
-  page_offset constant bigint := request ->> 'offset';
+  page_limit constant integer := (request ->> 'limit')::integer;
+  page_offset constant bigint := (request ->> 'offset')::bigint;
   page_end constant integer := least(page_offset, max_results) + page_limit;
   explain constant boolean := coalesce((request ->> 'explain')::boolean, false);
   facets constant text[] := case
@@ -6618,7 +6618,7 @@ declare
     else jsonb_populate_record(null::private.search_query, request -> 'asked')
   end;
   filter private.search_filter := private.read_filter(request, asked, me);
-  query_vector extensions.halfvec := request ->> 'vector';
+  query_vector extensions.halfvec := (request ->> 'vector')::extensions.halfvec;
   context_vector extensions.halfvec;
   liked private.search_entries;
 begin
@@ -9139,7 +9139,7 @@ comment on function public.describe_schedule() is
 Definer, because pg_cron shows each role its own jobs.';
 grant execute on function public.describe_schedule() to service_role;
 
--- Embeddings of profiles and of users' contexts are made later: the queue from which the Edge Function embed takes them.
+-- Embeddings of profiles and of users' contexts are made later: the queue that the Edge Function embed takes them from.
 
 create table private.embedding_queue (
   kind text not null check (kind in ('profile', 'context')),
