@@ -72,9 +72,10 @@ create function private.weight_class(words tsvector, query tsquery)
 returns integer
 language sql immutable parallel safe
 as $$
-  -- The best weight decides the order of magnitude of the rank, 1 to 1e-18. To see that there is none takes .1 µs.
+  -- The best weight decides the order of magnitude of the rank, 1 to 1e-18. To see that there is none takes .1 µs. The
+  -- rank may overlook completions, as it takes a word and its prefix for the same.
   select case when ts_match_vq(words, query) then
-    floor((1 - log(ts_rank('{1e-18, 1e-12, 1e-6, 1}', words, query)::double precision)) / 6)::integer
+    floor((1 - log(nullif(ts_rank('{1e-18, 1e-12, 1e-6, 1}', words, query), 0)::double precision)) / 6)::integer
   end
 $$;
 comment on function private.weight_class(tsvector, tsquery) is

@@ -85,9 +85,12 @@ returns bigint[]
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  hidden_users constant bigint[] := caller || private.blocked_users_of(caller);
+  hidden_users constant bigint[] := case when caller is not null then caller || private.blocked_users_of(caller) end;
 begin
-  return array(select profile_id from private.search_entries where user_id = any (hidden_users));
+  return case
+    when caller is null then '{}'
+    else array(select profile_id from private.search_entries where user_id = any (hidden_users))
+  end;
 end
 $$;
 comment on function private.hidden_profiles_of(bigint) is

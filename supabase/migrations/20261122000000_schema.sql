@@ -3194,9 +3194,11 @@ begin
   select
     report.id, messages.id, messages.user_id = report.user_id, messages.content, messages.attachment,
     messages.created_at
-  from public.messages
-  where messages.id = report.message_id
-    or messages.id in (
+  -- A union instead of `or`, which would read all messages: 86 ms a report with a million of them.
+  from (
+    select report.message_id as id
+    union
+    (
       select latest.id
       from public.conversations
       join public.messages as latest on latest.conversation_id = conversations.id
@@ -3206,6 +3208,8 @@ begin
       order by latest.id desc
       limit 20
     )
+  ) as wanted
+  join public.messages using (id)
   on conflict do nothing;
 end
 $$;
@@ -5292,9 +5296,10 @@ create function private.weight_class(words tsvector, query tsquery)
 returns integer
 language sql immutable parallel safe
 as $$
-  -- The best weight decides the order of magnitude of the rank, 1 to 1e-18. To see that there is none takes .1 µs.
+  -- The best weight decides the order of magnitude of the rank, 1 to 1e-18. To see that there is none takes .1 µs. The
+  -- rank may overlook completions, as it takes a word and its prefix for the same.
   select case when ts_match_vq(words, query) then
-    floor((1 - log(ts_rank('{1e-18, 1e-12, 1e-6, 1}', words, query)::double precision)) / 6)::integer
+    floor((1 - log(nullif(ts_rank('{1e-18, 1e-12, 1e-6, 1}', words, query), 0)::double precision)) / 6)::integer
   end
 $$;
 comment on function private.weight_class(tsvector, tsquery) is
@@ -5714,9 +5719,12 @@ returns bigint[]
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  hidden_users constant bigint[] := caller || private.blocked_users_of(caller);
+  hidden_users constant bigint[] := case when caller is not null then caller || private.blocked_users_of(caller) end;
 begin
-  return array(select profile_id from private.search_entries where user_id = any (hidden_users));
+  return case
+    when caller is null then '{}'
+    else array(select profile_id from private.search_entries where user_id = any (hidden_users))
+  end;
 end
 $$;
 comment on function private.hidden_profiles_of(bigint) is
@@ -6795,13 +6803,21 @@ set search_path = ''
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
+  -- What half of the profiles have, as "the" and "in", would hide the words that say something.
+  common constant double precision := ln(1 + 2);
+  telling constant integer[] := array(
+    select unit
+    from unnest(asked.units)
+    where rarity >= common or (select max(rarity) from unnest(asked.units)) < common
+  );
   wanted constant text[] := array(
     select distinct word
     from (
-      select term.word from unnest(asked.terms) as term
+      select term.word, term.unit from unnest(asked.terms) as term
       union all
-      select part.word from unnest(asked.words) as part where not excluded
+      select part.word, part.unit from unnest(asked.words) as part where not excluded
     ) as words
+    where unit = any (telling)
   );
 begin
   return query
@@ -6831,7 +6847,7 @@ begin
         row_number() over (partition by part.unit order by position) as number,
         count(*) over (partition by part.unit) as size
       from unnest(asked.words) as part
-      where not excluded
+      where not excluded and part.unit = any (telling)
     ),
     terms as materialized (
       select * from unnest(asked.terms) as term where term.unit in (select phrases.unit from phrases where size = 1)
@@ -6862,8 +6878,9 @@ begin
 end
 $$;
 comment on function private.text_matches(json, private.search_query) is
-  'Where hits have the words of a query, as typed, completed or corrected, and its phrases. Of each word only the
-matches with the fewest typing errors in the hit, as in its score.';
+  'Where hits have the words of a query, as typed, completed or corrected, and its phrases, without those that half of
+the profiles have, unless all are such. Of each word only the matches with the fewest typing errors in the hit, as in
+its score.';
 
 -- What else a search says if it is asked to: the part of a biography that shows the words, facet counts, and nearness
 -- to one profile.

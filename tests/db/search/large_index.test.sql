@@ -1,6 +1,6 @@
 -- Beyond 2,000 profiles a search estimates from a sample how many have a word and how many pass its filter. That
 -- changes the way to its hits, and not who they are.
-select plan(11);
+select plan(12);
 
 create temp table people (nth integer primary key, id bigint);
 with users as (
@@ -96,6 +96,11 @@ select is(pg_temp.measured('zorbing'), '60000 f', 'of a common word the share in
 select is(pg_temp.measured('qorvin'), '20000 t', 'also of a name');
 select is(pg_temp.measured('rareville'), '4 t', 'a word that few of the sample have is counted');
 select is(pg_temp.measured('nobody'), '0 f', 'also one that nobody has');
+
+select is(
+  private.weight_class('fashion:1B', $$'fashi':* | 'fashi'$$), null,
+  'a rank of zero, as where a word hides its own prefix, breaks no search'
+);
 
 -- More than a thousand who pass.
 create temp table long_list as
