@@ -46,10 +46,9 @@ export const openEmpty = async (): Promise<Database> => {
 /** Parameters: query, vector, model, semantic ratio, filters, limit, and the profile whose vector is the context. */
 export const findProfiles = `
   select private.find_profiles(
-    query => $1, asked => asked, query_vector => $2::text::extensions.halfvec,
-    context_vector => (select embedding from private.search_entries where profile_id = $7),
-    query_model => $3, semantic_ratio => $4,
-    filter => private.read_filter(($5::text)::jsonb, asked, null), page_limit => $6, page_offset => 0, explain => false
+    request => jsonb_build_object('q', $1, 'model', $3::text, 'limit', $6::integer, 'offset', 0), asked => asked,
+    filter => private.read_filter(($5::text)::jsonb, asked, null), query_vector => $2::text::extensions.halfvec,
+    context_vector => (select embedding from private.search_entries where profile_id = $7), semantic_ratio => $4
   )::text as answer
   from private.read_query($1) as asked`
 

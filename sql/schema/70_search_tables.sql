@@ -1,8 +1,15 @@
--- The search index has one row for each profile that is searchable and whose owner is active. The files from 70 to 79
--- build it:
---   70 tables · 71 triggers that keep the index in sync · 72 the words of a query · 73 what they mean
---   74 filters and keyword scores · 75 candidates · 76 api.search_profiles · 77 embeddings, made later from a queue
---   78 audit and repair · 79 facets, highlights, nearness to one profile, completions
+-- The search. Its index has one row for each profile that is searchable and whose owner is active. What a query passes
+-- through, in this order:
+--   73 parse_query: its words · corrections_of: what a mistyped one may stand for
+--   74 read_query: words and phrases as queries of the index, and how rare each is
+--   75 api.understand_query: completed, corrected, a name, or nothing; what remains, the Edge Function embeds
+--   79 api.search_profiles: from here on with the vector
+--   76 read_filter: what every hit must meet, and who meets it if they are few
+--   79 find_profiles, the ranking: 78 nearest_profiles and keyword_candidates, with bounds of their scores;
+--      77 keyword_scores, exact, for those who can be on the page; the page as JSON
+--   80 and 81 highlights, facets and nearness to one profile, if asked for
+-- Around it: 70 tables · 71 how texts become words · 72 triggers that keep the index in sync · 89 completions of a search
+-- box · 93 embeddings, made later from a queue · 96 audit and repair
 create extension if not exists unaccent with schema extensions;
 create extension if not exists fuzzystrmatch with schema extensions;
 create extension if not exists vector with schema extensions;
@@ -139,43 +146,22 @@ comment on table private.search_removed_words is
   'Words that profiles no longer have. The next sweep deletes those from the lexicon that nobody else has.';
 alter table private.search_removed_words enable row level security;
 
-create function private.deletions(letters text, depth integer)
-returns text[]
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-declare
-  found text[] := array[letters];
-begin
-  for step in 1..depth loop
-    found := array(
-      select unnest(found)
-      union
-      select overlay(word placing '' from place for 1)
-      from unnest(found) as word
-      cross join generate_series(1, char_length(word)) as place
-    );
-  end loop;
-  return found;
-end
-$$;
-comment on function private.deletions(text, integer) is 'The letters without up to `depth` of them.';
+create table private.search_contexts (
+  user_id bigint primary key references public.users (id) on delete cascade,
+  content_hash text not null,
+  model text references private.search_models (name) on delete set null,
+  embedding extensions.halfvec(384)
+);
+comment on table private.search_contexts is
+  'The embedding of each user''s own interests, bio and location. It is mixed into their searches, so that a search
+needs no second embedding.';
+create index search_contexts_model_idx on private.search_contexts (model);
+alter table private.search_contexts enable row level security;
 
-create function private.deletion_keys(word text)
-returns text[]
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return case when char_length(word) < 7
-    then private.deletions(left(word, 5), 1)
-    else private.deletions(left(word, 6), 2)
-  end;
-end
-$$;
-comment on function private.deletion_keys(text) is
-  'What a word may be found by when it is mistyped. If two words are at most n errors apart, or one and the beginning of
-the other, then deleting up to n of the first letters of each makes them equal (as in SymSpell). One error is forgiven
-from 5 letters on and two from 9, so the first 5 and 6 letters suffice.';
-create index search_lexicon_deletions_idx
-  on private.search_lexicon using gin (private.deletion_keys(word)) with (fastupdate = off);
-comment on index private.search_lexicon_deletions_idx is
-  'Candidates for a mistyped word. To compare it with each of 80,000 words that has its first letter took 5.5 ms.';
+create table private.search_locks (
+  profile_id bigint primary key references public.profiles (id) on delete cascade
+);
+comment on table private.search_locks is
+  'A row for each profile, to be locked while its entry is written. Locking the profile instead would deadlock: one
+transaction updates the profile and then the user, another deactivates the user and then writes the entry.';
+alter table private.search_locks enable row level security;

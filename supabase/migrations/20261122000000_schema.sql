@@ -3416,7 +3416,9 @@ create table public.moderation_log (
   id bigint generated always as identity primary key,
   action text not null
     constraint "action is a step of moderation"
-    check (action in ('read evidence', 'dismiss', 'warn', 'hide', 'suspend', 'lift hide', 'lift suspend')),
+    check (action in (
+      'read evidence', 'dismiss', 'warn', 'hide', 'suspend', 'lift hide', 'lift suspend', 'erase', 'edit report'
+    )),
   report_id bigint references public.reports (id) on delete restrict,
   user_id bigint not null references public.users (id) on delete restrict,
   by_whom text not null,
@@ -3436,11 +3438,12 @@ create index moderation_log_user_id_idx on public.moderation_log (user_id);
 
 create table public.hidden_profiles (
   user_id bigint primary key references public.users (id) on delete cascade,
-  report_id bigint not null references public.reports (id) on delete restrict,
+  report_id bigint references public.reports (id) on delete restrict,
   hidden_at timestamptz not null default clock_timestamp()
 );
 comment on table public.hidden_profiles is
   'The people whom an admin has hidden. Until public.lift_restriction() they cannot make their profile searchable.';
+comment on column public.hidden_profiles.report_id is 'Null: hidden without a report.';
 create index hidden_profiles_report_id_idx on public.hidden_profiles (report_id);
 
 alter table public.moderation_log enable row level security;
@@ -3574,6 +3577,30 @@ $$;
 comment on function private.lock_person(bigint) is
   'Locks profile and account of a person, so that a change of theirs happens before or after what an admin does.';
 
+create function private.restrict_person(person bigint, restriction text, report bigint)
+returns boolean
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  is_new boolean;
+begin
+  if restriction = 'hide' then
+    -- Who has been erased has no profile.
+    insert into public.hidden_profiles (user_id, report_id)
+    select users.id, report from public.users where users.id = person and erased_at is null
+    on conflict do nothing;
+    is_new := found;
+    update public.profiles set is_searchable = false where user_id = person and is_searchable;
+  else
+    update public.users set is_active = false where id = person and is_active;
+    is_new := found;
+  end if;
+  return is_new;
+end
+$$;
+comment on function private.restrict_person(bigint, text, bigint) is
+  'Hides or suspends a locked person; false if they are already. Only for definer functions.';
+
 create function public.resolve_report(report bigint, action text, note text)
 returns public.reports
 language plpgsql volatile security definer set search_path = ''
@@ -3595,18 +3622,14 @@ begin
     );
   end if;
   perform private.log_moderation(action => action, report => report, person => person, note => note);
+  perform set_config('api.resolved_report', report::text, true);
   update public.reports
   set resolution = action, resolved_at = clock_timestamp()
   where id = report
   returning * into resolved;
-  if action = 'hide' then
-    -- Who has been erased has no profile.
-    insert into public.hidden_profiles (user_id, report_id)
-    select users.id, resolved.id from public.users where users.id = person and erased_at is null
-    on conflict do nothing;
-    update public.profiles set is_searchable = false where user_id = person and is_searchable;
-  elsif action = 'suspend' then
-    update public.users set is_active = false where id = person and is_active;
+  perform set_config('api.resolved_report', '', true);
+  if action in ('hide', 'suspend') then
+    perform private.restrict_person(person, action, report);
   end if;
   return resolved;
 end
@@ -3646,6 +3669,141 @@ comment on function public.read_evidence(bigint) is
 grant on the evidence, so that every look at it is logged.';
 grant execute on function public.read_evidence(bigint) to service_role;
 
+-- Whoever owns the tables can change a report in the SQL editor: that is logged as well.
+create function private.log_report_edit()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  if old.id::text = current_setting('api.resolved_report', true) then
+    return null;
+  end if;
+  perform private.log_moderation(
+    action => 'edit report',
+    -- The log cannot refer to a report that is gone.
+    report => case when tg_op = 'UPDATE' then new.id end,
+    person => old.user_id,
+    note => case tg_op
+      when 'DELETE' then format('Report %s was deleted', old.id)
+      else format(
+        'Report %s was changed without resolve_report: %s', old.id,
+        (
+          select
+            string_agg(
+              -- Texts of people do not stay in the log.
+              key || case key when 'note' then '' else format(' from %s to %s', before.value, after.value) end, ', '
+              order by key
+            )
+          from jsonb_each(to_jsonb(old)) as before
+          join jsonb_each(to_jsonb(new)) as after using (key)
+          where before.value <> after.value
+        )
+      )
+    end
+  );
+  return null;
+end
+$$;
+comment on function private.log_report_edit() is
+  'Logs what somebody changed or deleted in the table itself. Definer, because nobody else can write the log.';
+
+create trigger log_report_edit
+  after update on public.reports
+  for each row
+  when (
+    (old.id, old.reporter_id, old.user_id, old.message_id, old.reason, old.created_at, old.resolution, old.resolved_at)
+      is distinct from (
+        new.id, new.reporter_id, new.user_id, new.message_id, new.reason, new.created_at, new.resolution,
+        new.resolved_at
+      )
+    -- private.purge_evidence() deletes the note with its date.
+    or old.note is distinct from new.note and (new.note is not null or old.purge_at is null or new.purge_at is not null)
+  )
+  execute function private.log_report_edit();
+
+create trigger log_report_deletion
+  after delete on public.reports
+  for each row
+  execute function private.log_report_edit();
+
+-- What admins do about people without a report: find, hide, suspend, lift, erase. As in 66, only the secret key and the
+-- owner can call this, and everything but finding is logged.
+create function public.find_people(query text, restricted boolean default false)
+returns table (
+  id bigint, name text, email text, status text, is_hidden boolean, is_searchable boolean, bio text, location text,
+  role text, created_at timestamptz, reports bigint, upheld bigint
+)
+language plpgsql stable security definer set search_path = ''
+as $$
+#variable_conflict use_column
+declare
+  wanted constant text := private.fold(trim(coalesce(query, '')));
+begin
+  return query
+    select
+      users.id, users.name, users.email,
+      case
+        when users.erased_at is not null then 'erased'
+        when users.confirmed_at is null then 'pending'
+        when users.is_active then 'active'
+        else 'suspended'
+      end,
+      hidden.user_id is not null, coalesce(profiles.is_searchable, false), users.bio, users.location, users.role,
+      users.created_at, about.reports, about.upheld
+    from public.users
+    left join public.profiles on profiles.user_id = users.id
+    left join public.hidden_profiles as hidden on hidden.user_id = users.id
+    cross join lateral (
+      select count(*) as reports, count(*) filter (where resolution <> 'dismiss') as upheld
+      from public.reports
+      where reports.user_id = users.id
+    ) as about
+    where (
+        users.id::text = wanted
+        or wanted !~ '^[0-9]+$' and position(wanted in private.fold(users.name || E'\n' || users.email)) > 0
+      )
+      and (
+        not restricted
+        or hidden.user_id is not null
+        or not users.is_active and users.confirmed_at is not null and users.erased_at is null
+      )
+    order by users.id desc
+    limit 50;
+end
+$$;
+comment on function public.find_people(text, boolean) is
+  'The newest 50 people with this id, or with this text in their name or e-mail address, regardless of case and accents;
+restricted: only those who are hidden or suspended. reports counts those about the person, upheld those that ended in a
+warning, hiding or suspension. Definer, because the secret key has no rights on schema private.';
+grant execute on function public.find_people(text, boolean) to service_role;
+
+create function public.restrict_person(person bigint, restriction text, note text)
+returns text
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  if restriction is null or restriction not in ('hide', 'suspend') then
+    raise sqlstate 'PT400' using message = 'restriction: must be hide or suspend';
+  elsif not exists (select from public.users where id = person) then
+    raise sqlstate 'PT404' using message = 'User not found';
+  end if;
+  perform private.lock_person(person);
+  if not private.restrict_person(person, restriction, null) then
+    raise sqlstate 'PT409' using message = case
+      when exists (select from public.users where id = person and erased_at is not null) then 'This account was erased'
+      when restriction = 'hide' then 'This profile is already hidden'
+      else 'This account is not active'
+    end;
+  end if;
+  perform private.log_moderation(action => restriction, report => null, person => person, note => note);
+  return 'restricted';
+end
+$$;
+comment on function public.restrict_person(bigint, text, text) is
+  'Does without a report what resolve_report does with one: hide or suspend. The note says why. Raises 409 if that was
+done before. Definer, as resolve_report.';
+grant execute on function public.restrict_person(bigint, text, text) to service_role;
+
 create function public.lift_restriction(person bigint, restriction text, note text)
 returns text
 language plpgsql volatile security definer set search_path = ''
@@ -3678,6 +3836,27 @@ comment on function public.lift_restriction(bigint, text, text) is
   'Ends what resolve_report did to a person: hide (they may make their profile searchable again, which it is not by
 itself) or suspend (they may log in again). The note says why. Definer, as resolve_report.';
 grant execute on function public.lift_restriction(bigint, text, text) to service_role;
+
+create function public.erase_person(person bigint, note text)
+returns text
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  if not exists (select from public.users where id = person) then
+    raise sqlstate 'PT404' using message = 'User not found';
+  end if;
+  -- First, because it locks in the order of every erasure, and the entry in the log locks the person.
+  if not private.erase_person(person) then
+    raise sqlstate 'PT409' using message = 'This account was erased before';
+  end if;
+  perform private.log_moderation(action => 'erase', report => null, person => person, note => note);
+  return 'erased';
+end
+$$;
+comment on function public.erase_person(bigint, text) is
+  'Erases a person on their request, as they can themselves, which cannot be undone. The note says why. Definer, because
+the secret key has no rights on schema private.';
+grant execute on function public.erase_person(bigint, text) to service_role;
 
 -- What somebody may do before the other participant has written: send a few messages, and on the operator's wish see no
 -- e-mail address. The limits are settings of the Edge Functions, which pass them on.
@@ -4246,11 +4425,18 @@ restore. Not for a standby, whose snapshots do not name the running transactions
 the log.';
 grant execute on function api.list_changes(text, integer) to edge_functions;
 
--- The search index has one row for each profile that is searchable and whose owner is active. The files from 70 to 79
--- build it:
---   70 tables · 71 triggers that keep the index in sync · 72 the words of a query · 73 what they mean
---   74 filters and keyword scores · 75 candidates · 76 api.search_profiles · 77 embeddings, made later from a queue
---   78 audit and repair · 79 facets, highlights, nearness to one profile, completions
+-- The search. Its index has one row for each profile that is searchable and whose owner is active. What a query passes
+-- through, in this order:
+--   73 parse_query: its words · corrections_of: what a mistyped one may stand for
+--   74 read_query: words and phrases as queries of the index, and how rare each is
+--   75 api.understand_query: completed, corrected, a name, or nothing; what remains, the Edge Function embeds
+--   79 api.search_profiles: from here on with the vector
+--   76 read_filter: what every hit must meet, and who meets it if they are few
+--   79 find_profiles, the ranking: 78 nearest_profiles and keyword_candidates, with bounds of their scores;
+--      77 keyword_scores, exact, for those who can be on the page; the page as JSON
+--   80 and 81 highlights, facets and nearness to one profile, if asked for
+-- Around it: 70 tables · 71 how texts become words · 72 triggers that keep the index in sync · 89 completions of a search
+-- box · 93 embeddings, made later from a queue · 96 audit and repair
 create extension if not exists unaccent with schema extensions;
 create extension if not exists fuzzystrmatch with schema extensions;
 create extension if not exists vector with schema extensions;
@@ -4387,49 +4573,27 @@ comment on table private.search_removed_words is
   'Words that profiles no longer have. The next sweep deletes those from the lexicon that nobody else has.';
 alter table private.search_removed_words enable row level security;
 
-create function private.deletions(letters text, depth integer)
-returns text[]
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-declare
-  found text[] := array[letters];
-begin
-  for step in 1..depth loop
-    found := array(
-      select unnest(found)
-      union
-      select overlay(word placing '' from place for 1)
-      from unnest(found) as word
-      cross join generate_series(1, char_length(word)) as place
-    );
-  end loop;
-  return found;
-end
-$$;
-comment on function private.deletions(text, integer) is 'The letters without up to `depth` of them.';
+create table private.search_contexts (
+  user_id bigint primary key references public.users (id) on delete cascade,
+  content_hash text not null,
+  model text references private.search_models (name) on delete set null,
+  embedding extensions.halfvec(384)
+);
+comment on table private.search_contexts is
+  'The embedding of each user''s own interests, bio and location. It is mixed into their searches, so that a search
+needs no second embedding.';
+create index search_contexts_model_idx on private.search_contexts (model);
+alter table private.search_contexts enable row level security;
 
-create function private.deletion_keys(word text)
-returns text[]
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return case when char_length(word) < 7
-    then private.deletions(left(word, 5), 1)
-    else private.deletions(left(word, 6), 2)
-  end;
-end
-$$;
-comment on function private.deletion_keys(text) is
-  'What a word may be found by when it is mistyped. If two words are at most n errors apart, or one and the beginning of
-the other, then deleting up to n of the first letters of each makes them equal (as in SymSpell). One error is forgiven
-from 5 letters on and two from 9, so the first 5 and 6 letters suffice.';
-create index search_lexicon_deletions_idx
-  on private.search_lexicon using gin (private.deletion_keys(word)) with (fastupdate = off);
-comment on index private.search_lexicon_deletions_idx is
-  'Candidates for a mistyped word. To compare it with each of 80,000 words that has its first letter took 5.5 ms.';
+create table private.search_locks (
+  profile_id bigint primary key references public.profiles (id) on delete cascade
+);
+comment on table private.search_locks is
+  'A row for each profile, to be locked while its entry is written. Locking the profile instead would deadlock: one
+transaction updates the profile and then the user, another deactivates the user and then writes the entry.';
+alter table private.search_locks enable row level security;
 
--- Keeps the index in sync: the transaction that changes a profile also updates its entry, the entry's words and the
--- context of its owner (refresh_search_context, in 77_embeddings.sql).
+-- How texts become words of the index, and how words are found that are mistyped.
 
 create function private.fold(value text)
 returns text
@@ -4528,7 +4692,7 @@ begin
     )
     select coalesce(string_agg(
       private.lexeme(word) || ':' || private.text_start(attribute, element) + place - 1
-        || substr('ABCCDD', attribute + 1, 1),
+        || substr('ABCCDC', attribute + 1, 1),
       ' '
     ), '')::tsvector
     from texts
@@ -4543,15 +4707,90 @@ end
 $$;
 comment on function private.words_vector(public.profiles, text, text[]) is
   'All words of a profile with their places, each text between two full stops, and its facets. Weight A: name;
-B: interests; C: city and country; D: biography, first and last name.';
+B: interests; C: city, country, first and last name; D: biography.';
 
-create table private.search_locks (
-  profile_id bigint primary key references public.profiles (id) on delete cascade
-);
-comment on table private.search_locks is
-  'A row for each profile, to be locked while its entry is written. Locking the profile instead would deadlock: one
-transaction updates the profile and then the user, another deactivates the user and then writes the entry.';
-alter table private.search_locks enable row level security;
+create function private.deletions(letters text, depth integer)
+returns text[]
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+declare
+  found text[] := array[letters];
+begin
+  for step in 1..depth loop
+    found := array(
+      select unnest(found)
+      union
+      select overlay(word placing '' from place for 1)
+      from unnest(found) as word
+      cross join generate_series(1, char_length(word)) as place
+    );
+  end loop;
+  return found;
+end
+$$;
+comment on function private.deletions(text, integer) is 'The letters without up to `depth` of them.';
+
+create function private.deletion_keys(word text)
+returns text[]
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+begin
+  return case when char_length(word) < 7
+    then private.deletions(left(word, 5), 1)
+    else private.deletions(left(word, 6), 2)
+  end;
+end
+$$;
+comment on function private.deletion_keys(text) is
+  'What a word may be found by when it is mistyped. If two words are at most n errors apart, or one and the beginning of
+the other, then deleting up to n of the first letters of each makes them equal (as in SymSpell). One error is forgiven
+from 5 letters on and two from 9, so the first 5 and 6 letters suffice.';
+create index search_lexicon_deletions_idx
+  on private.search_lexicon using gin (private.deletion_keys(word)) with (fastupdate = off);
+comment on index private.search_lexicon_deletions_idx is
+  'Candidates for a mistyped word. To compare it with each of 80,000 words that has its first letter took 5.5 ms.';
+
+create function private.entry_text(profile bigint)
+returns text
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return (
+    select concat_ws('. ', nullif(array_to_string(interests, ', '), ''), concat_ws(', ', city, country), biography)
+    from private.search_entries
+    where profile_id = profile
+  );
+end
+$$;
+comment on function private.entry_text(bigint) is 'The text that a profile''s embedding is made from.';
+
+create function private.context_text(person bigint)
+returns text
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return (
+    select concat_ws(
+      '. ',
+      (
+        select string_agg(interests.name, ', ' order by interests.name)
+        from public.profiles
+        join public.profile_interests on profile_interests.profile_id = profiles.id
+        join public.interests on interests.id = profile_interests.interest_id
+        where profiles.user_id = users.id
+      ),
+      users.bio,
+      users.location
+    )
+    from public.users
+    where id = person and is_active
+  );
+end
+$$;
+comment on function private.context_text(bigint) is 'The text that the embedding of a user''s context is made from.';
+
+-- Keeps the index in sync: the transaction that changes a profile also updates its entry, the entry's words and the
+-- context of its owner.
 
 create function private.refresh_search_entry(profile bigint)
 returns void
@@ -4651,6 +4890,30 @@ create trigger note_removed_words
   for each row
   execute function private.note_removed_words();
 
+create function private.refresh_search_context(person bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  content text := private.context_text(person);
+begin
+  if content is null or content = '' then
+    delete from private.search_contexts where user_id = person;
+    return;
+  end if;
+  insert into private.search_contexts as context (user_id, content_hash)
+  values (person, md5(content))
+  on conflict (user_id) do update set
+    content_hash = excluded.content_hash,
+    embedding = null,
+    model = null
+  where context.content_hash <> excluded.content_hash;
+end
+$$;
+comment on function private.refresh_search_context(bigint) is
+  'Inserts, updates or deletes the context of a user. Only for definer triggers: users who change a profile may not
+write the index.';
+
 create function private.sync_profile()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
@@ -4725,7 +4988,7 @@ begin
 end
 $$;
 comment on function private.sync_profile_interests() is
-  'Updates the index when interests are added to profiles or removed. Definer, as refresh_search_entry.';
+  'Updates the index when interests are added to profiles, removed or swapped. Definer, as refresh_search_entry.';
 
 create trigger sync_added_interests
   after insert on public.profile_interests
@@ -4739,129 +5002,21 @@ create trigger sync_removed_interests
   for each statement
   execute function private.sync_profile_interests();
 
-create function private.sync_swapped_interests()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.refresh_search_entry(profiles.id), private.refresh_search_context(profiles.user_id)
-  from public.profiles
-  where id in (select profile_id from before union select profile_id from after);
-  return null;
-end
-$$;
-comment on function private.sync_swapped_interests() is
-  'Updates the index when one interest replaces another. Definer, as refresh_search_entry.';
-
-create trigger sync_swapped_interests
+-- A statement that updates rows calls it twice: for the profiles as they were, and as they are.
+create trigger sync_left_interests
   after update on public.profile_interests
-  referencing old table as before new table as after
+  referencing old table as changed
   for each statement
-  execute function private.sync_swapped_interests();
+  execute function private.sync_profile_interests();
 
--- From the text of a query to its words, and to the words of the index that they may stand for. Functions that every
--- search calls are in plpgsql, which keeps their plans; those to be inlined are in SQL without a search_path.
+create trigger sync_entered_interests
+  after update on public.profile_interests
+  referencing new table as changed
+  for each statement
+  execute function private.sync_profile_interests();
 
-create function private.typo_budget(word text)
-returns integer
-language sql immutable parallel safe
-as $$
-  select case when char_length(word) < 5 then 0 when char_length(word) < 9 then 1 else 2 end
-$$;
-comment on function private.typo_budget(text) is
-  'How many typing errors are tolerated in a word of this length. As in Meilisearch: none below 5 letters, one below 9,
-else two.';
-
-create function private.swaps_of(word text)
-returns text[]
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return (
-    select array_agg(
-      distinct overlay(word placing substr(word, place + 1, 1) || substr(word, place, 1) from place for 2)
-    )
-    from generate_series(1, char_length(word) - 1) as place
-  );
-end
-$$;
-comment on function private.swaps_of(text) is 'The word with two adjacent letters swapped, at every place.';
-
-create function private.typos(typed text, meant text, budget integer, swaps text[] default null)
-returns integer
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-declare
-  -- A swap is one error here and two to Levenshtein, so a greater distance cannot be within the budget.
-  distance constant integer := extensions.levenshtein_less_equal(typed, meant, 2 * budget);
-  -- Two swaps keep the letters.
-  has_same_letters constant boolean := char_length(typed) = char_length(meant) and translate(meant, typed, '') = '';
-begin
-  if distance <= 1 or distance > 2 * budget then
-    return case when distance <= budget then distance end;
-  end if;
-  swaps := coalesce(swaps, private.swaps_of(typed));
-  if meant = any (swaps) then
-    return 1;
-  elsif distance <= budget then
-    return distance;
-  elsif budget = 1 then
-    return null;
-  end if;
-  return (
-    select nullif(min(1 + case
-      when rest = 2 and has_same_letters and meant = any (private.swaps_of(swapped)) then 1
-      else rest
-    end), budget + 1)
-    from unnest(swaps) as swapped
-    cross join lateral (
-      select least(budget, extensions.levenshtein_less_equal(swapped, meant, 2)) as rest
-    ) as measured
-  );
-end
-$$;
-comment on function private.typos(text, text, integer, text[]) is
-  'How many errors turn one word into the other: a wrong, missing or extra letter, or two adjacent letters swapped. Null
-above the budget, which is 1 or 2. The swaps of the typed word may be given.';
-
-create function private.corrections_of(typed text, unfinished boolean)
-returns table (word text, typos integer)
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  budget constant integer := private.typo_budget(typed);
-  size constant integer := char_length(typed);
-  swaps constant text[] := private.swaps_of(typed);
-begin
-  if budget = 0 then
-    return;
-  end if;
-  return query
-    select lexicon.word, min(cost.errors)
-    from private.search_lexicon as lexicon
-    -- The beginnings of a word that an unfinished one may stand for.
-    cross join lateral unnest(case
-      when unfinished and char_length(lexicon.word) > size - budget
-        then array(select left(lexicon.word, size + more) from generate_series(-budget, budget) as more)
-      else array[lexicon.word]
-    end) as form
-    cross join lateral (
-      select private.typos(typed => typed, meant => form, budget => budget, swaps => swaps)
-        -- A wrong first letter counts twice.
-        + case when left(form, 1) <> left(typed, 1) then 1 else 0 end as errors
-    ) as cost
-    where private.deletion_keys(lexicon.word) && private.deletions(left(typed, 4 + budget), budget)
-      and cost.errors between 1 and budget
-      and lexicon.word <> typed collate "C"
-      and not (unfinished and starts_with(lexicon.word, typed))
-    group by lexicon.word
-    order by 2, 1
-    limit 50;
-end
-$$;
-comment on function private.corrections_of(text, boolean) is
-  'The words of the index that a typed word may be a mistyping of, each with its errors; those that begin with an
-unfinished word are not among them.';
+-- The words of a query, and the words of the index that they may stand for. Functions that every search calls are in
+-- plpgsql, which keeps their plans; those to be inlined are in SQL without a search_path.
 
 create type private.query_word as (
   unit integer,
@@ -4966,6 +5121,109 @@ comment on function private.parse_query(text) is
 -"phrase" exclude. The last word may be unfinished. The first 10 words count, quoted ones included, and the first 10
 excluded ones. Three letters of a run count as a word, and 10 letters at most are scored.';
 
+create function private.typo_budget(word text)
+returns integer
+language sql immutable parallel safe
+as $$
+  select case when char_length(word) < 5 then 0 when char_length(word) < 9 then 1 else 2 end
+$$;
+comment on function private.typo_budget(text) is
+  'How many typing errors are tolerated in a word of this length. As in Meilisearch: none below 5 letters, one below 9,
+else two.';
+
+create function private.swaps_of(word text)
+returns text[]
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+begin
+  return (
+    select array_agg(
+      distinct overlay(word placing substr(word, place + 1, 1) || substr(word, place, 1) from place for 2)
+    )
+    from generate_series(1, char_length(word) - 1) as place
+  );
+end
+$$;
+comment on function private.swaps_of(text) is 'The word with two adjacent letters swapped, at every place.';
+
+create function private.typos(typed text, meant text, budget integer, swaps text[] default null)
+returns integer
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+declare
+  -- A swap is one error here and two to Levenshtein, so a greater distance cannot be within the budget.
+  distance constant integer := extensions.levenshtein_less_equal(typed, meant, 2 * budget);
+  -- Two swaps keep the letters.
+  has_same_letters constant boolean := char_length(typed) = char_length(meant) and translate(meant, typed, '') = '';
+begin
+  if distance <= 1 or distance > 2 * budget then
+    return case when distance <= budget then distance end;
+  end if;
+  swaps := coalesce(swaps, private.swaps_of(typed));
+  if meant = any (swaps) then
+    return 1;
+  elsif distance <= budget then
+    return distance;
+  elsif budget = 1 then
+    return null;
+  end if;
+  return (
+    select nullif(min(1 + case
+      when rest = 2 and has_same_letters and meant = any (private.swaps_of(swapped)) then 1
+      else rest
+    end), budget + 1)
+    from unnest(swaps) as swapped
+    cross join lateral (
+      select least(budget, extensions.levenshtein_less_equal(swapped, meant, 2)) as rest
+    ) as measured
+  );
+end
+$$;
+comment on function private.typos(text, text, integer, text[]) is
+  'How many errors turn one word into the other: a wrong, missing or extra letter, or two adjacent letters swapped. Null
+above the budget, which is 1 or 2. The swaps of the typed word may be given.';
+
+create function private.corrections_of(typed text, unfinished boolean)
+returns table (word text, typos integer)
+language plpgsql stable security invoker set search_path = ''
+as $$
+declare
+  budget constant integer := private.typo_budget(typed);
+  size constant integer := char_length(typed);
+  swaps constant text[] := private.swaps_of(typed);
+begin
+  if budget = 0 then
+    return;
+  end if;
+  return query
+    select lexicon.word, min(cost.errors)
+    from private.search_lexicon as lexicon
+    -- The beginnings of a word that an unfinished one may stand for.
+    cross join lateral unnest(case
+      when unfinished and char_length(lexicon.word) > size - budget
+        then array(select left(lexicon.word, size + more) from generate_series(-budget, budget) as more)
+      else array[lexicon.word]
+    end) as form
+    cross join lateral (
+      select private.typos(typed => typed, meant => form, budget => budget, swaps => swaps)
+        -- A wrong first letter counts twice.
+        + case when left(form, 1) <> left(typed, 1) then 1 else 0 end as errors
+    ) as cost
+    where private.deletion_keys(lexicon.word) && private.deletions(left(typed, 4 + budget), budget)
+      and cost.errors between 1 and budget
+      and lexicon.word <> typed collate "C"
+      and not (unfinished and starts_with(lexicon.word, typed))
+    group by lexicon.word
+    order by 2, 1
+    limit 50;
+end
+$$;
+comment on function private.corrections_of(text, boolean) is
+  'The words of the index that a typed word may be a mistyping of, each with its errors; those that begin with an
+unfinished word are not among them.';
+
+-- What a query looks for: its words and phrases, as queries of the index, and how much each of them says.
+
 create type private.search_term as (
   place integer,
   unit integer,
@@ -5038,8 +5296,11 @@ create function private.weight_class(words tsvector, query tsquery)
 returns integer
 language sql immutable parallel safe
 as $$
-  -- The best weight decides the order of magnitude of the rank, 1 to 1e-18.
-  select floor((1 - log(nullif(ts_rank('{1e-18, 1e-12, 1e-6, 1}', words, query), 0)::double precision)) / 6)::integer
+  -- The best weight decides the order of magnitude of the rank, 1 to 1e-18. To see that there is none takes .1 µs. The
+  -- rank may overlook completions, as it takes a word and its prefix for the same.
+  select case when ts_match_vq(words, query) then
+    floor((1 - log(nullif(ts_rank('{1e-18, 1e-12, 1e-6, 1}', words, query), 0)::double precision)) / 6)::integer
+  end
 $$;
 comment on function private.weight_class(tsvector, tsquery) is
   'The best weight of the words of a query in a profile: 0 for A to 3 for D; null if it has none of them. Takes .4 µs,
@@ -5062,19 +5323,23 @@ as $$
 declare
   name_values constant double precision[] := array[1, -1, 1, -0.5];
   sampled constant integer := (select count(*) from unnest(sample) as words where words @@ query);
+  classes integer[];
   named double precision;
 begin
   if sampled >= 30 then
-    select sum(name_values[private.weight_class(words, query) + 1])
-    into named
-    from (select words from unnest(sample) as words where words @@ query limit 50) as first_ones;
+    classes := array(
+      select private.weight_class(words, query) from unnest(sample) as words where words @@ query limit 50
+    );
   else
-    select count(*), sum(case when number <= 50 then name_values[private.weight_class(words, query) + 1] end)
-    into holders, named
-    from (
-      select words, row_number() over () as number from private.search_words where words @@ query limit 1000
-    ) as found;
+    classes := array(
+      select private.weight_class(words, query) from private.search_words where words @@ query limit 50
+    );
+    holders := case
+      when cardinality(classes) < 50 then cardinality(classes)
+      else (select count(*) from (select from private.search_words where words @@ query limit 1000) as found)
+    end;
   end if;
+  named := (select sum(name_values[class + 1]) from unnest(classes) as class);
   if holders is null or holders = 1000 then
     holders := greatest(1000, profiles * sampled / nullif(cardinality(sample), 0));
   end if;
@@ -5165,6 +5430,70 @@ end
 $$;
 comment on function private.read_query(text, text[]) is
   'What a query looks for, and how many profiles have each of it. `known` are words of it that the model knows.';
+
+create function private.closest_bit(place integer, typos integer)
+returns bigint
+language sql immutable parallel safe
+as $$
+  select 1::bigint << (3 * place + typos)
+$$;
+comment on function private.closest_bit(integer, integer) is
+  'A bit for a word of the query and the typing errors of its closest matches in a profile.';
+
+create type private.word_pair as (
+  bits bigint,
+  none_between tsquery,
+  one_between tsquery,
+  two_between tsquery
+);
+comment on type private.word_pair is
+  'Two words that are neighbours in a query, as closest_bits, and the queries that find them with so many words between
+them.';
+
+create function private.word_pairs(asked private.search_query)
+returns setof private.word_pair
+language plpgsql stable security invoker
+set search_path = ''
+set plan_cache_mode = 'force_generic_plan'
+as $$
+begin
+  return query
+    with forms as (
+      select
+        place,
+        private.closest_bit(place, typos) as bit,
+        private.any_of((private.lexeme(word) || case when is_prefix then ':*' else '' end)::tsquery) as query
+      from unnest(asked.terms)
+      group by place, typos
+    )
+    -- In reverse order the distance counts one more.
+    select
+      one.bit | other.bit,
+      tsquery_phrase(one.query, other.query, 0) || (one.query <-> other.query),
+      tsquery_phrase(one.query, other.query, 2) || (other.query <-> one.query),
+      tsquery_phrase(one.query, other.query, 3) || tsquery_phrase(other.query, one.query, 2)
+    from forms as one
+    join forms as other on other.place = one.place + 1;
+end
+$$;
+comment on function private.word_pairs(private.search_query) is
+  'The neighbours in a query, for all typing errors that they may have.';
+
+-- Looks for three phrases at most, .3 µs each. To read the positions of the words and compare them took 5 µs for each
+-- of them.
+create function private.nearness(words tsvector, pair private.word_pair)
+returns integer
+language sql immutable parallel safe
+as $$
+  select case
+    when ts_match_vq(words, pair.none_between) then 3
+    when ts_match_vq(words, pair.one_between) then 2
+    when ts_match_vq(words, pair.two_between) then 1
+    else 0
+  end
+$$;
+comment on function private.nearness(tsvector, private.word_pair) is
+  'How near to each other a profile has two words: 3 if nothing stands between them anywhere, 0 if three words do.';
 
 -- What the words of a query mean, before any of it is embedded: as typed, completed, corrected, a name, or nothing.
 
@@ -5390,9 +5719,12 @@ returns bigint[]
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  hidden_users constant bigint[] := caller || private.blocked_users_of(caller);
+  hidden_users constant bigint[] := case when caller is not null then caller || private.blocked_users_of(caller) end;
 begin
-  return array(select profile_id from private.search_entries where user_id = any (hidden_users));
+  return case
+    when caller is null then '{}'
+    else array(select profile_id from private.search_entries where user_id = any (hidden_users))
+  end;
 end
 $$;
 comment on function private.hidden_profiles_of(bigint) is
@@ -5481,40 +5813,6 @@ comment on function private.position_cost(integer) is
   'The cost, 0 to 10, of the distance between a word''s places in the text and in the query. The buckets are
 Meilisearch''s.';
 
-create function private.match_cost(typos integer, attribute_weight integer, position_cost integer)
-returns integer
-language sql immutable parallel safe
-as $$
-  select typos * 1000000 + attribute_weight * 100 + position_cost
-$$;
-comment on function private.match_cost(integer, integer, integer) is
-  'Packs the costs of a match so that min() finds the best one: the fewest typos first, then the best attribute, then
-the best position. Before Postgres 18, min() does not take composite types.';
-
-create function private.match_typos(cost integer)
-returns integer
-language sql immutable parallel safe
-as $$
-  select cost / 1000000
-$$;
-comment on function private.match_typos(integer) is 'The typos of a match_cost.';
-
-create function private.match_attribute(cost integer)
-returns integer
-language sql immutable parallel safe
-as $$
-  select cost % 1000000 / 100
-$$;
-comment on function private.match_attribute(integer) is 'The attribute weight of a match_cost.';
-
-create function private.match_position(cost integer)
-returns integer
-language sql immutable parallel safe
-as $$
-  select cost % 100
-$$;
-comment on function private.match_position(integer) is 'The position cost of a match_cost.';
-
 create type private.keyword_ranks as (
   words_asked integer,
   words_matched integer,
@@ -5558,70 +5856,6 @@ $$;
 comment on function private.keyword_score(private.keyword_ranks) is
   'Meilisearch''s keyword score, 0 to 1: 1 - sum over its rules i of (max_i - rank_i) / product of max_j for j <= i, the
 closed form of its nested ranks.';
-
-create function private.closest_bit(place integer, typos integer)
-returns bigint
-language sql immutable parallel safe
-as $$
-  select 1::bigint << (3 * place + typos)
-$$;
-comment on function private.closest_bit(integer, integer) is
-  'A bit for a word of the query and the typing errors of its closest matches in a profile.';
-
-create type private.word_pair as (
-  bits bigint,
-  none_between tsquery,
-  one_between tsquery,
-  two_between tsquery
-);
-comment on type private.word_pair is
-  'Two words that are neighbours in a query, as closest_bits, and the queries that find them with so many words between
-them.';
-
-create function private.word_pairs(asked private.search_query)
-returns setof private.word_pair
-language plpgsql stable security invoker
-set search_path = ''
-set plan_cache_mode = 'force_generic_plan'
-as $$
-begin
-  return query
-    with forms as (
-      select
-        place,
-        private.closest_bit(place, typos) as bit,
-        private.any_of((private.lexeme(word) || case when is_prefix then ':*' else '' end)::tsquery) as query
-      from unnest(asked.terms)
-      group by place, typos
-    )
-    -- In reverse order the distance counts one more.
-    select
-      one.bit | other.bit,
-      tsquery_phrase(one.query, other.query, 0) || (one.query <-> other.query),
-      tsquery_phrase(one.query, other.query, 2) || (other.query <-> one.query),
-      tsquery_phrase(one.query, other.query, 3) || tsquery_phrase(other.query, one.query, 2)
-    from forms as one
-    join forms as other on other.place = one.place + 1;
-end
-$$;
-comment on function private.word_pairs(private.search_query) is
-  'The neighbours in a query, for all typing errors that they may have.';
-
--- Looks for three phrases at most, .3 µs each. To read the positions of the words and compare them took 5 µs for each
--- of them.
-create function private.nearness(words tsvector, pair private.word_pair)
-returns integer
-language sql immutable parallel safe
-as $$
-  select case
-    when ts_match_vq(words, pair.none_between) then 3
-    when ts_match_vq(words, pair.one_between) then 2
-    when ts_match_vq(words, pair.two_between) then 1
-    else 0
-  end
-$$;
-comment on function private.nearness(tsvector, private.word_pair) is
-  'How near to each other a profile has two words: 3 if nothing stands between them anywhere, 0 if three words do.';
 
 create function private.keyword_scores(
   ids bigint[],
@@ -5704,13 +5938,13 @@ begin
       left join without_phrase
         on without_phrase.profile_id = occurrences.profile_id and without_phrase.unit = terms.unit
       cross join lateral (
-        select min(private.match_cost(
-          typos => terms.typos,
-          attribute_weight => attribute_weights[private.attribute_at(word_position) + 1],
-          position_cost => private.position_cost(
-            abs(word_position - private.text_start_at(word_position) - terms.place)
-          )
-        )) as cost
+        -- min() finds the fewest typos, then the best attribute, then the best position. Before Postgres 18 it does not
+        -- take composite types.
+        select min(
+          terms.typos * 1000000
+          + attribute_weights[private.attribute_at(word_position) + 1] * 100
+          + private.position_cost(abs(word_position - private.text_start_at(word_position) - terms.place))
+        ) as cost
         -- The tenth occurrence of a word says nothing that the first nine did not.
         from unnest(occurrences.positions[:9]) as in_place (word_position)
       ) as best
@@ -5721,15 +5955,15 @@ begin
       select
         best_matches.profile_id,
         count(*)::integer as words_matched,
-        sum(private.match_typos(best_matches.cost))::integer as typos,
+        sum(best_matches.cost / 1000000)::integer as typos,
         greatest(sum(typo_budgets[best_matches.place]), case when count(*) > 1 then count(*) else 0 end)::integer + 1
           as typo_max,
-        sum(private.match_attribute(best_matches.cost))::integer as attribute_cost,
-        sum(private.match_position(best_matches.cost))::integer as position_cost,
+        sum(best_matches.cost % 1000000 / 100)::integer as attribute_cost,
+        sum(best_matches.cost % 100)::integer as position_cost,
         count(*) filter (where best_matches.exact)::integer as exact_words,
         min(best_matches.place) as first_place,
         bit_or(1::bigint << best_matches.place) as places,
-        bit_or(private.closest_bit(best_matches.place, private.match_typos(best_matches.cost))) as closest
+        bit_or(private.closest_bit(best_matches.place, best_matches.cost / 1000000)) as closest
       from best_matches
       group by best_matches.profile_id
     ),
@@ -5773,29 +6007,6 @@ comment on function private.keyword_scores(bigint[], private.search_query, integ
   'The keyword scores of the profiles that contain some of the terms. words_asked is how many words the query has;
 attribute_weights are the weights of name, interests, city, country, biography, and first and last name.';
 
-create function private.keyword_details(ranks private.keyword_ranks)
-returns json
-language sql immutable parallel safe set search_path = ''
-as $$
-  select json_build_object(
-    'words', json_build_array(ranks.words_matched, ranks.words_asked),
-    'typo', json_build_array(ranks.typo_max - ranks.typos, ranks.typo_max),
-    'proximity', json_build_array(proximity_max - ranks.proximity_cost, proximity_max),
-    'attribute', json_build_array(ranks.attribute_max - ranks.attribute_cost, ranks.attribute_max),
-    'position', json_build_array(position_max - ranks.position_cost, position_max),
-    'exactness', json_build_array(ranks.exactness, 3),
-    'exactWords', case
-      when ranks.exactness = 1 then json_build_array(ranks.exact_words + 1, ranks.words_matched + 1)
-    end
-  )
-  from (
-    select 3 * (ranks.words_matched - 1) + 1 as proximity_max, 10 * ranks.words_matched + 1 as position_max
-  ) as maxima
-  where ranks is not null
-$$;
-comment on function private.keyword_details(private.keyword_ranks) is
-  '[rank, max] of each of the rules that make a keyword score.';
-
 create function private.semantic_score(
   cosine double precision,
   model private.search_models,
@@ -5833,69 +6044,69 @@ comment on function private.final_score(
   'The weighted sum of both scores, and at least the keyword score where the name contains all the words. `context`, 0
 to 0.1, is the share of the rest that nearness to the caller''s own interests adds.';
 
--- The candidates of a search: the profiles that pass its filter and contain words of the query
--- (keyword_candidates) or are similar to it in meaning (nearest_profiles). Of the search's functions only those of
--- schema api are security definer; no role may call the functions behind them.
+create function private.keyword_details(ranks private.keyword_ranks)
+returns json
+language sql immutable parallel safe set search_path = ''
+as $$
+  select json_build_object(
+    'words', json_build_array(ranks.words_matched, ranks.words_asked),
+    'typo', json_build_array(ranks.typo_max - ranks.typos, ranks.typo_max),
+    'proximity', json_build_array(proximity_max - ranks.proximity_cost, proximity_max),
+    'attribute', json_build_array(ranks.attribute_max - ranks.attribute_cost, ranks.attribute_max),
+    'position', json_build_array(position_max - ranks.position_cost, position_max),
+    'exactness', json_build_array(ranks.exactness, 3),
+    'exactWords', case
+      when ranks.exactness = 1 then json_build_array(ranks.exact_words + 1, ranks.words_matched + 1)
+    end
+  )
+  from (
+    select 3 * (ranks.words_matched - 1) + 1 as proximity_max, 10 * ranks.words_matched + 1 as position_max
+  ) as maxima
+  where ranks is not null
+$$;
+comment on function private.keyword_details(private.keyword_ranks) is
+  '[rank, max] of each of the rules that make a keyword score.';
 
-create function private.find_words(
-  query tsquery,
-  without tsquery,
-  filter private.search_filter,
-  max_results integer
-)
-returns table (profile_id bigint, words tsvector)
-language plpgsql stable security invoker
-set search_path = ''
--- As in measure_word.
-set enable_seqscan = off
-set plan_cache_mode = 'force_generic_plan'
+-- Without `set search_path`, so that Postgres inlines it: twenty calls that are not inlined take a millisecond.
+create function private.hit_body(entry private.search_entries, score double precision)
+returns json
+language sql stable security invoker
+as $$
+  select json_build_object(
+    'id', entry.profile_id,
+    'user_id', entry.user_id,
+    'name', entry.name,
+    'biography', entry.biography,
+    'city', entry.city,
+    'country', entry.country,
+    'interests', to_json(entry.interests),
+    'image_url', entry.image_url,
+    '_rankingScore', score
+  )
+$$;
+comment on function private.hit_body(private.search_entries, double precision) is 'A search hit as JSON.';
+
+-- The candidates of a search: the profiles that pass its filter and contain words of the query (keyword_candidates) or
+-- are similar to it in meaning (nearest_profiles).
+
+create function private.check_deadline()
+returns void
+language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  -- One by one is quicker than through the index of words.
-  if cardinality(filter.passing) <= 1000 then
-    return query
-      select stored.profile_id, stored.words
-      from private.search_words as stored
-      where stored.profile_id = any (filter.passing)
-        and (query is null or ts_match_vq(stored.words, query))
-        and (without is null or not ts_match_vq(stored.words, without))
-      limit max_results;
-  elsif query is null then
-    return query
-      select stored.profile_id, stored.words
-      from private.search_words as stored
-      where private.matches_filter(stored.profile_id, stored.words, filter)
-        and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
-      order by stored.profile_id
-      limit max_results;
-  else
-    return query
-      select stored.profile_id, stored.words
-      from private.search_words as stored
-      where stored.words @@ query
-        -- As part of the query, the index would look at every profile that has a word of it: 6 ms instead of .5.
-        and (without is null or not ts_match_vq(stored.words, without))
-        and private.matches_filter(stored.profile_id, stored.words, filter)
-        -- As a subquery, because Postgres hashes its rows and not those of an array.
-        and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
-      limit max_results;
+  if clock_timestamp() - statement_timestamp() > nullif(current_setting('api.time_limit', true), '')::interval then
+    raise query_canceled using message = 'The search took longer than its time limit';
   end if;
 end
 $$;
-comment on function private.find_words(tsquery, tsquery, private.search_filter, integer) is
-  'Up to max_results profiles that the first query finds and the second does not, and that pass the filter, with their
-words. Without a query, any that pass the filter.';
-
-create function private.names_share(asked private.search_query)
-returns double precision
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return (select coalesce(sum(rarity) filter (where is_named) / sum(rarity), 0) from unnest(asked.units));
-end
-$$;
-comment on function private.names_share(private.search_query) is
-  'The share of names and places in the rarity of a query. No embedding has them.';
+-- A statement, or a function that it calls, cannot set its own statement_timeout: the timer has already started
+-- (pg_sleep(1) slept its second under 200 ms either way), and PGlite has no timer. Alternatives in Postgres:
+--   A connection's own statement_timeout is a startup option, which poolers refuse, and needs separate connections.
+--   `begin` and `set local` before each search are two more round trips, or one message with quoted parameters.
+--   transaction_timeout does take effect at once, but closes the connection. Anonymous callers have it (act_as).
+comment on function private.check_deadline() is
+  'Cancels a search that takes longer than api.time_limit, as Postgres cancels a statement. Called between the steps of
+a search, each of which is bounded; within a step, the statement_timeout of edge_functions applies.';
 
 create function private.keyword_candidates(
   asked private.search_query,
@@ -5903,29 +6114,21 @@ create function private.keyword_candidates(
   max_results integer
 )
 returns table (
-  profile_id bigint, coverage double precision, names_missing double precision, at_least double precision,
+  profile_id bigint, coverage double precision, names_found double precision, at_least double precision,
   at_most double precision, in_name boolean
 )
 language plpgsql stable security invoker
 set search_path = ''
+-- As in measure_word.
+set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
-set enable_nestloop = on
 as $$
 declare
   units constant private.search_unit[] := asked.units;
   words_asked constant integer := (select max(place) from unnest(asked.terms));
   rarity_asked constant double precision := (select sum(rarity) from unnest(units));
-  names_share constant double precision := private.names_share(asked);
+  is_short_list constant boolean := coalesce(cardinality(filter.passing) <= max_results, false);
   all_words constant tsquery := (select private.all_of(query) from unnest(units));
-  -- Whoever has exactly this name comes first, also if more people than max_results have its words.
-  exact_names constant bigint[] := case when max_results <= all (select holders from unnest(units)) then array(
-    select entry.profile_id
-    from private.search_entries as entry
-    where private.name_hash(entry.name) = private.name_hash((
-      select string_agg(word, ' ' order by position) from unnest(asked.words) where not excluded
-    ))
-    limit max_results
-  ) else '{}' end;
   -- The rarest words, as long as they have few enough holders. The others only add profiles that have all the words: a
   -- word in more than every fourth profile distinguishes none. With 25 profiles or fewer no word is common.
   rare_words constant tsquery := (
@@ -5938,82 +6141,41 @@ declare
     where rank = 1
       or holders_so_far <= max_results and holders <= greatest(25, private.count_profiles() / 4)
   );
+  -- Looked up one by one: the few who pass the filter, which is quicker than the index of words; or else whoever has
+  -- exactly this name, who come first, also if more people than max_results have its words.
+  listed constant bigint[] := case
+    when is_short_list then filter.passing
+    when max_results > any (select holders from unnest(units)) then '{}'
+    else array(
+      select entry.profile_id
+      from private.search_entries as entry
+      where private.name_hash(entry.name) = private.name_hash((
+          select string_agg(word, ' ' order by position) from unnest(asked.words) where not excluded
+        ))
+        and (filter.passing is null or entry.profile_id = any (filter.passing))
+      limit max_results
+    )
+  end;
 begin
   return query
-    with complete as materialized (
-      select stored.profile_id, stored.words
-      from private.search_words as stored
-      where stored.profile_id = any (exact_names)
-        and private.matches_filter(stored.profile_id, stored.words, filter)
-        and (filter.passing is null or stored.profile_id = any (filter.passing))
-      union all
-      select *
-      from private.find_words(query => all_words, without => null, filter => filter, max_results => max_results)
-      where find_words.profile_id <> all (exact_names)
-    ),
-    found as materialized (
-      select * from complete
-      union all
-      select *
-      from private.find_words(
-        query => rare_words, without => all_words, filter => filter,
-        max_results => max_results - (select least(max_results, count(*)::integer) from complete)
-      )
-      where cardinality(units) > 1
-    ),
-    -- How each matches each unit: the class of the best weight, and 10 more for each typing error. A phrase in the name
-    -- is 0, elsewhere 4.
-    matches as (
+    with parts as materialized (
       select
-        found.profile_id, unit.*,
-        case
-          when is_phrase then case when words @@ query_2 then 0 when words @@ query_1 then 4 end
-          else coalesce(
-            private.weight_class(words, query_1),
-            10 + private.weight_class(words, query_2),
-            20 + private.weight_class(words, query_3)
-          )
-        end as match
-      from found
-      cross join (
-        select
-          is_phrase, rarity, case when is_named then rarity else 0 end as named_rarity,
-          queries[1] as query_1, queries[2] as query_2, queries[3] as query_3, cardinality(places) as size, budget, bits
-        from unnest(units) as each
-        cross join lateral (
-          select sum(private.typo_budget(word)) as budget, bit_or(private.closest_bit(place, 0)) as bits
-          from unnest(asked.words) as part
-          where part.unit = each.unit and place = any (places)
-        ) as words_of_unit
-        offset 0
-      ) as unit
-      -- Else Postgres computes the match again for each use of it.
-      offset 0
-    ),
-    tallies as (
-      select
-        matches.profile_id,
-        sum(matches.rarity) / rarity_asked as coverage,
-        sum(matches.named_rarity) / rarity_asked as names_found,
-        sum(size)::integer as words_matched,
-        sum(match / 10)::integer as typos,
-        sum(matches.budget)::integer as budget,
-        -- A weight stands for one attribute or two, and a phrase elsewhere for any.
-        sum(size * (array[0, 1, 2, 4, 0])[match % 10 + 1])::integer as min_attribute_cost,
-        sum(size * (array[0, 1, 3, 5, 5])[match % 10 + 1])::integer as max_attribute_cost,
-        bool_and(match = 0) and count(*) = cardinality(units) as in_name,
-        bit_or(bits << match / 10) as closest
-      from matches
-      where match is not null
-      group by matches.profile_id
+        is_phrase, rarity, case when is_named then rarity else 0 end as named_rarity,
+        queries[1] as query_1, queries[2] as query_2, queries[3] as query_3, cardinality(places) as size, budget, bits
+      from unnest(units) as each
+      cross join lateral (
+        select sum(private.typo_budget(word)) as budget, bit_or(private.closest_bit(place, 0)) as bits
+        from unnest(asked.words) as part
+        where part.unit = each.unit and place = any (places)
+      ) as words_of_unit
     ),
     pairs as materialized (
       select * from private.word_pairs(asked) where words_asked > 1
     )
     select
       found.profile_id,
-      least(1, tallies.coverage),
-      greatest(0, names_share - names_found),
+      least(1, tally.coverage),
+      tally.names_found,
       -- At worst the words are at the end of a text, at best they are all of it.
       private.keyword_score(row(
         words_asked, words_matched, typos, typo_max, proximity_cost, max_attribute_cost, 5 * words_matched + 1,
@@ -6023,25 +6185,102 @@ begin
         words_asked, words_matched, typos, typo_max, proximity_cost, min_attribute_cost, 5 * words_matched + 1,
         0, 3, words_matched
       )::private.keyword_ranks),
-      tallies.in_name
-    from tallies
-    join found on found.profile_id = tallies.profile_id
+      tally.in_name
+    -- Nothing holds the words of the found profiles for later: to copy them took as long as to find them.
+    from (
+      select stored.profile_id, stored.words
+      from private.search_words as stored
+      where stored.profile_id = any (listed)
+        and ts_match_vq(stored.words, all_words || rare_words)
+        and private.matches_filter(stored.profile_id, stored.words, filter)
+      union all
+      select stored.profile_id, stored.words
+      from private.search_words as stored
+      where not is_short_list
+        and stored.words @@ all_words
+        and stored.profile_id <> all (listed)
+        and private.matches_filter(stored.profile_id, stored.words, filter)
+        -- As a subquery, because Postgres hashes its rows and not those of an array.
+        and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
+      union all
+      select stored.profile_id, stored.words
+      from private.search_words as stored
+      where not is_short_list
+        and cardinality(units) > 1
+        and stored.words @@ rare_words
+        -- As part of the query, the index would look at every profile that has a word of it: 6 ms instead of .5.
+        and not ts_match_vq(stored.words, all_words)
+        and private.matches_filter(stored.profile_id, stored.words, filter)
+        and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
+      limit max_results
+    ) as found
     cross join lateral (
-      select greatest(budget, case when words_matched > 1 then words_matched else 0 end) + 1 as typo_max
-    ) as maxima
+      select
+        sum(rarity) / rarity_asked as coverage,
+        sum(named_rarity) / rarity_asked as names_found,
+        sum(size)::integer as words_matched,
+        sum(match / 10)::integer as typos,
+        sum(budget)::integer as budget,
+        -- Weight C stands for three attributes, and a phrase elsewhere for any.
+        sum(size * (array[0, 1, 2, 4, 0])[match % 10 + 1])::integer as min_attribute_cost,
+        sum(size * (array[0, 1, 5, 4, 5])[match % 10 + 1])::integer as max_attribute_cost,
+        bool_and(match = 0) and count(*) = cardinality(units) as in_name,
+        bit_or(bits << match / 10) as closest
+      from (
+        -- How the profile matches each unit: the class of the best weight, and 10 more for each typing error. A phrase
+        -- in the name is 0, elsewhere 4.
+        select
+          parts.*,
+          case
+            when is_phrase then case when ts_match_vq(words, query_2) then 0 when ts_match_vq(words, query_1) then 4 end
+            else coalesce(
+              private.weight_class(words, query_1),
+              10 + private.weight_class(words, query_2),
+              20 + private.weight_class(words, query_3)
+            )
+          end as match
+        from parts
+        -- Else Postgres computes the match again for each use of it.
+        offset 0
+      ) as matches
+      where match is not null
+    ) as tally
     cross join lateral (
-      select 3 * (words_matched - 1) - coalesce(sum(private.nearness(words, pair)), 0)::integer as proximity_cost
-      from pairs as pair
-      where words_matched > 1 and closest & pair.bits = pair.bits
+      select
+        greatest(budget, case when words_matched > 1 then words_matched else 0 end) + 1 as typo_max,
+        3 * (words_matched - 1) - (
+          select coalesce(sum(private.nearness(words, pair)), 0)::integer
+          from pairs as pair
+          where words_matched > 1 and closest & pair.bits = pair.bits
+        ) as proximity_cost
+      offset 0
     ) as near
-    order by 2 desc, found.profile_id = any (exact_names) desc, 1
-    limit max_results;
+    where words_matched > 0;
 end
 $$;
 comment on function private.keyword_candidates(private.search_query, private.search_filter, integer) is
-  'Up to max_results profiles that contain words of the query and pass the filter, those first whose words say most.
-at_least and at_most are bounds of the keyword score; coverage is the share of the query''s rarity that they have,
-names_missing that of the names and places that they lack.';
+  'Up to max_results profiles that contain words of the query and pass the filter: first those with all the words, then
+those with the rarest. at_least and at_most are bounds of the keyword score; coverage is the share of the query''s
+rarity that they have, names_found that of its names and places.';
+
+create function private.any_profiles(filter private.search_filter, max_results integer)
+returns table (profile_id bigint)
+language plpgsql stable security invoker
+set search_path = ''
+set plan_cache_mode = 'force_generic_plan'
+as $$
+begin
+  return query
+    select stored.profile_id
+    from private.search_words as stored
+    where private.matches_filter(stored.profile_id, stored.words, filter)
+      and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
+    order by stored.profile_id
+    limit max_results;
+end
+$$;
+comment on function private.any_profiles(private.search_filter, integer) is
+  'The first max_results profiles that pass a filter.';
 
 create function private.nearest_profiles(
   query_vector extensions.halfvec,
@@ -6055,7 +6294,8 @@ language plpgsql stable security invoker
 set search_path = 'extensions'
 -- Nearly in the order of the distances, which is enough: strict order takes half as long again.
 set hnsw.iterative_scan = 'relaxed_order'
-set hnsw.ef_search = 100
+-- More than the results, because the index overlooks some.
+set hnsw.ef_search = 120
 -- The walk gives up after so many, which matters where a filter lets nearly nobody pass.
 set hnsw.max_scan_tuples = 10000
 -- Allow only one plan, a scan of the vector index.
@@ -6065,7 +6305,6 @@ set enable_sort = off
 as $$
 declare
   misses integer := 0;
-  hits integer := 0;
 begin
   -- A scan of their vectors is exact, and quicker than the vector index, in which the rows that pass a filter are far
   -- apart.
@@ -6099,16 +6338,17 @@ begin
         )
       )
     order by embedding <=> query_vector
+    -- A loop reads up to fifty rows ahead. Without a limit, those would be of a second walk, as long as the first.
+    limit max_results
   loop
     if distance <= max_distance then
-      hits := hits + 1;
       misses := 0;
       return next;
     else
       misses := misses + 1;
     end if;
     -- If half a batch of ef_search is too far away, so are all that follow.
-    exit when misses = 50 or hits >= max_results;
+    exit when misses = 50;
   end loop;
 end
 $$;
@@ -6118,81 +6358,17 @@ comment on function private.nearest_profiles(
   'Up to max_results profiles within max_distance of a vector, and their cosine distances. Scans the vector index, or
 all vectors if few pass the filter.';
 
-create function private.has_other_models(query_model text)
-returns boolean
-language plpgsql stable security invoker
-set search_path = ''
--- Without such rows Postgres would look for one through the whole table.
-set enable_seqscan = off
-set plan_cache_mode = 'force_generic_plan'
-as $$
-declare
-  other private.search_models;
-begin
-  for other in select * from private.search_models where name <> query_model loop
-    if exists (select from private.search_entries where model = other.name) then
-      return true;
-    end if;
-  end loop;
-  return false;
-end
-$$;
-comment on function private.has_other_models(text) is
-  'Whether some embeddings are of another model than the query''s, until theirs are made anew.';
-
--- The search: api.search_profiles reads what is asked for, and find_profiles takes the candidates (75), scores those
--- that can be on the requested page (74), and builds it.
-
-create function private.check_deadline()
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  if clock_timestamp() - statement_timestamp() > nullif(current_setting('api.time_limit', true), '')::interval then
-    raise query_canceled using message = 'The search took longer than its time limit';
-  end if;
-end
-$$;
--- A statement, or a function that it calls, cannot set its own statement_timeout: the timer has already started
--- (pg_sleep(1) slept its second under 200 ms either way), and PGlite has no timer. Alternatives in Postgres:
---   A connection's own statement_timeout is a startup option, which poolers refuse, and needs separate connections.
---   `begin` and `set local` before each search are two more round trips, or one message with quoted parameters.
---   transaction_timeout does take effect at once, but closes the connection. Anonymous callers have it (act_as).
-comment on function private.check_deadline() is
-  'Cancels a search that takes longer than api.time_limit, as Postgres cancels a statement. Called between the steps of
-a search, each of which is bounded; within a step, the statement_timeout of edge_functions applies.';
-
--- Without `set search_path`, so that Postgres inlines it: twenty calls that are not inlined take a millisecond.
-create function private.hit_body(entry private.search_entries, score double precision)
-returns json
-language sql stable security invoker
-as $$
-  select json_build_object(
-    'id', entry.profile_id,
-    'user_id', entry.user_id,
-    'name', entry.name,
-    'biography', entry.biography,
-    'city', entry.city,
-    'country', entry.country,
-    'interests', to_json(entry.interests),
-    'image_url', entry.image_url,
-    '_rankingScore', score
-  )
-$$;
-comment on function private.hit_body(private.search_entries, double precision) is 'A search hit as JSON.';
+-- The search: api.search_profiles reads what is asked for, and find_profiles takes the candidates, scores those that can
+-- be on the requested page, and prints it. Of the search's functions only those of schema api are security definer; no
+-- role may call the functions behind them.
 
 create function private.find_profiles(
-  query text,
+  request jsonb,
   asked private.search_query,
+  filter private.search_filter,
   query_vector extensions.halfvec,
   context_vector extensions.halfvec,
-  query_model text,
-  semantic_ratio double precision,
-  filter private.search_filter,
-  page_limit integer,
-  page_offset bigint,
-  explain boolean,
-  facets text[] default null
+  semantic_ratio double precision
 )
 returns json
 language plpgsql stable security invoker
@@ -6206,16 +6382,27 @@ declare
   max_neighbours constant integer := 100;
   -- The most that nearness to the caller's own interests can add to a score.
   context_share constant double precision := 0.1;
-  has_words constant boolean := cardinality(asked.units) > 0;
-  names_share constant double precision := private.names_share(asked);
+  query_model constant text := request ->> 'model';
+  page_limit constant integer := request ->> 'limit';
+  page_offset constant bigint := request ->> 'offset';
   page_end constant integer := least(page_offset, max_results) + page_limit;
+  explain constant boolean := coalesce((request ->> 'explain')::boolean, false);
+  facets constant text[] := case
+    when request -> 'facets' is not null then array(select jsonb_array_elements_text(request -> 'facets'))
+  end;
+  has_words constant boolean := cardinality(asked.units) > 0;
+  -- The share of names and places in the rarity of the query. No embedding has them.
+  names_share constant double precision := (
+    select coalesce(sum(rarity) filter (where is_named) / sum(rarity), 0) from unnest(asked.units)
+  );
   model private.search_models;
   max_distance double precision;
   neighbour_ids bigint[];
   distances double precision[];
   has_other_models boolean;
+  hits json;
+  total integer;
   distribution json;
-  answer json;
 begin
   select * into model from private.search_models where name = query_model;
   if model.name is null then
@@ -6239,7 +6426,11 @@ begin
       -- The index overlooks some that are as near as the last ones.
       max_distance := (select coalesce(max(distance) - 0.03, 0) from unnest(distances) as distance);
     end if;
-    has_other_models := private.has_other_models(query_model);
+    -- Some embeddings are of another model until theirs are made anew. From both ends of an index: without such rows
+    -- Postgres would look for one through the whole table.
+    has_other_models := exists (
+      select from private.search_entries as entry having query_model <> any (array[min(entry.model), max(entry.model)])
+    );
   end if;
   perform private.check_deadline();
 
@@ -6248,17 +6439,18 @@ begin
     where has_words
     union all
     -- Without words every profile is a hit, with score 1 unless the caller's context ranks them.
-    select profile_id, 1, 0, score, score, false
-    from private.find_words(query => null, without => null, filter => filter, max_results => max_results)
+    select profile_id, 1, names_share, score, score, false
+    from private.any_profiles(filter => filter, max_results => max_results)
     cross join (select case when query_vector is null then 1 else 0 end as score) as scores
     where not has_words
   ),
-  neighbours as (
-    select * from unnest(neighbour_ids, distances) as neighbour (profile_id, distance)
-  ),
   candidates as materialized (
     select
-      *,
+      profile_id, distance, coverage,
+      coalesce(in_name, false) as in_name,
+      coalesce(coverage * at_least, 0) as min_keyword,
+      coalesce(coverage * at_most, 0) as max_keyword,
+      greatest(0, names_share - coalesce(names_found, 0)) as names_missing,
       case
         when query_vector is null then 0
         when has_words and exists (select from by_words) then semantic_ratio
@@ -6270,7 +6462,8 @@ begin
           select from private.search_entries as entry where entry.profile_id = joined.profile_id and embedding is null
         )
       ) as may_lack_embedding
-    from (select * from by_words full join neighbours using (profile_id)) as joined
+    from by_words
+    full join unnest(neighbour_ids, distances) as neighbours (profile_id, distance) using (profile_id) as joined
   ),
   -- Bounds of the scores before any embedding is read. Who is no neighbour is further away than max_distance, and who
   -- has no embedding is scored by words alone.
@@ -6278,18 +6471,17 @@ begin
     select
       *,
       case when may_lack_embedding then 0 else private.final_score(
-        semantic_ratio => full_ratio, keyword => coalesce(coverage * at_least, 0),
+        semantic_ratio => full_ratio, keyword => min_keyword,
         semantic => case when distance is null then 0 else max_semantic end, in_name => in_name, context => 0
       ) end as lowest,
       case when may_lack_embedding then 1 else private.final_score(
-        semantic_ratio => full_ratio, keyword => coalesce(coverage * at_most, 0), semantic => max_semantic,
-        in_name => in_name, context => case when context_vector is null then 0 else context_share end
+        semantic_ratio => full_ratio, keyword => max_keyword, semantic => max_semantic, in_name => in_name,
+        context => case when context_vector is null then 0 else context_share end
       ) end as highest
     from candidates
     cross join lateral (
       select private.semantic_score(
-        cosine => 1 - coalesce(distance, max_distance), model => model,
-        names_missing => coalesce(names_missing, names_share)
+        cosine => 1 - coalesce(distance, max_distance), model => model, names_missing => names_missing
       ) as max_semantic
     ) as parts
   ),
@@ -6298,12 +6490,10 @@ begin
     select
       *,
       private.final_score(
-        semantic_ratio => ratio, keyword => coalesce(coverage * at_least, 0), semantic => semantic, in_name => in_name,
-        context => context
+        semantic_ratio => ratio, keyword => min_keyword, semantic => semantic, in_name => in_name, context => context
       ) as lowest_score,
       private.final_score(
-        semantic_ratio => ratio, keyword => coalesce(coverage * at_most, 0), semantic => semantic, in_name => in_name,
-        context => context
+        semantic_ratio => ratio, keyword => max_keyword, semantic => semantic, in_name => in_name, context => context
       ) as highest_score
     from (
       select *
@@ -6331,9 +6521,7 @@ begin
     ) as entry
     cross join lateral (
       select
-        private.semantic_score(
-          cosine => cosine, model => model, names_missing => coalesce(names_missing, names_share)
-        ) as semantic,
+        private.semantic_score(cosine => cosine, model => model, names_missing => names_missing) as semantic,
         -- If one score is missing, for the query or for one entry (such as one whose words the model does not know),
         -- the other one has all the weight.
         case when cosine is null then 0 else full_ratio end as ratio,
@@ -6357,83 +6545,67 @@ begin
     cross join page_bounds
     where highest_score >= floor and lowest_score <= ceiling
   ),
-  keyword as materialized (
-    select *
-    from private.keyword_scores(
-      ids => array(select profile_id from contenders where has_words and coverage is not null), asked => asked,
-      words_asked => (select max(place) from unnest(asked.terms))
-    )
-  ),
-  ranked as (
+  page as (
     select
-      contenders.*,
-      keyword.ranks,
-      keyword.score as words_score,
-      coalesce(coverage * coalesce(keyword.score, at_least), 0) as keyword,
+      *,
       private.final_score(
-        semantic_ratio => ratio, keyword => coalesce(coverage * coalesce(keyword.score, at_least), 0),
-        semantic => semantic, in_name => in_name, context => context
+        semantic_ratio => ratio, keyword => keyword, semantic => semantic, in_name => in_name, context => context
       ) as score
     from contenders
-    left join keyword using (profile_id)
-  ),
-  page as (
-    select *
-    from ranked
+    left join private.keyword_scores(
+      ids => array(select profile_id from contenders where has_words and coverage is not null), asked => asked,
+      words_asked => (select max(place) from unnest(asked.terms))
+    ) as exact (profile_id, words_score, ranks) using (profile_id)
+    cross join lateral (
+      select coalesce(coverage * words_score, min_keyword) as keyword
+    ) as by_keyword
     order by score desc, keyword desc, profile_id
     limit greatest(0, least(page_limit, max_results - page_offset))
     offset (select page_offset - certainly_before from page_bounds)
   )
-  select json_build_object(
-    'hits', coalesce(
-      json_agg(
-        case
-          when explain then (
-            private.hit_body(entry, page.score)::jsonb || jsonb_build_object('_rankingScoreDetails', jsonb_build_object(
-              'words', private.keyword_details(page.ranks),
-              'coverage', page.coverage,
-              'keyword', page.keyword,
-              'cosine', page.cosine,
-              'similarityFloor', model.similarity_floor,
-              'similarityCeiling', model.similarity_ceiling,
-              'namesMissing', coalesce(page.names_missing, names_share),
-              'semantic', page.semantic,
-              'ratio', page.ratio,
-              'named', coalesce(page.in_name, false),
-              'context', page.context
-            ))
-          )::json
-          else private.hit_body(entry, page.score)
-        end
-        order by page.score desc, page.keyword desc, page.profile_id
-      ),
-      '[]'
-    ),
-    'query', query,
-    'estimatedTotalHits', (select least(max_results, count(*)) from candidates),
-    'limit', page_limit,
-    'offset', page_offset
-  ),
-  case
-    when facets is not null then private.facet_distribution(facets, array(select profile_id from candidates))
-  end
-  into answer, distribution
+  select
+    coalesce(json_agg(body order by score desc, keyword desc, profile_id), '[]'),
+    (select least(max_results, count(*)) from candidates),
+    case
+      when facets is not null then private.facet_distribution(facets, array(select profile_id from candidates))
+    end
+  into hits, total, distribution
   from page
-  join private.search_entries as entry on entry.profile_id = page.profile_id;
+  join private.search_entries as entry using (profile_id)
+  cross join lateral (
+    select case
+      when explain then (
+        private.hit_body(entry, score)::jsonb || jsonb_build_object('_rankingScoreDetails', jsonb_build_object(
+          'words', private.keyword_details(ranks), 'coverage', coverage, 'keyword', keyword,
+          'cosine', cosine, 'similarityFloor', model.similarity_floor, 'similarityCeiling', model.similarity_ceiling,
+          'namesMissing', names_missing, 'semantic', semantic, 'ratio', ratio, 'named', in_name, 'context', context
+        ))
+      )::json
+      else private.hit_body(entry, score)
+    end as body
+  ) as printed;
   perform private.check_deadline();
-  return case
-    when facets is null then answer
-    else private.set_field(answer, 'facetDistribution', distribution)
-  end;
+  if (request ->> 'highlight')::boolean then
+    hits := private.highlight(hits => hits, asked => asked);
+  end if;
+  return (
+    left(
+      json_build_object(
+        'hits', hits, 'query', coalesce(request ->> 'q', ''), 'estimatedTotalHits', total, 'limit', page_limit,
+        'offset', page_offset
+      )::text,
+      -1
+    ) || coalesce(', "facetDistribution" : ' || distribution, '') || '}'
+  )::json;
 end
 $$;
 comment on function private.find_profiles(
-  text, private.search_query, extensions.halfvec, extensions.halfvec, text, double precision, private.search_filter,
-  integer, bigint, boolean, text[]
+  jsonb, private.search_query, private.search_filter, extensions.halfvec, extensions.halfvec, double precision
 ) is
-  'The search: profiles that contain words of a query or are similar to it in meaning, filtered, best first. At most
-1,000 count by words and 100 by meaning. Embeddings are read, and then exact keyword scores computed, only for those
-that can be on the page. Facets are counted over all candidates.';
+  'The ranking of a search {q, model, limit, offset, explain, facets, highlight}: profiles that contain words of the
+query or are similar to it in meaning, filtered, best first. At most 1,000 count by words and 100 by meaning. Embeddings
+are read, and then exact keyword scores computed, only for those that can be on the page. Facets are counted over all
+candidates.';
 
 create function api.search_profiles(request jsonb)
 returns json
@@ -6441,16 +6613,14 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
   me constant bigint := private.my_id();
-  query constant text := coalesce(request ->> 'q', '');
   asked private.search_query := case
-    when request -> 'asked' is null then private.read_query(query)
+    when request -> 'asked' is null then private.read_query(coalesce(request ->> 'q', ''))
     else jsonb_populate_record(null::private.search_query, request -> 'asked')
   end;
   filter private.search_filter := private.read_filter(request, asked, me);
-  query_vector extensions.halfvec := (request ->> 'vector')::extensions.halfvec;
+  query_vector extensions.halfvec := request ->> 'vector';
   context_vector extensions.halfvec;
   liked private.search_entries;
-  answer json;
 begin
   perform set_config('api.time_limit', coalesce(request ->> 'timeout' || ' ms', ''), true);
   if request ->> 'like' is not null then
@@ -6458,7 +6628,11 @@ begin
     filter.hidden_ids := filter.hidden_ids || liked.profile_id;
     filter.passing := array_remove(filter.passing, liked.profile_id);
     if liked.model = request ->> 'model' then
-      query_vector := private.vector_near(query_vector, liked.embedding);
+      -- Halfway between the query and the profile; one of them if the other has no vector.
+      query_vector := coalesce(
+        extensions.l2_normalize(query_vector) operator(extensions.+) extensions.l2_normalize(liked.embedding),
+        liked.embedding, query_vector
+      );
     elsif cardinality(asked.units) = 0 then
       -- It is not embedded yet, so who is like it is found by words.
       asked := private.read_query(array_to_string(liked.interests, ' '));
@@ -6469,26 +6643,10 @@ begin
     where user_id = me and search_contexts.model = request ->> 'model';
   end if;
   perform private.check_deadline();
-  answer := private.find_profiles(
-    query => query,
-    asked => asked,
-    query_vector => query_vector,
-    context_vector => context_vector,
-    query_model => request ->> 'model',
-    semantic_ratio => case when me is null then 0.5 else 0.7 end,
-    filter => filter,
-    page_limit => (request ->> 'limit')::integer,
-    page_offset => (request ->> 'offset')::bigint,
-    explain => coalesce((request ->> 'explain')::boolean, false),
-    facets => case
-      when request -> 'facets' is not null then array(select jsonb_array_elements_text(request -> 'facets'))
-    end
+  return private.find_profiles(
+    request => request, asked => asked, filter => filter, query_vector => query_vector,
+    context_vector => context_vector, semantic_ratio => case when me is null then 0.5 else 0.7 end
   );
-  return case
-    when (request ->> 'highlight')::boolean
-      then private.set_field(answer, 'hits', private.highlight(hits => answer -> 'hits', asked => asked))
-    else answer
-  end;
 end
 $$;
 comment on function api.search_profiles(jsonb) is
@@ -6499,772 +6657,7 @@ an anonymous one has 0.5. `like` is a profile that takes the place of the contex
 function is the only access to it, beside api.complete_search.';
 grant execute on function api.search_profiles(jsonb) to edge_functions;
 
--- Embeddings of profiles and of users' contexts, and the queue from which the Edge Function embed makes them.
-
-create table private.search_contexts (
-  user_id bigint primary key references public.users (id) on delete cascade,
-  content_hash text not null,
-  model text references private.search_models (name) on delete set null,
-  embedding extensions.halfvec(384)
-);
-comment on table private.search_contexts is
-  'The embedding of each user''s own interests, bio and location. It is mixed into their searches, so that a search
-needs no second embedding.';
-create index search_contexts_model_idx on private.search_contexts (model);
-alter table private.search_contexts enable row level security;
-
-create table private.embedding_queue (
-  kind text not null check (kind in ('profile', 'context')),
-  id bigint not null,
-  attempts integer not null default 0,
-  failures integer not null default 0,
-  due_at timestamptz not null default now(),
-  last_error text,
-  queued_at timestamptz not null default now(),
-  model text,
-  primary key (kind, id)
-);
-comment on table private.embedding_queue is
-  'What needs an embedding: profiles (by profile id) and contexts (by user id). A row is deleted when its embedding is
-saved. After 8 attempts it is a dead letter until its text or the model changes.';
-comment on column private.embedding_queue.attempts is
-  'How often a worker began to embed it and was killed, or the provider refused it by itself. A worker claims what its
-next call embeds and nothing else, so one that is killed does not count against texts that it had not begun. Nor do
-failures of the provider count, so an outage makes no dead letters, however long it lasts.';
-comment on column private.embedding_queue.failures is
-  'How often it was tried for whatever reason: the next attempt waits longer after each, and it is tried alone.';
-comment on column private.embedding_queue.due_at is
-  'When the next attempt may begin. Until then the worker of the last one has it, or it waits after a failure.';
-comment on column private.embedding_queue.last_error is
-  'Why the last attempt failed; null if it was not told: its worker is at it, or was killed.';
-comment on column private.embedding_queue.queued_at is
-  'Since when the embedding is missing. Another change of the text does not reset it.';
-comment on column private.embedding_queue.model is
-  'The model of the attempts and failures. They start again at 0 for another model, which may accept what this one
-refused.';
-create index embedding_queue_due_at_idx on private.embedding_queue (due_at) where attempts < 8;
-alter table private.embedding_queue enable row level security;
-
-create function private.enqueue_embedding()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  subject bigint;
-begin
-  if tg_argv[0] = 'profile' then
-    subject := new.profile_id;
-  else
-    subject := new.user_id;
-  end if;
-  insert into private.embedding_queue (kind, id)
-  values (tg_argv[0], subject)
-  on conflict (kind, id) do update set attempts = 0, failures = 0, due_at = now(), last_error = null;
-  return null;
-end
-$$;
-comment on function private.enqueue_embedding() is
-  'Queues a row for embedding. Definer, because users who change a profile may not write the queue.';
-
-create trigger enqueue_new_entry
-  after insert on private.search_entries
-  for each row
-  execute function private.enqueue_embedding('profile');
-
-create trigger enqueue_changed_entry
-  after update of content_hash on private.search_entries
-  for each row
-  when (old.content_hash is distinct from new.content_hash)
-  execute function private.enqueue_embedding('profile');
-
-create trigger enqueue_context
-  after insert or update of content_hash on private.search_contexts
-  for each row
-  when (new.embedding is null)
-  execute function private.enqueue_embedding('context');
-
-create function private.entry_text(profile bigint)
-returns text
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return (
-    select concat_ws('. ', nullif(array_to_string(interests, ', '), ''), concat_ws(', ', city, country), biography)
-    from private.search_entries
-    where profile_id = profile
-  );
-end
-$$;
-comment on function private.entry_text(bigint) is 'The text that a profile''s embedding is made from.';
-
-create function private.context_text(person bigint)
-returns text
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return (
-    select concat_ws(
-      '. ',
-      (
-        select string_agg(interests.name, ', ' order by interests.name)
-        from public.profiles
-        join public.profile_interests on profile_interests.profile_id = profiles.id
-        join public.interests on interests.id = profile_interests.interest_id
-        where profiles.user_id = users.id
-      ),
-      users.bio,
-      users.location
-    )
-    from public.users
-    where id = person and is_active
-  );
-end
-$$;
-comment on function private.context_text(bigint) is 'The text that the embedding of a user''s context is made from.';
-
-create function private.refresh_search_context(person bigint)
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-declare
-  content text := private.context_text(person);
-begin
-  if content is null or content = '' then
-    delete from private.search_contexts where user_id = person;
-    return;
-  end if;
-  insert into private.search_contexts as context (user_id, content_hash)
-  values (person, md5(content))
-  on conflict (user_id) do update set
-    content_hash = excluded.content_hash,
-    embedding = null,
-    model = null
-  where context.content_hash <> excluded.content_hash;
-end
-$$;
-comment on function private.refresh_search_context(bigint) is
-  'Inserts, updates or deletes the context of a user. Only for definer triggers: users who change a profile may not
-write the index.';
-
-create function private.adopt_model(wanted text)
-returns void
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  insert into private.search_models (name, similarity_floor, similarity_ceiling, similarity_threshold)
-  values (wanted, 0.1, 0.6, 0.3)
-  on conflict do nothing;
-  -- Skips rows that are queued for this model already. Otherwise each process that starts would lock the whole queue
-  -- for a moment.
-  insert into private.embedding_queue as job (kind, id, model)
-  select kind, id, wanted
-  from (
-    select 'profile' as kind, profile_id as id from private.search_entries where model is distinct from wanted
-    union all
-    select 'context', user_id from private.search_contexts where model is distinct from wanted
-  ) as missing
-  where not exists (
-    select from private.embedding_queue as queued
-    where queued.kind = missing.kind and queued.id = missing.id and queued.model = wanted
-  )
-  on conflict (kind, id) do update set attempts = 0, failures = 0, due_at = now(), last_error = null, model = wanted
-  where job.model is distinct from wanted;
-end
-$$;
-comment on function private.adopt_model(text) is
-  'Queues everything that has no embedding of this model, dead letters of other models included. Embeddings of different
-models are never compared; until theirs is made, profiles are found by words. Definer, because edge_functions has no
-rights on the index.';
-grant execute on function private.adopt_model(text) to edge_functions;
-
-create function private.claim_embeddings(wanted text, max_jobs integer, newest boolean default false)
-returns json
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  claimed json;
-  jobs json;
-begin
-  -- Usually once. Again if all that was claimed is deleted below, but not without end, because a statement has 5 s.
-  for round in 1..100 loop
-    with oldest_due as (
-      select kind, id, failures, due_at
-      from private.embedding_queue
-      where not newest and due_at <= now() and attempts < 8
-      order by due_at
-      limit max_jobs
-      for update skip locked
-    ),
-    -- Profiles before contexts, because others look for them.
-    newest_untried as (
-      select kind, id, failures, due_at
-      from private.embedding_queue
-      where newest and due_at <= now() and attempts < 8 and failures = 0
-      order by due_at desc, kind desc
-      limit max_jobs
-      for update skip locked
-    ),
-    due as (
-      select
-        kind, id, failures, row_number() over (order by due_at) as place,
-        first_value(failures) over (order by due_at) as first_failures
-      from (select * from oldest_due union all select * from newest_untried) as locked
-    ),
-    taken as (
-      update private.embedding_queue
-      set
-        attempts = attempts + 1,
-        failures = failures + 1,
-        -- The worker has half a minute. Then the job is due again, later after each failure, up to 16 minutes: after an
-        -- outage everything is embedded within that time.
-        due_at = now() + interval '30 seconds' * 2 ^ least(failures, 5),
-        last_error = null,
-        model = wanted
-      where (kind, id) in (
-        select kind, id
-        from due
-        -- What was tried before is tried alone: it may be what made its call fail, or killed its worker.
-        where failures = 0 and first_failures = 0 or place = 1
-      )
-      returning kind, id
-    )
-    select coalesce(json_agg(taken), '[]') into claimed from taken;
-
-    -- Deletes jobs whose entry was hidden or deleted since they were queued. These are separate statements, because a
-    -- statement cannot delete a row that it updates, and does not see an entry that was shown again before it locked
-    -- the row. Showing an entry from now on waits for this transaction, and queues the job again.
-    delete from private.embedding_queue as job
-    using json_to_recordset(claimed) as mine (kind text, id bigint)
-    where job.kind = mine.kind and job.id = mine.id
-      and not exists (select from private.search_entries where mine.kind = 'profile' and profile_id = mine.id)
-      and not exists (select from private.search_contexts where mine.kind = 'context' and user_id = mine.id);
-
-    select coalesce(
-      json_agg(
-        json_build_object(
-          'kind', mine.kind,
-          'id', mine.id,
-          'text', case mine.kind when 'profile' then private.entry_text(mine.id) else private.context_text(mine.id) end,
-          'content_hash', coalesce(entry.content_hash, context.content_hash)
-        )
-      ),
-      '[]'
-    )
-    into jobs
-    from json_to_recordset(claimed) as mine (kind text, id bigint)
-    left join private.search_entries as entry on mine.kind = 'profile' and entry.profile_id = mine.id
-    left join private.search_contexts as context on mine.kind = 'context' and context.user_id = mine.id
-    where entry.profile_id is not null or context.user_id is not null;
-
-    exit when json_array_length(jobs) > 0 or json_array_length(claimed) = 0;
-  end loop;
-  return jobs;
-end
-$$;
-comment on function private.claim_embeddings(text, integer, boolean) is
-  'Claims up to max_jobs due jobs for this model, to be embedded in one call, as [{kind, id, text, content_hash}]: those
-that are due longest, or the newest of those that were never tried. A job that was tried before comes alone. Two workers
-never get the same job. Definer, because edge_functions has no rights on the queue.';
-grant execute on function private.claim_embeddings(text, integer, boolean) to edge_functions;
-
-create function private.save_embeddings(made_by text, vectors jsonb)
-returns void
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  with made as (
-    select kind, id, content_hash, nullif(embedding, 'null')::text::extensions.halfvec as embedding
-    from jsonb_to_recordset(vectors) as vector (kind text, id bigint, content_hash text, embedding jsonb)
-  ),
-  profiles as (
-    update private.search_entries as entry
-    set model = made_by, embedding = made.embedding
-    from made
-    where made.kind = 'profile' and entry.profile_id = made.id and entry.content_hash = made.content_hash
-    returning 'profile' as kind, profile_id as id
-  ),
-  contexts as (
-    update private.search_contexts as context
-    set model = made_by, embedding = made.embedding
-    from made
-    where made.kind = 'context' and context.user_id = made.id and context.content_hash = made.content_hash
-    returning 'context', user_id
-  )
-  delete from private.embedding_queue as job
-  using (select * from profiles union all select * from contexts) as saved
-  where job.kind = saved.kind and job.id = saved.id;
-end
-$$;
-comment on function private.save_embeddings(text, jsonb) is
-  'Saves embeddings [{kind, id, content_hash, embedding}] of texts that have not changed; the other jobs stay queued.
-Definer, because edge_functions has no rights on the index.';
-grant execute on function private.save_embeddings(text, jsonb) to edge_functions;
-
-create function private.fail_embeddings(jobs jsonb, reason text, refused boolean)
-returns void
-language sql volatile security definer set search_path = ''
-as $$
-  update private.embedding_queue as job
-  set
-    last_error = left(reason, 500),
-    -- claim_embeddings has counted it already, for the case that the worker is killed. Since then the text may have
-    -- changed.
-    attempts = case when refused then attempts else greatest(attempts - 1, 0) end
-  from jsonb_to_recordset(jobs) as failed (kind text, id bigint)
-  where job.kind = failed.kind and job.id = failed.id
-$$;
-comment on function private.fail_embeddings(jsonb, text, boolean) is
-  'Records why jobs failed. Only if the provider refused a text by itself, the attempt counts against it.
-claim_embeddings has already set when they are due again. Definer, because edge_functions has no rights on the queue.';
-grant execute on function private.fail_embeddings(jsonb, text, boolean) to edge_functions;
-
-create function private.count_pending_embeddings()
-returns json
-language sql stable security definer set search_path = ''
-as $$
-  select to_json(count(*)) from private.embedding_queue where attempts < 8
-$$;
-comment on function private.count_pending_embeddings() is
-  'How many jobs are pending. Definer, because edge_functions has no rights on the queue.';
-grant execute on function private.count_pending_embeddings() to edge_functions;
-
--- For operators: does the index agree with the profiles, and how long is the queue of embeddings?
-
-create table private.search_audit (
-  finding text primary key,
-  amount bigint not null check (amount >= 0),
-  audited_at timestamptz not null
-);
-comment on table private.search_audit is
-  'What the latest audit of the index found: a row for each kind of fault, with 0 if there is none.';
-alter table private.search_audit enable row level security;
-
-create function private.sweep_lexicon()
-returns void
-language plpgsql volatile security invoker
-set search_path = ''
-set lock_timeout = '200ms'
-as $$
-declare
-  removed text[];
-begin
-  -- Every change of a profile inserts into the lexicon, if only nothing. So this waits for the changes under way, and
-  -- later ones wait for the sweep: a word that one of them has found in the lexicon is not taken for unused. On a busy
-  -- database the wait ends, and the words stay until the next sweep.
-  lock table private.search_lexicon in share row exclusive mode;
-  -- Hiding a profile adds no word, so it does not wait. Only the rows that are seen here are deleted: one that is added
-  -- meanwhile, for a word that its profile still had when it was looked for below, is for the next sweep.
-  with taken as (
-    delete from private.search_removed_words returning word
-  )
-  select array_agg(distinct word) into removed from taken;
-  delete from private.search_lexicon
-  where word = any (removed)
-    and not exists (
-      select from private.search_words where words @@ private.lexeme(search_lexicon.word)::tsquery
-    );
-  delete from private.search_lexicon
-  where ctid in (
-    select ctid
-    from (select ctid, row_number() over (partition by word) as copy from private.search_lexicon) as copies
-    where copy > 1
-  );
-exception
-  when lock_not_available then
-    return;
-end
-$$;
-comment on function private.sweep_lexicon() is
-  'Deletes from the lexicon the words that no profile has any more, and second copies.';
-
-create function private.audit_search_index()
-returns json
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  -- One audit at a time. A concurrent call returns the previous result.
-  if pg_try_advisory_xact_lock('private.search_audit'::regclass::oid::bigint) then
-    perform private.sweep_lexicon();
-    -- A statement sees one snapshot, and in every snapshot the index is in sync, so that writers need not wait.
-    with expected as (
-      select
-        profiles, profiles.id, users.id as user_id, users.name, profiles.biography, profiles.city, profiles.country,
-        coalesce(interest_names.names, '{}') as interests, profiles.image_url
-      from public.profiles
-      join public.users on users.id = profiles.user_id
-      left join (
-        select profile_id, array_agg(interests.name order by interests.name) as names
-        from public.profile_interests
-        join public.interests on interests.id = profile_interests.interest_id
-        group by profile_id
-      ) as interest_names on interest_names.profile_id = profiles.id
-      where profiles.is_searchable and users.is_active
-    ),
-    -- Comparing every word takes up to 5 ms a profile (PGlite, a busy machine), so each audit takes a random hundred.
-    sample as (
-      select expected.profiles, expected.id, expected.name, expected.interests
-      from expected
-      join private.search_entries as entry on entry.profile_id = expected.id
-      order by random()
-      limit 100
-    ),
-    findings (finding, amount) as (
-      select 'missing', count(*)
-      from expected
-      where not exists (select from private.search_entries where profile_id = expected.id)
-      union all
-      select 'surplus', count(*)
-      from private.search_entries
-      where not exists (select from expected where expected.id = profile_id)
-      union all
-      select 'stale', count(*)
-      from expected
-      join private.search_entries as entry on entry.profile_id = expected.id
-      where (entry.user_id, entry.name, entry.biography, entry.city, entry.country, entry.interests, entry.image_url)
-        is distinct from (
-          expected.user_id, expected.name, expected.biography, expected.city, expected.country, expected.interests,
-          expected.image_url
-        )
-      union all
-      select 'misworded', count(*)
-      from sample
-      left join private.search_words as stored on stored.profile_id = sample.id
-      where stored.words is distinct from private.words_vector(
-        profile => sample.profiles, name => sample.name, interests => sample.interests
-      )
-      union all
-      select 'unlisted', count(distinct word)
-      from sample
-      join private.search_words as stored on stored.profile_id = sample.id
-      cross join lateral unnest(tsvector_to_array(stored.words)) as listed (word)
-      where word !~ '^[.@]' and word not in (select lexicon.word from private.search_lexicon as lexicon)
-      union all
-      select 'forgotten', count(*)
-      from (
-        select 'profile' as kind, profile_id as id from private.search_entries where model is null
-        union all
-        select 'context', user_id from private.search_contexts where model is null
-      ) as without_vector
-      where not exists (
-        select from private.embedding_queue as job where job.kind = without_vector.kind and job.id = without_vector.id
-      )
-    )
-    insert into private.search_audit as audit (finding, amount, audited_at)
-    select finding, amount, now()
-    from findings
-    on conflict (finding) do update set amount = excluded.amount, audited_at = excluded.audited_at;
-  end if;
-  return (select json_object_agg(finding, amount order by finding) from private.search_audit);
-end
-$$;
-comment on function private.audit_search_index() is
-  'Sweeps the lexicon, and counts the differences between the index and the profiles. missing: not in the index, but
-should be; surplus: in it, but should not be; stale: with other texts; misworded: with other words, and unlisted: words
-that the lexicon lacks (both of 100 random profiles); forgotten: without an embedding and not queued for one.';
-
-create function private.rebuild_search_index()
-returns json
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  delete from private.search_entries as entry
-  where not exists (
-    select
-    from public.profiles
-    join public.users on users.id = profiles.user_id
-    where profiles.id = entry.profile_id and profiles.is_searchable and users.is_active
-  );
-  -- Makes every entry stale, so that each is written again. An embedding stays if its text is the same.
-  update private.search_entries set name = '';
-  perform private.refresh_search_entry(id) from public.profiles where is_searchable order by id;
-  perform private.refresh_search_context(id) from public.users;
-  perform private.sweep_lexicon();
-  insert into private.embedding_queue (kind, id)
-  select 'profile', profile_id from private.search_entries where model is null
-  union all
-  select 'context', user_id from private.search_contexts where model is null
-  on conflict (kind, id) do nothing;
-  return private.audit_search_index();
-end
-$$;
-comment on function private.rebuild_search_index() is
-  'Rebuilds the index from the profiles, and returns the audit. A profile that it has written cannot change until it has
-finished, which takes up to 5 ms per profile.';
-
-create function private.describe_search()
-returns json
-language sql stable security definer set search_path = ''
-as $$
-  select json_build_object(
-    'waiting', count(*) filter (where attempts < 8),
-    'dead', count(*) filter (where attempts >= 8),
-    'oldest', coalesce(extract(epoch from now() - min(queued_at) filter (where attempts < 8)), 0),
-    'audit', (select json_object_agg(finding, amount order by finding) from private.search_audit),
-    'audit_age', (select extract(epoch from now() - max(audited_at)) from private.search_audit)
-  )
-  from private.embedding_queue
-$$;
-comment on function private.describe_search() is
-  'The state of the queue, and what the latest audit found and how many seconds ago; null if there was none. Definer,
-because edge_functions has no rights on either.';
-grant execute on function private.describe_search() to edge_functions;
-
-create function private.report_search(max_audit_age double precision)
-returns json
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  if not exists (select from private.search_audit where audited_at > now() - max_audit_age * interval '1 second') then
-    perform private.audit_search_index();
-  end if;
-  return private.describe_search();
-end
-$$;
-comment on function private.report_search(double precision) is
-  'As describe_search, but first audits the index if the latest audit is more than max_audit_age seconds old. The audit
-can exceed the timeout. Definer, as describe_search.';
-grant execute on function private.report_search(double precision) to edge_functions;
-
--- What the text of a search box may go on to. Searches themselves do not use it.
-
-create function private.completion_keys(name text, city text, interests text[])
-returns tsvector
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return array_to_tsvector(array(
-    select left(kind || ' ' || array_to_string(words[first_word:], ' '), 60)
-    from (
-      values ('names', name), ('cities', city)
-      union all
-      select 'interests', unnest(interests)
-    ) as printed (kind, value)
-    cross join lateral (select private.words_of(value) as words) as split
-    cross join lateral generate_series(1, least(8, cardinality(words))) as first_word
-  ));
-end
-$$;
-comment on function private.completion_keys(text, text, text[]) is
-  'What a profile completes: each value from each of its first eight words to its end, folded, after its kind.';
-
-create table private.search_completions (
-  profile_id bigint primary key references private.search_entries (profile_id) on delete cascade,
-  keys tsvector not null
-);
-comment on table private.search_completions is
-  'What each entry completes (private.completion_keys). Not an index on the entries, which each saved embedding would
-write again.';
-create index search_completions_keys_idx on private.search_completions using gin (keys) with (fastupdate = off);
-alter table private.search_completions enable row level security;
-
-create function private.sync_completions()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  insert into private.search_completions (profile_id, keys)
-  values (
-    new.profile_id, private.completion_keys(name => new.name, city => new.city, interests => new.interests)
-  )
-  on conflict (profile_id) do update set keys = excluded.keys;
-  return null;
-end
-$$;
-comment on function private.sync_completions() is
-  'Updates what an entry completes. Definer, as refresh_search_entry.';
-
-create trigger sync_new_completions
-  after insert on private.search_entries
-  for each row
-  execute function private.sync_completions();
-
-create trigger sync_changed_completions
-  after update of name, city, interests on private.search_entries
-  for each row
-  when ((old.name, old.city, old.interests) is distinct from (new.name, new.city, new.interests))
-  execute function private.sync_completions();
-
-create function private.completions(kind text, typed text, hidden_ids bigint[], max_results integer)
-returns json
-language plpgsql stable security invoker
-set search_path = ''
-set enable_seqscan = off
-set plan_cache_mode = 'force_generic_plan'
-as $$
-declare
-  prefix constant tsquery := (private.lexeme(left(kind || ' ' || typed, 60)) || ':*')::tsquery;
-begin
-  return (
-    with found as materialized (
-      select profile_id
-      from private.search_completions
-      where keys @@ prefix and profile_id <> all (hidden_ids)
-      limit 200
-    ),
-    spellings as materialized (
-      select value, count(*) as holders
-      from found
-      join private.search_entries using (profile_id)
-      cross join lateral unnest(
-        case kind when 'names' then array[name] when 'cities' then array[city] else interests end
-      ) as value
-      group by value
-    ),
-    completed as (
-      select
-        (array_agg(value order by holders desc, value collate "C"))[1] as value,
-        row_number() over (order by starts_with(folded, typed) desc, sum(holders) desc, folded) as place
-      from spellings
-      cross join lateral (select private.fold(trim(value)) as folded offset 0) as keys
-      -- Of a profile's interests, those that are meant.
-      where kind <> 'interests' or ' ' || array_to_string(private.words_of(value), ' ') like '% ' || typed || '%'
-      group by folded
-    )
-    select coalesce(json_agg(value order by place), '[]') from completed where place <= max_results
-  );
-end
-$$;
-comment on function private.completions(text, text, bigint[], integer) is
-  'Values of a kind, names, cities or interests, of searchable profiles, that go on from the typed words at their
-beginning or from a later word. First those that begin with them, then the most frequent in 200 profiles that have
-one.';
-
-create function api.complete_search(request jsonb)
-returns json
-language plpgsql stable security definer set search_path = ''
-as $$
-declare
-  max_results constant integer := (request ->> 'limit')::integer;
-  typed constant text := array_to_string(private.words_of(request ->> 'q'), ' ');
-  hidden_ids constant bigint[] := private.hidden_profiles_of(private.my_id());
-begin
-  if coalesce(typed, '') = '' then
-    return json_build_object('interests', '[]'::json, 'cities', '[]'::json, 'names', '[]'::json);
-  end if;
-  return json_build_object(
-    'interests',
-    private.completions(kind => 'interests', typed => typed, hidden_ids => hidden_ids, max_results => max_results),
-    'cities',
-    private.completions(kind => 'cities', typed => typed, hidden_ids => hidden_ids, max_results => max_results),
-    'names',
-    private.completions(kind => 'names', typed => typed, hidden_ids => hidden_ids, max_results => max_results)
-  );
-end
-$$;
-comment on function api.complete_search(jsonb) is
-  'What the text of a search box, {q, limit}, may go on to: {interests, cities, names} of the profiles that a search of
-the caller finds. Definer, as api.search_profiles.';
-grant execute on function api.complete_search(jsonb) to edge_functions;
-
--- Facet counts, and nearness to one profile, if a search asks for them.
-
-create function private.set_field(object json, field text, content json)
-returns json
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return (
-    select json_object_agg(key, value order by place)
-    from (
-      select key, case when key = field then content else value end as value, ordinality as place
-      from json_each(object) with ordinality as listed (key, value, ordinality)
-      union all
-      select field, content, null
-      where object -> field is null
-    ) as fields
-  );
-end
-$$;
-comment on function private.set_field(json, text, json) is
-  'Replaces a field of an object, or adds it at the end. Keeps the order, which jsonb does not.';
-
-create function private.facet_distribution(facets text[], ids bigint[])
-returns json
-language plpgsql stable security invoker
-set search_path = ''
-set plan_cache_mode = 'force_generic_plan'
-as $$
-begin
-  return (
-    with listed as materialized (
-      select facet, value, profile_id
-      from private.search_entries as entry
-      cross join lateral (
-        select 'interests' as facet, unnest(entry.interests) as value
-        union all
-        values ('city', entry.city), ('country', entry.country)
-      ) as printed
-      where profile_id = any (ids) and facet = any (facets) and trim(value) <> ''
-    ),
-    -- Folding takes longer than counting, so each spelling is folded once.
-    spellings as materialized (
-      select facet, value, count(*) as holders, private.facet(facet, value) as folded
-      from listed
-      group by facet, value
-    ),
-    counted as (
-      select facet, folded, count(distinct profile_id) as holders
-      from listed
-      join spellings using (facet, value)
-      group by facet, folded
-    ),
-    named as (
-      select distinct on (facet, folded) facet, folded, value
-      from spellings
-      order by facet, folded, spellings.holders desc, value collate "C"
-    )
-    select coalesce(json_object_agg(facet, coalesce(distribution, '{}')), '{}')
-    from unnest(facets) as facet
-    left join (
-      select facet, json_object_agg(value, holders order by holders desc, value collate "C") as distribution
-      from counted
-      join named using (facet, folded)
-      group by facet
-    ) as distributions using (facet)
-  );
-end
-$$;
-comment on function private.facet_distribution(text[], bigint[]) is
-  'How many of these profiles have each value: {facet: {value: count}}, the most frequent first. Values that differ only
-in case, accents or spaces at the ends count as one, which is printed as most of the profiles print it.';
-
-create function private.vector_near(query_vector extensions.halfvec, liked extensions.halfvec)
-returns extensions.halfvec
-language plpgsql immutable parallel safe
-set search_path = 'extensions'
-as $$
-begin
-  return case
-    when liked is null then query_vector
-    when query_vector is null then liked
-    else l2_normalize(query_vector) + l2_normalize(liked)
-  end;
-end
-$$;
-comment on function private.vector_near(extensions.halfvec, extensions.halfvec) is
-  'Halfway between what a query means and a profile; one of them if the other is null.';
-
-create function private.like_profile(profile bigint, caller bigint)
-returns private.search_entries
-language plpgsql stable security invoker set search_path = ''
-as $$
-declare
-  liked private.search_entries;
-begin
-  select * into liked
-  from private.search_entries
-  where profile_id = profile and user_id <> all (coalesce(private.blocked_users_of(caller), '{}'));
-  if liked.profile_id is null then
-    raise sqlstate 'PT404' using message = 'No such profile';
-  end if;
-  return liked;
-end
-$$;
-comment on function private.like_profile(bigint, bigint) is
-  'The profile that a search compares others to. 404 unless it is searchable, its owner active, and no block between
-them and the caller.';
-
--- Where hits have the words of a query, and the part of their biography that shows them, if a search asks for it.
+-- Where hits have the words of a query, if a search asks for highlights.
 
 create function private.combining_marks()
 returns text
@@ -7281,30 +6674,32 @@ comment on function private.combining_marks() is
   'For a character class: what belongs to the character before it. Has every character that NFKC may compose with the
 one before it (NFC_Quick_Check=Maybe), and the marks that unaccent removes.';
 
-create function private.word_places(value text)
-returns table (place integer, word text, start integer, length integer)
+create function private.folded_pieces(
+  value text,
+  out folded text,
+  out starts integer[],
+  out folded_starts integer[],
+  out are_plain boolean[]
+)
 language plpgsql immutable parallel safe set search_path = ''
 as $$
 declare
   combining constant text := private.combining_marks();
-  letters constant text := private.unspaced_letters();
   -- Characters that fold into exactly one, so that a run of them needs no places of its own.
   plain constant text := '\u0001-\u007f\u00c0-\u00c5\u00c7-\u00cf\u00d1-\u00d6\u00d8-\u00dd\u00e0-\u00e5\u00e7-\u00ef'
     || '\u00f1-\u00f6\u00f8-\u00fd\u00ff\u0410-\u044f\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3';
-  folded constant text := private.fold(value);
   pattern text;
   joined text;
-  starts integer[];
-  folded_starts integer[];
-  are_plain boolean[];
 begin
+  folded := private.fold(value);
+  -- Most texts are such a run.
   if value !~ ('[^' || plain || ']') then
+    joined := folded;
     starts := '{0}';
     folded_starts := '{0}';
     are_plain := '{true}';
-    joined := folded;
   end if;
-  -- Cut into pieces that fold into the same text as the whole does. A mark after a plain character may compose with it;
+  -- Into pieces that fold into the same text as the whole does. A mark after a plain character may compose with it;
   -- then into characters with their marks, and if even they do not, all is one piece.
   foreach pattern in array array[
     '([' || plain || ']+)|([^' || plain || '][' || combining || ']*)', '(^$)|(.[' || combining || ']*)', '(^$)|(.+)'
@@ -7332,6 +6727,24 @@ begin
   end loop;
   starts := starts || char_length(value);
   folded_starts := folded_starts || char_length(folded);
+end
+$$;
+comment on function private.folded_pieces(text) is
+  'Cuts a text so that each place of the folded text can be told from one of the text: where each piece starts in both,
+from 0, and at last their lengths; and whether each character of a piece folds into one. And the folded text.';
+
+create function private.word_places(value text)
+returns table (place integer, word text, start integer, length integer)
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+declare
+  letters constant text := private.unspaced_letters();
+  folded text;
+  starts integer[];
+  folded_starts integer[];
+  are_plain boolean[];
+begin
+  select * into folded, starts, folded_starts, are_plain from private.folded_pieces(value);
   return query
     select
       listed.place,
@@ -7390,13 +6803,21 @@ set search_path = ''
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
+  -- What half of the profiles have, as "the" and "in", would hide the words that say something.
+  common constant double precision := ln(1 + 2);
+  telling constant integer[] := array(
+    select unit
+    from unnest(asked.units)
+    where rarity >= common or (select max(rarity) from unnest(asked.units)) < common
+  );
   wanted constant text[] := array(
     select distinct word
     from (
-      select term.word from unnest(asked.terms) as term
+      select term.word, term.unit from unnest(asked.terms) as term
       union all
-      select part.word from unnest(asked.words) as part where not excluded
+      select part.word, part.unit from unnest(asked.words) as part where not excluded
     ) as words
+    where unit = any (telling)
   );
 begin
   return query
@@ -7426,7 +6847,7 @@ begin
         row_number() over (partition by part.unit order by position) as number,
         count(*) over (partition by part.unit) as size
       from unnest(asked.words) as part
-      where not excluded
+      where not excluded and part.unit = any (telling)
     ),
     terms as materialized (
       select * from unnest(asked.terms) as term where term.unit in (select phrases.unit from phrases where size = 1)
@@ -7457,8 +6878,12 @@ begin
 end
 $$;
 comment on function private.text_matches(json, private.search_query) is
-  'Where hits have the words of a query, as typed, completed or corrected, and its phrases. Of each word only the
-matches with the fewest typing errors in the hit, as in its score.';
+  'Where hits have the words of a query, as typed, completed or corrected, and its phrases, without those that half of
+the profiles have, unless all are such. Of each word only the matches with the fewest typing errors in the hit, as in
+its score.';
+
+-- What else a search says if it is asked to: the part of a biography that shows the words, facet counts, and nearness
+-- to one profile.
 
 create type private.snippet as (
   text text,
@@ -7511,33 +6936,21 @@ begin
   start := greatest(0, least(first - (room - (last - first)) / 2, size - room - 1));
   ending := case when start = 0 then room + 1 when start + room + 1 >= size then size else start + room end;
   if start > 0 then
-    -- Not from the middle of a word, unless the match begins there.
-    if substr(biography, start, 1) ~ part_of_word then
-      start := start + coalesce(
-        char_length(substring(substr(biography, start + 1, first - start) from '^' || part_of_word)), 0
-      );
-    end if;
-    start := start + coalesce(
-      char_length(substring(substr(biography, start + 1, first - start) from '^[[:space:]]+')), 0
-    );
-    while start < first and substr(biography, start + 1, 1) ~ combining loop
-      start := start + 1;
-    end loop;
+    -- Not from the middle of a word, nor from a space or a mark, unless the match begins there.
+    start := start + char_length(substring(
+      substr(biography, start + 1, first - start) from '^'
+        || case when substr(biography, start, 1) ~ part_of_word then '(?:' || part_of_word || ')?' else '' end
+        || '[[:space:]]*' || combining || '*'
+    ));
   end if;
   if ending < size then
-    whole := ending;
-    if substr(biography, ending + 1, 1) ~ part_of_word then
-      whole := ending - coalesce(
-        char_length(substring(substr(biography, last + 1, ending - last) from part_of_word || '$')), 0
-      );
-    end if;
-    whole := whole - coalesce(
-      char_length(substring(substr(biography, last + 1, whole - last) from '[[:space:]]+$')), 0
-    );
+    whole := ending - char_length(substring(
+      substr(biography, last + 1, ending - last) from '[[:space:]]*'
+        || case when substr(biography, ending + 1, 1) ~ part_of_word then '(?:' || part_of_word || ')?' else '' end
+        || '$'
+    ));
     -- A word that fills the snippet is cut.
-    if whole > start then
-      ending := whole;
-    end if;
+    ending := case when whole > start then whole else ending end;
     while ending > start + 1 and substr(biography, ending + 1, 1) ~ combining loop
       ending := ending - 1;
     end loop;
@@ -7656,185 +7069,75 @@ comment on function private.highlight(json, private.search_query) is
   'The hits with _matches, {field: [{start, length}]} in characters of the field as printed (for interests also
 `index`), and _snippet, which is such a field too. Matches that touch are one.';
 
--- Realtime events for the participants of a conversation. An event is only a hint that something is new: the tables are
--- the truth, and a client that missed an event catches up by paging with after_id.
-create function private.broadcast_to_users(
-  event text, conversation bigint, id bigint, previous_id bigint, user_id bigint, one bigint, other bigint
-)
-returns void
-language plpgsql volatile security invoker
+create function private.facet_distribution(facets text[], ids bigint[])
+returns json
+language plpgsql stable security invoker
 set search_path = ''
--- Realtime creates and drops partitions of its table from time to time; a message must not wait for that. Each of the
--- two events may wait this long.
-set lock_timeout = '50ms'
+set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
-  -- Realtime checks its policies when a client joins, not for each event, so events must not be sent to deactivated
-  -- users. There is no topic for the conversation: a plan's limit counts each event, and two say the same as three.
-  perform realtime.send(
-    jsonb_build_object(
-      'conversation_id', conversation, 'id', broadcast_to_users.id, 'previous_id', previous_id,
-      'user_id', broadcast_to_users.user_id
+  return (
+    with listed as materialized (
+      select facet, value, profile_id
+      from private.search_entries as entry
+      cross join lateral (
+        select 'interests' as facet, unnest(entry.interests) as value
+        union all
+        values ('city', entry.city), ('country', entry.country)
+      ) as printed
+      where profile_id = any (ids) and facet = any (facets) and trim(value) <> ''
     ),
-    event, 'user:' || users.id, true
-  )
-  from public.users
-  -- An array instead would be planned again at each call: 50 of the 430 µs of a send.
-  where users.id in (one, other) and users.is_active;
-exception
-  -- The write must succeed even if Realtime fails or does not exist.
-  when others then
-    raise warning 'Could not broadcast %: %', event, sqlstate;
-end
-$$;
-comment on function private.broadcast_to_users(text, bigint, bigint, bigint, bigint, bigint, bigint) is
-  'Broadcasts an event {conversation_id, id, previous_id, user_id} to one or two users, if they are active. Never
-raises. Only for definer functions: callers may not send on these topics, and a trigger with the writer''s rights would
-send nothing.';
-
-create function private.broadcast_to_participants(
-  event text, conversation bigint, id bigint, previous_id bigint, user_id bigint
-)
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  perform private.broadcast_to_users(
-    event => event, conversation => conversation, id => broadcast_to_participants.id, previous_id => previous_id,
-    user_id => broadcast_to_participants.user_id, one => voyager_id, other => local_id
-  )
-  from public.conversations
-  where conversations.id = conversation;
-end
-$$;
-comment on function private.broadcast_to_participants(text, bigint, bigint, bigint, bigint) is
-  'As broadcast_to_users, to both participants.';
-
-create function private.broadcast_conversation()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.broadcast_to_participants(
-    event => 'conversation.created', conversation => new.id, id => new.id, previous_id => null,
-    user_id => new.voyager_id
+    -- Folding takes longer than counting, so each spelling is folded once.
+    spellings as materialized (
+      select facet, value, count(*) as holders, private.facet(facet, value) as folded
+      from listed
+      group by facet, value
+    ),
+    counted as (
+      select facet, folded, count(distinct profile_id) as holders
+      from listed
+      join spellings using (facet, value)
+      group by facet, folded
+    ),
+    named as (
+      select distinct on (facet, folded) facet, folded, value
+      from spellings
+      order by facet, folded, spellings.holders desc, value collate "C"
+    )
+    select coalesce(json_object_agg(facet, coalesce(distribution, '{}')), '{}')
+    from unnest(facets) as facet
+    left join (
+      select facet, json_object_agg(value, holders order by holders desc, value collate "C") as distribution
+      from counted
+      join named using (facet, folded)
+      group by facet
+    ) as distributions using (facet)
   );
-  return null;
 end
 $$;
-comment on function private.broadcast_conversation() is
-  'conversation.created: user_id is the voyager, who opened it. Definer, because callers may not send events.';
+comment on function private.facet_distribution(text[], bigint[]) is
+  'How many of these profiles have each value: {facet: {value: count}}, the most frequent first. Values that differ only
+in case, accents or spaces at the ends count as one, which is printed as most of the profiles print it.';
 
-create trigger broadcast_conversation
-  after insert on public.conversations
-  for each row
-  execute function private.broadcast_conversation();
-
-create function private.broadcast_read()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.broadcast_to_participants(
-    event => 'message.read',
-    conversation => marked.conversation_id,
-    id => marked.id,
-    previous_id => (
-      select max(id) from public.messages where conversation_id = marked.conversation_id and id < marked.id
-    ),
-    user_id => marked.reader
-  )
-  from (
-    select
-      now_read.conversation_id,
-      max(now_read.id) as id,
-      case now_read.user_id
-        when conversations.voyager_id then conversations.local_id
-        else conversations.voyager_id
-      end as reader
-    from now_read
-    join was_read using (id)
-    join public.conversations on conversations.id = now_read.conversation_id
-    where now_read.read and not was_read.read
-    group by now_read.conversation_id, reader
-  ) as marked;
-  return null;
-end
-$$;
-comment on function private.broadcast_read() is
-  'message.read: id is the newest message of a conversation that the statement marked, user_id the reader. One event,
-however many messages were marked. Definer, because callers may not send events.';
-
-create trigger broadcast_read
-  after update on public.messages
-  referencing old table as was_read new table as now_read
-  for each statement
-  execute function private.broadcast_read();
-
-create function private.broadcast_reservation()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.broadcast_to_participants(
-    event => 'reservation.changed', conversation => affected.conversation, id => coalesce(new.id, old.id),
-    previous_id => null, user_id => null
-  )
-  from (select old.conversation_id union select new.conversation_id) as affected (conversation)
-  where affected.conversation is not null;
-  return null;
-end
-$$;
-comment on function private.broadcast_reservation() is
-  'reservation.changed: a reservation was created, changed, moved to another conversation or removed. Definer, because
-callers may not send events.';
-
-create trigger broadcast_reservation
-  after insert or update or delete on public.reservations
-  for each row
-  execute function private.broadcast_reservation();
-
-create function private.broadcast_block()
-returns trigger
-language plpgsql volatile security definer
-set search_path = ''
--- As in broadcast_to_participants.
-set lock_timeout = '50ms'
+create function private.like_profile(profile bigint, caller bigint)
+returns private.search_entries
+language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  block constant private.blocks := coalesce(new, old);
+  liked private.search_entries;
 begin
-  perform realtime.send(
-    jsonb_build_object(
-      'conversation_id', (
-        select id
-        from public.conversations
-        where least(voyager_id, local_id) = least(block.blocker_id, block.blocked_id)
-          and greatest(voyager_id, local_id) = greatest(block.blocker_id, block.blocked_id)
-      ),
-      'id', null, 'previous_id', null, 'user_id', block.blocked_id
-    ),
-    'block.changed', 'user:' || block.blocker_id, true
-  );
-  return null;
-exception
-  when others then
-    raise warning 'Could not broadcast %: %', 'block.changed', sqlstate;
-    return null;
+  select * into liked
+  from private.search_entries
+  where profile_id = profile and user_id <> all (coalesce(private.blocked_users_of(caller), '{}'));
+  if liked.profile_id is null then
+    raise sqlstate 'PT404' using message = 'No such profile';
+  end if;
+  return liked;
 end
 $$;
-comment on function private.broadcast_block() is
-  'block.changed: user_id is the user who was blocked or unblocked. Sent only to the devices of the user who did it,
-which then leave the pair''s typing: topic; the other user is not told. Definer, because callers may not send events.';
-
-create trigger broadcast_block
-  after insert or delete on private.blocks
-  for each row
-  execute function private.broadcast_block();
-
--- For clients that subscribe to postgres_changes. Realtime applies row level security to each row; of the old row it
--- sends only the primary key, which is all that the default replica identity logs.
-alter publication supabase_realtime add table public.messages;
+comment on function private.like_profile(bigint, bigint) is
+  'The profile that a search compares others to. 404 unless it is searchable, its owner active, and no block between
+them and the caller.';
 
 -- Storage: buckets, who can read and write which file, and the check that an attachment is an uploaded file.
 --   attachments/<conversation id>/<uuid>/<name>   private, for the two participants
@@ -9181,6 +8484,137 @@ as $$
 $$;
 comment on function private.forget_dead_letters() is 'Deletes dead letters of more than 30 days. Scheduled.';
 
+-- What the text of a search box may go on to. Searches themselves do not use it.
+
+create function private.completion_keys(name text, city text, interests text[])
+returns tsvector
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+begin
+  return array_to_tsvector(array(
+    select left(kind || ' ' || array_to_string(words[first_word:], ' '), 60)
+    from (
+      values ('names', name), ('cities', city)
+      union all
+      select 'interests', unnest(interests)
+    ) as printed (kind, value)
+    cross join lateral (select private.words_of(value) as words) as split
+    cross join lateral generate_series(1, least(8, cardinality(words))) as first_word
+  ));
+end
+$$;
+comment on function private.completion_keys(text, text, text[]) is
+  'What a profile completes: each value from each of its first eight words to its end, folded, after its kind.';
+
+create table private.search_completions (
+  profile_id bigint primary key references private.search_entries (profile_id) on delete cascade,
+  keys tsvector not null
+);
+comment on table private.search_completions is
+  'What each entry completes (private.completion_keys). Not an index on the entries, which each saved embedding would
+write again.';
+create index search_completions_keys_idx on private.search_completions using gin (keys) with (fastupdate = off);
+alter table private.search_completions enable row level security;
+
+create function private.sync_completions()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  insert into private.search_completions (profile_id, keys)
+  values (
+    new.profile_id, private.completion_keys(name => new.name, city => new.city, interests => new.interests)
+  )
+  on conflict (profile_id) do update set keys = excluded.keys;
+  return null;
+end
+$$;
+comment on function private.sync_completions() is
+  'Updates what an entry completes. Definer, as refresh_search_entry.';
+
+create trigger sync_new_completions
+  after insert on private.search_entries
+  for each row
+  execute function private.sync_completions();
+
+create trigger sync_changed_completions
+  after update of name, city, interests on private.search_entries
+  for each row
+  when ((old.name, old.city, old.interests) is distinct from (new.name, new.city, new.interests))
+  execute function private.sync_completions();
+
+create function private.completions(kind text, typed text, hidden_ids bigint[], max_results integer)
+returns json
+language plpgsql stable security invoker
+set search_path = ''
+set enable_seqscan = off
+set plan_cache_mode = 'force_generic_plan'
+as $$
+declare
+  prefix constant tsquery := (private.lexeme(left(kind || ' ' || typed, 60)) || ':*')::tsquery;
+begin
+  return (
+    with found as materialized (
+      select profile_id
+      from private.search_completions
+      where keys @@ prefix and profile_id <> all (hidden_ids)
+      limit 200
+    ),
+    spellings as materialized (
+      select value, count(*) as holders
+      from found
+      join private.search_entries using (profile_id)
+      cross join lateral unnest(
+        case kind when 'names' then array[name] when 'cities' then array[city] else interests end
+      ) as value
+      group by value
+    ),
+    completed as (
+      select
+        (array_agg(value order by holders desc, value collate "C"))[1] as value,
+        row_number() over (order by starts_with(folded, typed) desc, sum(holders) desc, folded) as place
+      from spellings
+      cross join lateral (select private.fold(trim(value)) as folded offset 0) as keys
+      -- Of a profile's interests, those that are meant.
+      where kind <> 'interests' or ' ' || array_to_string(private.words_of(value), ' ') like '% ' || typed || '%'
+      group by folded
+    )
+    select coalesce(json_agg(value order by place), '[]') from completed where place <= max_results
+  );
+end
+$$;
+comment on function private.completions(text, text, bigint[], integer) is
+  'Values of a kind, names, cities or interests, of searchable profiles, that go on from the typed words at their
+beginning or from a later word. First those that begin with them, then the most frequent in 200 profiles that have
+one.';
+
+create function api.complete_search(request jsonb)
+returns json
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  max_results constant integer := (request ->> 'limit')::integer;
+  typed constant text := array_to_string(private.words_of(request ->> 'q'), ' ');
+  hidden_ids constant bigint[] := private.hidden_profiles_of(private.my_id());
+begin
+  if coalesce(typed, '') = '' then
+    return json_build_object('interests', '[]'::json, 'cities', '[]'::json, 'names', '[]'::json);
+  end if;
+  return json_build_object(
+    'interests',
+    private.completions(kind => 'interests', typed => typed, hidden_ids => hidden_ids, max_results => max_results),
+    'cities',
+    private.completions(kind => 'cities', typed => typed, hidden_ids => hidden_ids, max_results => max_results),
+    'names',
+    private.completions(kind => 'names', typed => typed, hidden_ids => hidden_ids, max_results => max_results)
+  );
+end
+$$;
+comment on function api.complete_search(jsonb) is
+  'What the text of a search box, {q, limit}, may go on to: {interests, cities, names} of the profiles that a search of
+the caller finds. Definer, as api.search_profiles.';
+grant execute on function api.complete_search(jsonb) to edge_functions;
+
 -- Rate limits by the generic cell rate algorithm (GCRA): one row for each user or IP address and kind of request, with
 -- its theoretical arrival time (tat). Unlogged, because a count is worth neither a write to the WAL nor a place in a
 -- backup; after a crash everybody starts again with a full burst.
@@ -9643,3 +9077,695 @@ comment on function private.list_migrations() is
   'The versions of all applied migrations in order; null where nobody has noted them. Definer, because edge_functions
 has no rights on the CLI''s table.';
 grant execute on function private.list_migrations() to edge_functions;
+
+-- What waits and what was run, for admins: the same in the SQL editor and on the page of one machine.
+create function public.describe_queues()
+returns table (queue text, waiting bigint, oldest_seconds double precision, dead bigint)
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  search constant json := private.describe_search();
+begin
+  return query
+    select 'reports', count(*), coalesce(extract(epoch from now() - min(created_at)), 0)::double precision, null::bigint
+    from public.reports
+    where resolved_at is null;
+  return query
+    select channel, (counts ->> 'depth')::bigint, (counts ->> 'age')::double precision, (counts ->> 'dead')::bigint
+    from json_each(private.describe_outbox()) as channels (channel, counts)
+    order by array_position(array['person', 'push', 'mail', 'webhook'], channel);
+  return query
+    select
+      'embeddings', (search ->> 'waiting')::bigint, (search ->> 'oldest')::double precision,
+      (search ->> 'dead')::bigint;
+end
+$$;
+comment on function public.describe_queues() is
+  'For each queue how many entries wait, since when in seconds, and the number of dead letters: the open reports, the
+channels of the outbox (person: before the delay) and the texts without a vector. Definer, because the secret key has no
+rights on schema private.';
+grant execute on function public.describe_queues() to service_role;
+
+create function public.describe_schedule()
+returns table (job text, schedule text, last_start timestamptz, last_status text, last_message text, failures bigint)
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  if to_regclass('cron.job_run_details') is null then
+    return;
+  end if;
+  -- Dynamic, because there is no pg_cron on one machine.
+  return query execute $query$
+    select jobname::text, schedule::text, start_time, status::text, left(return_message, 200), failures
+    from cron.job
+    left join lateral (
+      select start_time, status, return_message
+      from cron.job_run_details
+      where job_run_details.jobid = job.jobid
+      order by runid desc
+      limit 1
+    ) as latest on true
+    cross join lateral (
+      select count(*) as failures
+      from cron.job_run_details
+      where job_run_details.jobid = job.jobid and status = 'failed' and start_time > now() - interval '1 day'
+    ) as day
+    order by jobname
+  $query$;
+end
+$$;
+comment on function public.describe_schedule() is
+  'The jobs of pg_cron, each with its latest run and the number of failures in the last day; nothing without pg_cron.
+Definer, because pg_cron shows each role its own jobs.';
+grant execute on function public.describe_schedule() to service_role;
+
+-- Embeddings of profiles and of users' contexts are made later: the queue from which the Edge Function embed takes them.
+
+create table private.embedding_queue (
+  kind text not null check (kind in ('profile', 'context')),
+  id bigint not null,
+  attempts integer not null default 0,
+  failures integer not null default 0,
+  due_at timestamptz not null default now(),
+  last_error text,
+  queued_at timestamptz not null default now(),
+  model text,
+  primary key (kind, id)
+);
+comment on table private.embedding_queue is
+  'What needs an embedding: profiles (by profile id) and contexts (by user id). A row is deleted when its embedding is
+saved. After 8 attempts it is a dead letter until its text or the model changes.';
+comment on column private.embedding_queue.attempts is
+  'How often a worker began to embed it and was killed, or the provider refused it by itself. A worker claims what its
+next call embeds and nothing else, so one that is killed does not count against texts that it had not begun. Nor do
+failures of the provider count, so an outage makes no dead letters, however long it lasts.';
+comment on column private.embedding_queue.failures is
+  'How often it was tried for whatever reason: the next attempt waits longer after each, and it is tried alone.';
+comment on column private.embedding_queue.due_at is
+  'When the next attempt may begin. Until then the worker of the last one has it, or it waits after a failure.';
+comment on column private.embedding_queue.last_error is
+  'Why the last attempt failed; null if it was not told: its worker is at it, or was killed.';
+comment on column private.embedding_queue.queued_at is
+  'Since when the embedding is missing. Another change of the text does not reset it.';
+comment on column private.embedding_queue.model is
+  'The model of the attempts and failures. They start again at 0 for another model, which may accept what this one
+refused.';
+create index embedding_queue_due_at_idx on private.embedding_queue (due_at) where attempts < 8;
+alter table private.embedding_queue enable row level security;
+
+create function private.enqueue_embedding()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  subject bigint;
+begin
+  if tg_argv[0] = 'profile' then
+    subject := new.profile_id;
+  else
+    subject := new.user_id;
+  end if;
+  insert into private.embedding_queue (kind, id)
+  values (tg_argv[0], subject)
+  on conflict (kind, id) do update set attempts = 0, failures = 0, due_at = now(), last_error = null;
+  return null;
+end
+$$;
+comment on function private.enqueue_embedding() is
+  'Queues a row for embedding. Definer, because users who change a profile may not write the queue.';
+
+create trigger enqueue_new_entry
+  after insert on private.search_entries
+  for each row
+  execute function private.enqueue_embedding('profile');
+
+create trigger enqueue_changed_entry
+  after update of content_hash on private.search_entries
+  for each row
+  when (old.content_hash is distinct from new.content_hash)
+  execute function private.enqueue_embedding('profile');
+
+create trigger enqueue_context
+  after insert or update of content_hash on private.search_contexts
+  for each row
+  when (new.embedding is null)
+  execute function private.enqueue_embedding('context');
+
+create function private.adopt_model(wanted text)
+returns void
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  insert into private.search_models (name, similarity_floor, similarity_ceiling, similarity_threshold)
+  values (wanted, 0.1, 0.6, 0.3)
+  on conflict do nothing;
+  -- Skips rows that are queued for this model already. Otherwise each process that starts would lock the whole queue
+  -- for a moment.
+  insert into private.embedding_queue as job (kind, id, model)
+  select kind, id, wanted
+  from (
+    select 'profile' as kind, profile_id as id from private.search_entries where model is distinct from wanted
+    union all
+    select 'context', user_id from private.search_contexts where model is distinct from wanted
+  ) as missing
+  where not exists (
+    select from private.embedding_queue as queued
+    where queued.kind = missing.kind and queued.id = missing.id and queued.model = wanted
+  )
+  on conflict (kind, id) do update set attempts = 0, failures = 0, due_at = now(), last_error = null, model = wanted
+  where job.model is distinct from wanted;
+end
+$$;
+comment on function private.adopt_model(text) is
+  'Queues everything that has no embedding of this model, dead letters of other models included. Embeddings of different
+models are never compared; until theirs is made, profiles are found by words. Definer, because edge_functions has no
+rights on the index.';
+grant execute on function private.adopt_model(text) to edge_functions;
+
+create function private.claim_embeddings(wanted text, max_jobs integer, newest boolean default false)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  claimed json;
+  jobs json;
+begin
+  -- Usually once. Again if all that was claimed is deleted below, but not without end, because a statement has 5 s.
+  for round in 1..100 loop
+    with oldest_due as (
+      select kind, id, failures, due_at
+      from private.embedding_queue
+      where not newest and due_at <= now() and attempts < 8
+      order by due_at
+      limit max_jobs
+      for update skip locked
+    ),
+    -- Profiles before contexts, because others look for them.
+    newest_untried as (
+      select kind, id, failures, due_at
+      from private.embedding_queue
+      where newest and due_at <= now() and attempts < 8 and failures = 0
+      order by due_at desc, kind desc
+      limit max_jobs
+      for update skip locked
+    ),
+    due as (
+      select
+        kind, id, failures, row_number() over (order by due_at) as place,
+        first_value(failures) over (order by due_at) as first_failures
+      from (select * from oldest_due union all select * from newest_untried) as locked
+    ),
+    taken as (
+      update private.embedding_queue
+      set
+        attempts = attempts + 1,
+        failures = failures + 1,
+        -- The worker has half a minute. Then the job is due again, later after each failure, up to 16 minutes: after an
+        -- outage everything is embedded within that time.
+        due_at = now() + interval '30 seconds' * 2 ^ least(failures, 5),
+        last_error = null,
+        model = wanted
+      where (kind, id) in (
+        select kind, id
+        from due
+        -- What was tried before is tried alone: it may be what made its call fail, or killed its worker.
+        where failures = 0 and first_failures = 0 or place = 1
+      )
+      returning kind, id
+    )
+    select coalesce(json_agg(taken), '[]') into claimed from taken;
+
+    -- Deletes jobs whose entry was hidden or deleted since they were queued. These are separate statements, because a
+    -- statement cannot delete a row that it updates, and does not see an entry that was shown again before it locked
+    -- the row. Showing an entry from now on waits for this transaction, and queues the job again.
+    delete from private.embedding_queue as job
+    using json_to_recordset(claimed) as mine (kind text, id bigint)
+    where job.kind = mine.kind and job.id = mine.id
+      and not exists (select from private.search_entries where mine.kind = 'profile' and profile_id = mine.id)
+      and not exists (select from private.search_contexts where mine.kind = 'context' and user_id = mine.id);
+
+    select coalesce(
+      json_agg(
+        json_build_object(
+          'kind', mine.kind,
+          'id', mine.id,
+          'text', case mine.kind when 'profile' then private.entry_text(mine.id) else private.context_text(mine.id) end,
+          'content_hash', coalesce(entry.content_hash, context.content_hash)
+        )
+      ),
+      '[]'
+    )
+    into jobs
+    from json_to_recordset(claimed) as mine (kind text, id bigint)
+    left join private.search_entries as entry on mine.kind = 'profile' and entry.profile_id = mine.id
+    left join private.search_contexts as context on mine.kind = 'context' and context.user_id = mine.id
+    where entry.profile_id is not null or context.user_id is not null;
+
+    exit when json_array_length(jobs) > 0 or json_array_length(claimed) = 0;
+  end loop;
+  return jobs;
+end
+$$;
+comment on function private.claim_embeddings(text, integer, boolean) is
+  'Claims up to max_jobs due jobs for this model, to be embedded in one call, as [{kind, id, text, content_hash}]: those
+that are due longest, or the newest of those that were never tried. A job that was tried before comes alone. Two workers
+never get the same job. Definer, because edge_functions has no rights on the queue.';
+grant execute on function private.claim_embeddings(text, integer, boolean) to edge_functions;
+
+create function private.save_embeddings(made_by text, vectors jsonb)
+returns void
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  with made as (
+    select kind, id, content_hash, nullif(embedding, 'null')::text::extensions.halfvec as embedding
+    from jsonb_to_recordset(vectors) as vector (kind text, id bigint, content_hash text, embedding jsonb)
+  ),
+  profiles as (
+    update private.search_entries as entry
+    set model = made_by, embedding = made.embedding
+    from made
+    where made.kind = 'profile' and entry.profile_id = made.id and entry.content_hash = made.content_hash
+    returning 'profile' as kind, profile_id as id
+  ),
+  contexts as (
+    update private.search_contexts as context
+    set model = made_by, embedding = made.embedding
+    from made
+    where made.kind = 'context' and context.user_id = made.id and context.content_hash = made.content_hash
+    returning 'context', user_id
+  )
+  delete from private.embedding_queue as job
+  using (select * from profiles union all select * from contexts) as saved
+  where job.kind = saved.kind and job.id = saved.id;
+end
+$$;
+comment on function private.save_embeddings(text, jsonb) is
+  'Saves embeddings [{kind, id, content_hash, embedding}] of texts that have not changed; the other jobs stay queued.
+Definer, because edge_functions has no rights on the index.';
+grant execute on function private.save_embeddings(text, jsonb) to edge_functions;
+
+create function private.fail_embeddings(jobs jsonb, reason text, refused boolean)
+returns void
+language sql volatile security definer set search_path = ''
+as $$
+  update private.embedding_queue as job
+  set
+    last_error = left(reason, 500),
+    -- claim_embeddings has counted it already, for the case that the worker is killed. Since then the text may have
+    -- changed.
+    attempts = case when refused then attempts else greatest(attempts - 1, 0) end
+  from jsonb_to_recordset(jobs) as failed (kind text, id bigint)
+  where job.kind = failed.kind and job.id = failed.id
+$$;
+comment on function private.fail_embeddings(jsonb, text, boolean) is
+  'Records why jobs failed. Only if the provider refused a text by itself, the attempt counts against it.
+claim_embeddings has already set when they are due again. Definer, because edge_functions has no rights on the queue.';
+grant execute on function private.fail_embeddings(jsonb, text, boolean) to edge_functions;
+
+create function private.count_pending_embeddings()
+returns json
+language sql stable security definer set search_path = ''
+as $$
+  select to_json(count(*)) from private.embedding_queue where attempts < 8
+$$;
+comment on function private.count_pending_embeddings() is
+  'How many jobs are pending. Definer, because edge_functions has no rights on the queue.';
+grant execute on function private.count_pending_embeddings() to edge_functions;
+
+-- Realtime events for the participants of a conversation. An event is only a hint that something is new: the tables are
+-- the truth, and a client that missed an event catches up by paging with after_id.
+create function private.broadcast_to_users(
+  event text, conversation bigint, id bigint, previous_id bigint, user_id bigint, one bigint, other bigint
+)
+returns void
+language plpgsql volatile security invoker
+set search_path = ''
+-- Realtime creates and drops partitions of its table from time to time; a message must not wait for that. Each of the
+-- two events may wait this long.
+set lock_timeout = '50ms'
+as $$
+begin
+  -- Realtime checks its policies when a client joins, not for each event, so events must not be sent to deactivated
+  -- users. There is no topic for the conversation: a plan's limit counts each event, and two say the same as three.
+  perform realtime.send(
+    jsonb_build_object(
+      'conversation_id', conversation, 'id', broadcast_to_users.id, 'previous_id', previous_id,
+      'user_id', broadcast_to_users.user_id
+    ),
+    event, 'user:' || users.id, true
+  )
+  from public.users
+  -- An array instead would be planned again at each call: 50 of the 430 µs of a send.
+  where users.id in (one, other) and users.is_active;
+exception
+  -- The write must succeed even if Realtime fails or does not exist.
+  when others then
+    raise warning 'Could not broadcast %: %', event, sqlstate;
+end
+$$;
+comment on function private.broadcast_to_users(text, bigint, bigint, bigint, bigint, bigint, bigint) is
+  'Broadcasts an event {conversation_id, id, previous_id, user_id} to one or two users, if they are active. Never
+raises. Only for definer functions: callers may not send on these topics, and a trigger with the writer''s rights would
+send nothing.';
+
+create function private.broadcast_to_participants(
+  event text, conversation bigint, id bigint, previous_id bigint, user_id bigint
+)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  perform private.broadcast_to_users(
+    event => event, conversation => conversation, id => broadcast_to_participants.id, previous_id => previous_id,
+    user_id => broadcast_to_participants.user_id, one => voyager_id, other => local_id
+  )
+  from public.conversations
+  where conversations.id = conversation;
+end
+$$;
+comment on function private.broadcast_to_participants(text, bigint, bigint, bigint, bigint) is
+  'As broadcast_to_users, to both participants.';
+
+create function private.broadcast_conversation()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.broadcast_to_participants(
+    event => 'conversation.created', conversation => new.id, id => new.id, previous_id => null,
+    user_id => new.voyager_id
+  );
+  return null;
+end
+$$;
+comment on function private.broadcast_conversation() is
+  'conversation.created: user_id is the voyager, who opened it. Definer, because callers may not send events.';
+
+create trigger broadcast_conversation
+  after insert on public.conversations
+  for each row
+  execute function private.broadcast_conversation();
+
+create function private.broadcast_read()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.broadcast_to_participants(
+    event => 'message.read',
+    conversation => marked.conversation_id,
+    id => marked.id,
+    previous_id => (
+      select max(id) from public.messages where conversation_id = marked.conversation_id and id < marked.id
+    ),
+    user_id => marked.reader
+  )
+  from (
+    select
+      now_read.conversation_id,
+      max(now_read.id) as id,
+      case now_read.user_id
+        when conversations.voyager_id then conversations.local_id
+        else conversations.voyager_id
+      end as reader
+    from now_read
+    join was_read using (id)
+    join public.conversations on conversations.id = now_read.conversation_id
+    where now_read.read and not was_read.read
+    group by now_read.conversation_id, reader
+  ) as marked;
+  return null;
+end
+$$;
+comment on function private.broadcast_read() is
+  'message.read: id is the newest message of a conversation that the statement marked, user_id the reader. One event,
+however many messages were marked. Definer, because callers may not send events.';
+
+create trigger broadcast_read
+  after update on public.messages
+  referencing old table as was_read new table as now_read
+  for each statement
+  execute function private.broadcast_read();
+
+create function private.broadcast_reservation()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.broadcast_to_participants(
+    event => 'reservation.changed', conversation => affected.conversation, id => coalesce(new.id, old.id),
+    previous_id => null, user_id => null
+  )
+  from (select old.conversation_id union select new.conversation_id) as affected (conversation)
+  where affected.conversation is not null;
+  return null;
+end
+$$;
+comment on function private.broadcast_reservation() is
+  'reservation.changed: a reservation was created, changed, moved to another conversation or removed. Definer, because
+callers may not send events.';
+
+create trigger broadcast_reservation
+  after insert or update or delete on public.reservations
+  for each row
+  execute function private.broadcast_reservation();
+
+create function private.broadcast_block()
+returns trigger
+language plpgsql volatile security definer
+set search_path = ''
+-- As in broadcast_to_participants.
+set lock_timeout = '50ms'
+as $$
+declare
+  block constant private.blocks := coalesce(new, old);
+begin
+  perform realtime.send(
+    jsonb_build_object(
+      'conversation_id', (
+        select id
+        from public.conversations
+        where least(voyager_id, local_id) = least(block.blocker_id, block.blocked_id)
+          and greatest(voyager_id, local_id) = greatest(block.blocker_id, block.blocked_id)
+      ),
+      'id', null, 'previous_id', null, 'user_id', block.blocked_id
+    ),
+    'block.changed', 'user:' || block.blocker_id, true
+  );
+  return null;
+exception
+  when others then
+    raise warning 'Could not broadcast %: %', 'block.changed', sqlstate;
+    return null;
+end
+$$;
+comment on function private.broadcast_block() is
+  'block.changed: user_id is the user who was blocked or unblocked. Sent only to the devices of the user who did it,
+which then leave the pair''s typing: topic; the other user is not told. Definer, because callers may not send events.';
+
+create trigger broadcast_block
+  after insert or delete on private.blocks
+  for each row
+  execute function private.broadcast_block();
+
+-- For clients that subscribe to postgres_changes. Realtime applies row level security to each row; of the old row it
+-- sends only the primary key, which is all that the default replica identity logs.
+alter publication supabase_realtime add table public.messages;
+
+-- For operators: does the index agree with the profiles, and how long is the queue of embeddings?
+
+create table private.search_audit (
+  finding text primary key,
+  amount bigint not null check (amount >= 0),
+  audited_at timestamptz not null
+);
+comment on table private.search_audit is
+  'What the latest audit of the index found: a row for each kind of fault, with 0 if there is none.';
+alter table private.search_audit enable row level security;
+
+create function private.sweep_lexicon()
+returns void
+language plpgsql volatile security invoker
+set search_path = ''
+set lock_timeout = '200ms'
+as $$
+declare
+  removed text[];
+begin
+  -- Every change of a profile inserts into the lexicon, if only nothing. So this waits for the changes under way, and
+  -- later ones wait for the sweep: a word that one of them has found in the lexicon is not taken for unused. On a busy
+  -- database the wait ends, and the words stay until the next sweep.
+  lock table private.search_lexicon in share row exclusive mode;
+  -- Hiding a profile adds no word, so it does not wait. Only the rows that are seen here are deleted: one that is added
+  -- meanwhile, for a word that its profile still had when it was looked for below, is for the next sweep.
+  with taken as (
+    delete from private.search_removed_words returning word
+  )
+  select array_agg(distinct word) into removed from taken;
+  delete from private.search_lexicon
+  where word = any (removed)
+    and not exists (
+      select from private.search_words where words @@ private.lexeme(search_lexicon.word)::tsquery
+    );
+  delete from private.search_lexicon
+  where ctid in (
+    select ctid
+    from (select ctid, row_number() over (partition by word) as copy from private.search_lexicon) as copies
+    where copy > 1
+  );
+exception
+  when lock_not_available then
+    return;
+end
+$$;
+comment on function private.sweep_lexicon() is
+  'Deletes from the lexicon the words that no profile has any more, and second copies.';
+
+create function private.audit_search_index()
+returns json
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  -- One audit at a time. A concurrent call returns the previous result.
+  if pg_try_advisory_xact_lock('private.search_audit'::regclass::oid::bigint) then
+    perform private.sweep_lexicon();
+    -- A statement sees one snapshot, and in every snapshot the index is in sync, so that writers need not wait.
+    with expected as (
+      select
+        profiles, profiles.id, users.id as user_id, users.name, profiles.biography, profiles.city, profiles.country,
+        coalesce(interest_names.names, '{}') as interests, profiles.image_url
+      from public.profiles
+      join public.users on users.id = profiles.user_id
+      left join (
+        select profile_id, array_agg(interests.name order by interests.name) as names
+        from public.profile_interests
+        join public.interests on interests.id = profile_interests.interest_id
+        group by profile_id
+      ) as interest_names on interest_names.profile_id = profiles.id
+      where profiles.is_searchable and users.is_active
+    ),
+    -- Comparing every word takes up to 5 ms a profile (PGlite, a busy machine), so each audit takes a random hundred.
+    sample as (
+      select expected.profiles, expected.id, expected.name, expected.interests
+      from expected
+      join private.search_entries as entry on entry.profile_id = expected.id
+      order by random()
+      limit 100
+    ),
+    findings (finding, amount) as (
+      select 'missing', count(*)
+      from expected
+      where not exists (select from private.search_entries where profile_id = expected.id)
+      union all
+      select 'surplus', count(*)
+      from private.search_entries
+      where not exists (select from expected where expected.id = profile_id)
+      union all
+      select 'stale', count(*)
+      from expected
+      join private.search_entries as entry on entry.profile_id = expected.id
+      where (entry.user_id, entry.name, entry.biography, entry.city, entry.country, entry.interests, entry.image_url)
+        is distinct from (
+          expected.user_id, expected.name, expected.biography, expected.city, expected.country, expected.interests,
+          expected.image_url
+        )
+      union all
+      select 'misworded', count(*)
+      from sample
+      left join private.search_words as stored on stored.profile_id = sample.id
+      where stored.words is distinct from private.words_vector(
+        profile => sample.profiles, name => sample.name, interests => sample.interests
+      )
+      union all
+      select 'unlisted', count(distinct word)
+      from sample
+      join private.search_words as stored on stored.profile_id = sample.id
+      cross join lateral unnest(tsvector_to_array(stored.words)) as listed (word)
+      where word !~ '^[.@]' and word not in (select lexicon.word from private.search_lexicon as lexicon)
+      union all
+      select 'forgotten', count(*)
+      from (
+        select 'profile' as kind, profile_id as id from private.search_entries where model is null
+        union all
+        select 'context', user_id from private.search_contexts where model is null
+      ) as without_vector
+      where not exists (
+        select from private.embedding_queue as job where job.kind = without_vector.kind and job.id = without_vector.id
+      )
+    )
+    insert into private.search_audit as audit (finding, amount, audited_at)
+    select finding, amount, now()
+    from findings
+    on conflict (finding) do update set amount = excluded.amount, audited_at = excluded.audited_at;
+  end if;
+  return (select json_object_agg(finding, amount order by finding) from private.search_audit);
+end
+$$;
+comment on function private.audit_search_index() is
+  'Sweeps the lexicon, and counts the differences between the index and the profiles. missing: not in the index, but
+should be; surplus: in it, but should not be; stale: with other texts; misworded: with other words, and unlisted: words
+that the lexicon lacks (both of 100 random profiles); forgotten: without an embedding and not queued for one.';
+
+create function private.rebuild_search_index()
+returns json
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  delete from private.search_entries as entry
+  where not exists (
+    select
+    from public.profiles
+    join public.users on users.id = profiles.user_id
+    where profiles.id = entry.profile_id and profiles.is_searchable and users.is_active
+  );
+  -- Makes every entry stale, so that each is written again. An embedding stays if its text is the same.
+  update private.search_entries set name = '';
+  perform private.refresh_search_entry(id) from public.profiles where is_searchable order by id;
+  perform private.refresh_search_context(id) from public.users;
+  perform private.sweep_lexicon();
+  insert into private.embedding_queue (kind, id)
+  select 'profile', profile_id from private.search_entries where model is null
+  union all
+  select 'context', user_id from private.search_contexts where model is null
+  on conflict (kind, id) do nothing;
+  return private.audit_search_index();
+end
+$$;
+comment on function private.rebuild_search_index() is
+  'Rebuilds the index from the profiles, and returns the audit. A profile that it has written cannot change until it has
+finished, which takes up to 5 ms per profile.';
+
+create function private.describe_search()
+returns json
+language sql stable security definer set search_path = ''
+as $$
+  select json_build_object(
+    'waiting', count(*) filter (where attempts < 8),
+    'dead', count(*) filter (where attempts >= 8),
+    'oldest', coalesce(extract(epoch from now() - min(queued_at) filter (where attempts < 8)), 0),
+    'audit', (select json_object_agg(finding, amount order by finding) from private.search_audit),
+    'audit_age', (select extract(epoch from now() - max(audited_at)) from private.search_audit)
+  )
+  from private.embedding_queue
+$$;
+comment on function private.describe_search() is
+  'The state of the queue, and what the latest audit found and how many seconds ago; null if there was none. Definer,
+because edge_functions has no rights on either.';
+grant execute on function private.describe_search() to edge_functions;
+
+create function private.report_search(max_audit_age double precision)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  if not exists (select from private.search_audit where audited_at > now() - max_audit_age * interval '1 second') then
+    perform private.audit_search_index();
+  end if;
+  return private.describe_search();
+end
+$$;
+comment on function private.report_search(double precision) is
+  'As describe_search, but first audits the index if the latest audit is more than max_audit_age seconds old. The audit
+can exceed the timeout. Definer, as describe_search.';
+grant execute on function private.report_search(double precision) to edge_functions;

@@ -220,11 +220,10 @@ select set_eq(
     'private.hit_body', 'private.final_score', 'private.iso', 'private.keyword_score', 'private.my_id',
     'private.position_cost', 'private.typo_budget', 'private.to_message_view', 'private.text_start',
     'private.text_start_at', 'private.attribute_at', 'private.weight_class', 'private.lexeme',
-    'private.matches_filter', 'private.semantic_score', 'private.match_cost', 'private.match_typos',
-    'private.match_attribute', 'private.match_position', 'private.closest_bit', 'private.nearness',
+    'private.matches_filter', 'private.semantic_score', 'private.closest_bit', 'private.nearness',
     'private.latest_entries_of'
   ],
-  'every function except the 22 that must be inlined sets search_path'
+  'every function except the 18 that must be inlined sets search_path'
 );
 select set_eq(
   $$ select name from functions where proconfig is not null and not proconfig @> array['search_path=""'] $$,
@@ -232,9 +231,9 @@ select set_eq(
     select name
     from functions
     where proconfig @> array['search_path=extensions']
-      and name in ('private.find_profiles', 'private.nearest_profiles', 'private.vector_near')
+      and name in ('private.find_profiles', 'private.nearest_profiles')
   $$,
-  'search_path is empty, except for the three functions that use pgvector''s operators'
+  'search_path is empty, except for the two functions that use pgvector''s operators'
 );
 select is_empty(
   $$

@@ -1,6 +1,6 @@
 -- Beyond 2,000 profiles a search estimates from a sample how many have a word and how many pass its filter. That
 -- changes the way to its hits, and not who they are.
-select plan(11);
+select plan(12);
 
 create temp table people (nth integer primary key, id bigint);
 with users as (
@@ -97,27 +97,36 @@ select is(pg_temp.measured('qorvin'), '20000 t', 'also of a name');
 select is(pg_temp.measured('rareville'), '4 t', 'a word that few of the sample have is counted');
 select is(pg_temp.measured('nobody'), '0 f', 'also one that nobody has');
 
+select is(
+  private.weight_class('fashion:1B', $$'fashi':* | 'fashi'$$), null,
+  'a rank of zero, as where a word hides its own prefix, breaks no search'
+);
+
 -- More than a thousand who pass.
-create function pg_temp.found(query tsquery, without tsquery)
-returns setof integer
-language sql
-as $$
-  select nth
-  from private.find_words(
-    query => query,
-    without => without,
-    filter => row(
-      null, null, '{}', array(select id from people where nth <= 10) || array(select generate_series(-1000, -1))
-    )::private.search_filter,
-    max_results => 1000
-  )
-  join people on id = profile_id
-$$;
+create temp table long_list as
+select row(
+  null, null, '{}', array(select id from people where nth <= 10) || array(select generate_series(-1000, -1))
+)::private.search_filter as filter;
 select set_eq(
-  $$ select pg_temp.found('zorbing', without => 'wild') $$, array[1, 3, 5, 7, 9],
-  'of a long list those are found who have a word and not the other'
+  $$
+    select nth
+    from long_list
+    cross join private.keyword_candidates(
+      asked => private.read_query('wild '), filter => filter, max_results => 1000
+    )
+    join people on id = profile_id
+  $$,
+  array[2, 4, 6, 8, 10],
+  'of a long list those are found who have a word'
 );
 select set_eq(
-  $$ select pg_temp.found(null, without => null) $$, array(select generate_series(1, 10)), 'without a word all of them'
+  $$
+    select nth
+    from long_list
+    cross join private.any_profiles(filter => filter, max_results => 1000)
+    join people on id = profile_id
+  $$,
+  array(select generate_series(1, 10)),
+  'without a word all of them'
 );
 select * from finish();

@@ -121,10 +121,11 @@ returns json
 language sql
 as $$
   select private.find_profiles(
-    query => query, asked => asked, query_vector => pg_temp.vector_at(1), context_vector => null,
-    query_model => 'offline-wordnet-v3', semantic_ratio => .5,
-    filter => private.read_filter(jsonb_build_object('cities', cities), asked, null), page_limit => page_limit,
-    page_offset => page_offset, explain => explain
+    request => jsonb_build_object(
+      'q', query, 'model', 'offline-wordnet-v3', 'limit', page_limit, 'offset', page_offset, 'explain', explain
+    ),
+    asked => asked, filter => private.read_filter(jsonb_build_object('cities', cities), asked, null),
+    query_vector => pg_temp.vector_at(1), context_vector => null, semantic_ratio => .5
   )
   from private.read_query(query) as asked
 $$;

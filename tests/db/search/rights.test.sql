@@ -91,8 +91,7 @@ from unnest(array[
   $$hidden_profiles_of(null)$$,
   $$read_filter('{}', null, null)$$,
   $$find_passing(filter => null, alternatives => '{}', sample => null, profiles => 1)$$,
-  $$find_words(query => null, without => null, filter => null, max_results => 1)$$,
-  $$has_other_models('')$$,
+  $$any_profiles(filter => null, max_results => 1)$$,
   $$keyword_candidates(asked => null, filter => null, max_results => 1)$$,
   $$check_deadline()$$,
   $$nearest_profiles(
@@ -113,8 +112,7 @@ from unnest(array[
   $$like_profile(1, null)$$,
   $$completions(kind => 'names', typed => 'zorb', hidden_ids => '{}', max_results => 5)$$,
   $$find_profiles(
-    query => '', asked => null, query_vector => null, context_vector => null, query_model => null,
-    semantic_ratio => 0.5, filter => null, page_limit => 20, page_offset => 0, explain => false
+    request => '{}', asked => null, filter => null, query_vector => null, context_vector => null, semantic_ratio => 0.5
   )$$
 ]) as call
 union all

@@ -1,0 +1,225 @@
+-- Keeps the index in sync: the transaction that changes a profile also updates its entry, the entry's words and the
+-- context of its owner.
+
+create function private.refresh_search_entry(profile bigint)
+returns void
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  current_profile public.profiles;
+  owner public.users;
+  interest_names text[];
+  vector tsvector;
+  hash text;
+begin
+  -- Held until the transaction ends. Whoever refreshes this entry next waits here, and then reads what this transaction
+  -- has committed. So one that read a profile before it was hidden cannot put it back. Nobody else waits.
+  perform from private.search_locks where profile_id = profile for update;
+  if not found then
+    insert into private.search_locks (profile_id) values (profile)
+    on conflict (profile_id) do update set profile_id = excluded.profile_id;
+  end if;
+  select * into current_profile from public.profiles where id = profile and is_searchable;
+  select * into owner from public.users where id = current_profile.user_id and is_active;
+  if owner.id is null then
+    delete from private.search_entries where profile_id = profile;
+    return;
+  end if;
+  select coalesce(array_agg(interests.name order by interests.name), '{}')
+  into interest_names
+  from public.profile_interests
+  join public.interests on interests.id = profile_interests.interest_id
+  where profile_interests.profile_id = profile;
+
+  vector := private.words_vector(profile => current_profile, name => owner.name, interests => interest_names);
+  hash := md5(concat_ws(
+    e'\n',
+    array_to_string(interest_names, ', '), current_profile.city, current_profile.country, current_profile.biography
+  ));
+  insert into private.search_entries as entry (
+    profile_id, user_id, name, biography, city, country, interests, image_url, content_hash
+  )
+  values (
+    profile, owner.id, owner.name, current_profile.biography, current_profile.city, current_profile.country,
+    interest_names, current_profile.image_url, hash
+  )
+  on conflict (profile_id) do update set
+    name = excluded.name,
+    biography = excluded.biography,
+    city = excluded.city,
+    country = excluded.country,
+    interests = excluded.interests,
+    image_url = excluded.image_url,
+    content_hash = excluded.content_hash,
+    -- The embedding of an old text would still find what the owner has deleted.
+    embedding = case when entry.content_hash = excluded.content_hash then entry.embedding end,
+    model = case when entry.content_hash = excluded.content_hash then entry.model end
+  where (entry.image_url, entry.name, entry.biography, entry.city, entry.country, entry.interests)
+    is distinct from (
+      excluded.image_url, excluded.name, excluded.biography, excluded.city, excluded.country, excluded.interests
+    );
+  insert into private.search_words as stored (profile_id, words)
+  values (profile, vector)
+  on conflict (profile_id) do update set words = excluded.words
+  where stored.words <> excluded.words;
+  if found then
+    insert into private.search_lexicon (word)
+    select word
+    from unnest(tsvector_to_array(vector)) as listed (word)
+    where word !~ '^[.@]'
+      and not exists (select from private.search_lexicon as lexicon where lexicon.word = listed.word);
+  end if;
+end
+$$;
+comment on function private.refresh_search_entry(bigint) is
+  'Inserts, updates or deletes the entry of a profile. Definer, because users who change a profile may not write the
+index.';
+
+create function private.note_removed_words()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  insert into private.search_removed_words (word)
+  select word
+  from (
+    select unnest(tsvector_to_array(old.words)) as word
+    except
+    select unnest(tsvector_to_array(new.words))
+  ) as removed
+  where word !~ '^[.@]';
+  return null;
+end
+$$;
+comment on function private.note_removed_words() is
+  'Notes words for the next sweep of the lexicon. Definer, as refresh_search_entry.';
+
+create trigger note_removed_words
+  after update or delete on private.search_words
+  for each row
+  execute function private.note_removed_words();
+
+create function private.refresh_search_context(person bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  content text := private.context_text(person);
+begin
+  if content is null or content = '' then
+    delete from private.search_contexts where user_id = person;
+    return;
+  end if;
+  insert into private.search_contexts as context (user_id, content_hash)
+  values (person, md5(content))
+  on conflict (user_id) do update set
+    content_hash = excluded.content_hash,
+    embedding = null,
+    model = null
+  where context.content_hash <> excluded.content_hash;
+end
+$$;
+comment on function private.refresh_search_context(bigint) is
+  'Inserts, updates or deletes the context of a user. Only for definer triggers: users who change a profile may not
+write the index.';
+
+create function private.sync_profile()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.refresh_search_entry(new.id);
+  if tg_op = 'INSERT' then
+    perform private.refresh_search_context(new.user_id);
+  end if;
+  return null;
+end
+$$;
+comment on function private.sync_profile() is
+  'Updates the index when a profile changes. Definer, as refresh_search_entry.';
+
+create trigger sync_profile
+  after insert or update on public.profiles
+  for each row
+  execute function private.sync_profile();
+
+create function private.sync_user()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.refresh_search_entry(id) from public.profiles where user_id = new.id;
+  perform private.refresh_search_context(new.id);
+  return null;
+end
+$$;
+comment on function private.sync_user() is
+  'Updates the index when a user''s name or is_active changes, and their context when bio or location does. Definer, as
+refresh_search_entry.';
+
+create trigger sync_user
+  after update on public.users
+  for each row
+  when (
+    (old.name, old.is_active, old.bio, old.location) is distinct from (new.name, new.is_active, new.bio, new.location)
+  )
+  execute function private.sync_user();
+
+create function private.sync_interest()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.refresh_search_entry(profiles.id), private.refresh_search_context(profiles.user_id)
+  from public.profile_interests
+  join public.profiles on profiles.id = profile_interests.profile_id
+  where profile_interests.interest_id = new.id;
+  return null;
+end
+$$;
+comment on function private.sync_interest() is
+  'Updates the index when an interest is renamed. Definer, as refresh_search_entry.';
+
+create trigger sync_interest
+  after update of name on public.interests
+  for each row
+  execute function private.sync_interest();
+
+create function private.sync_profile_interests()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.refresh_search_entry(id), private.refresh_search_context(user_id)
+  from public.profiles
+  where id in (select profile_id from changed);
+  return null;
+end
+$$;
+comment on function private.sync_profile_interests() is
+  'Updates the index when interests are added to profiles, removed or swapped. Definer, as refresh_search_entry.';
+
+create trigger sync_added_interests
+  after insert on public.profile_interests
+  referencing new table as changed
+  for each statement
+  execute function private.sync_profile_interests();
+
+create trigger sync_removed_interests
+  after delete on public.profile_interests
+  referencing old table as changed
+  for each statement
+  execute function private.sync_profile_interests();
+
+-- A statement that updates rows calls it twice: for the profiles as they were, and as they are.
+create trigger sync_left_interests
+  after update on public.profile_interests
+  referencing old table as changed
+  for each statement
+  execute function private.sync_profile_interests();
+
+create trigger sync_entered_interests
+  after update on public.profile_interests
+  referencing new table as changed
+  for each statement
+  execute function private.sync_profile_interests();

@@ -1,0 +1,253 @@
+-- Embeddings of profiles and of users' contexts are made later: the queue from which the Edge Function embed takes them.
+
+create table private.embedding_queue (
+  kind text not null check (kind in ('profile', 'context')),
+  id bigint not null,
+  attempts integer not null default 0,
+  failures integer not null default 0,
+  due_at timestamptz not null default now(),
+  last_error text,
+  queued_at timestamptz not null default now(),
+  model text,
+  primary key (kind, id)
+);
+comment on table private.embedding_queue is
+  'What needs an embedding: profiles (by profile id) and contexts (by user id). A row is deleted when its embedding is
+saved. After 8 attempts it is a dead letter until its text or the model changes.';
+comment on column private.embedding_queue.attempts is
+  'How often a worker began to embed it and was killed, or the provider refused it by itself. A worker claims what its
+next call embeds and nothing else, so one that is killed does not count against texts that it had not begun. Nor do
+failures of the provider count, so an outage makes no dead letters, however long it lasts.';
+comment on column private.embedding_queue.failures is
+  'How often it was tried for whatever reason: the next attempt waits longer after each, and it is tried alone.';
+comment on column private.embedding_queue.due_at is
+  'When the next attempt may begin. Until then the worker of the last one has it, or it waits after a failure.';
+comment on column private.embedding_queue.last_error is
+  'Why the last attempt failed; null if it was not told: its worker is at it, or was killed.';
+comment on column private.embedding_queue.queued_at is
+  'Since when the embedding is missing. Another change of the text does not reset it.';
+comment on column private.embedding_queue.model is
+  'The model of the attempts and failures. They start again at 0 for another model, which may accept what this one
+refused.';
+create index embedding_queue_due_at_idx on private.embedding_queue (due_at) where attempts < 8;
+alter table private.embedding_queue enable row level security;
+
+create function private.enqueue_embedding()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  subject bigint;
+begin
+  if tg_argv[0] = 'profile' then
+    subject := new.profile_id;
+  else
+    subject := new.user_id;
+  end if;
+  insert into private.embedding_queue (kind, id)
+  values (tg_argv[0], subject)
+  on conflict (kind, id) do update set attempts = 0, failures = 0, due_at = now(), last_error = null;
+  return null;
+end
+$$;
+comment on function private.enqueue_embedding() is
+  'Queues a row for embedding. Definer, because users who change a profile may not write the queue.';
+
+create trigger enqueue_new_entry
+  after insert on private.search_entries
+  for each row
+  execute function private.enqueue_embedding('profile');
+
+create trigger enqueue_changed_entry
+  after update of content_hash on private.search_entries
+  for each row
+  when (old.content_hash is distinct from new.content_hash)
+  execute function private.enqueue_embedding('profile');
+
+create trigger enqueue_context
+  after insert or update of content_hash on private.search_contexts
+  for each row
+  when (new.embedding is null)
+  execute function private.enqueue_embedding('context');
+
+create function private.adopt_model(wanted text)
+returns void
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  insert into private.search_models (name, similarity_floor, similarity_ceiling, similarity_threshold)
+  values (wanted, 0.1, 0.6, 0.3)
+  on conflict do nothing;
+  -- Skips rows that are queued for this model already. Otherwise each process that starts would lock the whole queue
+  -- for a moment.
+  insert into private.embedding_queue as job (kind, id, model)
+  select kind, id, wanted
+  from (
+    select 'profile' as kind, profile_id as id from private.search_entries where model is distinct from wanted
+    union all
+    select 'context', user_id from private.search_contexts where model is distinct from wanted
+  ) as missing
+  where not exists (
+    select from private.embedding_queue as queued
+    where queued.kind = missing.kind and queued.id = missing.id and queued.model = wanted
+  )
+  on conflict (kind, id) do update set attempts = 0, failures = 0, due_at = now(), last_error = null, model = wanted
+  where job.model is distinct from wanted;
+end
+$$;
+comment on function private.adopt_model(text) is
+  'Queues everything that has no embedding of this model, dead letters of other models included. Embeddings of different
+models are never compared; until theirs is made, profiles are found by words. Definer, because edge_functions has no
+rights on the index.';
+grant execute on function private.adopt_model(text) to edge_functions;
+
+create function private.claim_embeddings(wanted text, max_jobs integer, newest boolean default false)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  claimed json;
+  jobs json;
+begin
+  -- Usually once. Again if all that was claimed is deleted below, but not without end, because a statement has 5 s.
+  for round in 1..100 loop
+    with oldest_due as (
+      select kind, id, failures, due_at
+      from private.embedding_queue
+      where not newest and due_at <= now() and attempts < 8
+      order by due_at
+      limit max_jobs
+      for update skip locked
+    ),
+    -- Profiles before contexts, because others look for them.
+    newest_untried as (
+      select kind, id, failures, due_at
+      from private.embedding_queue
+      where newest and due_at <= now() and attempts < 8 and failures = 0
+      order by due_at desc, kind desc
+      limit max_jobs
+      for update skip locked
+    ),
+    due as (
+      select
+        kind, id, failures, row_number() over (order by due_at) as place,
+        first_value(failures) over (order by due_at) as first_failures
+      from (select * from oldest_due union all select * from newest_untried) as locked
+    ),
+    taken as (
+      update private.embedding_queue
+      set
+        attempts = attempts + 1,
+        failures = failures + 1,
+        -- The worker has half a minute. Then the job is due again, later after each failure, up to 16 minutes: after an
+        -- outage everything is embedded within that time.
+        due_at = now() + interval '30 seconds' * 2 ^ least(failures, 5),
+        last_error = null,
+        model = wanted
+      where (kind, id) in (
+        select kind, id
+        from due
+        -- What was tried before is tried alone: it may be what made its call fail, or killed its worker.
+        where failures = 0 and first_failures = 0 or place = 1
+      )
+      returning kind, id
+    )
+    select coalesce(json_agg(taken), '[]') into claimed from taken;
+
+    -- Deletes jobs whose entry was hidden or deleted since they were queued. These are separate statements, because a
+    -- statement cannot delete a row that it updates, and does not see an entry that was shown again before it locked
+    -- the row. Showing an entry from now on waits for this transaction, and queues the job again.
+    delete from private.embedding_queue as job
+    using json_to_recordset(claimed) as mine (kind text, id bigint)
+    where job.kind = mine.kind and job.id = mine.id
+      and not exists (select from private.search_entries where mine.kind = 'profile' and profile_id = mine.id)
+      and not exists (select from private.search_contexts where mine.kind = 'context' and user_id = mine.id);
+
+    select coalesce(
+      json_agg(
+        json_build_object(
+          'kind', mine.kind,
+          'id', mine.id,
+          'text', case mine.kind when 'profile' then private.entry_text(mine.id) else private.context_text(mine.id) end,
+          'content_hash', coalesce(entry.content_hash, context.content_hash)
+        )
+      ),
+      '[]'
+    )
+    into jobs
+    from json_to_recordset(claimed) as mine (kind text, id bigint)
+    left join private.search_entries as entry on mine.kind = 'profile' and entry.profile_id = mine.id
+    left join private.search_contexts as context on mine.kind = 'context' and context.user_id = mine.id
+    where entry.profile_id is not null or context.user_id is not null;
+
+    exit when json_array_length(jobs) > 0 or json_array_length(claimed) = 0;
+  end loop;
+  return jobs;
+end
+$$;
+comment on function private.claim_embeddings(text, integer, boolean) is
+  'Claims up to max_jobs due jobs for this model, to be embedded in one call, as [{kind, id, text, content_hash}]: those
+that are due longest, or the newest of those that were never tried. A job that was tried before comes alone. Two workers
+never get the same job. Definer, because edge_functions has no rights on the queue.';
+grant execute on function private.claim_embeddings(text, integer, boolean) to edge_functions;
+
+create function private.save_embeddings(made_by text, vectors jsonb)
+returns void
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  with made as (
+    select kind, id, content_hash, nullif(embedding, 'null')::text::extensions.halfvec as embedding
+    from jsonb_to_recordset(vectors) as vector (kind text, id bigint, content_hash text, embedding jsonb)
+  ),
+  profiles as (
+    update private.search_entries as entry
+    set model = made_by, embedding = made.embedding
+    from made
+    where made.kind = 'profile' and entry.profile_id = made.id and entry.content_hash = made.content_hash
+    returning 'profile' as kind, profile_id as id
+  ),
+  contexts as (
+    update private.search_contexts as context
+    set model = made_by, embedding = made.embedding
+    from made
+    where made.kind = 'context' and context.user_id = made.id and context.content_hash = made.content_hash
+    returning 'context', user_id
+  )
+  delete from private.embedding_queue as job
+  using (select * from profiles union all select * from contexts) as saved
+  where job.kind = saved.kind and job.id = saved.id;
+end
+$$;
+comment on function private.save_embeddings(text, jsonb) is
+  'Saves embeddings [{kind, id, content_hash, embedding}] of texts that have not changed; the other jobs stay queued.
+Definer, because edge_functions has no rights on the index.';
+grant execute on function private.save_embeddings(text, jsonb) to edge_functions;
+
+create function private.fail_embeddings(jobs jsonb, reason text, refused boolean)
+returns void
+language sql volatile security definer set search_path = ''
+as $$
+  update private.embedding_queue as job
+  set
+    last_error = left(reason, 500),
+    -- claim_embeddings has counted it already, for the case that the worker is killed. Since then the text may have
+    -- changed.
+    attempts = case when refused then attempts else greatest(attempts - 1, 0) end
+  from jsonb_to_recordset(jobs) as failed (kind text, id bigint)
+  where job.kind = failed.kind and job.id = failed.id
+$$;
+comment on function private.fail_embeddings(jsonb, text, boolean) is
+  'Records why jobs failed. Only if the provider refused a text by itself, the attempt counts against it.
+claim_embeddings has already set when they are due again. Definer, because edge_functions has no rights on the queue.';
+grant execute on function private.fail_embeddings(jsonb, text, boolean) to edge_functions;
+
+create function private.count_pending_embeddings()
+returns json
+language sql stable security definer set search_path = ''
+as $$
+  select to_json(count(*)) from private.embedding_queue where attempts < 8
+$$;
+comment on function private.count_pending_embeddings() is
+  'How many jobs are pending. Definer, because edge_functions has no rights on the queue.';
+grant execute on function private.count_pending_embeddings() to edge_functions;
