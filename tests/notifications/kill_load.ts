@@ -67,7 +67,10 @@ const startReceiver = async (kind: 'mail' | 'push', folder: string) => {
     return false
   }
   const start = async () => {
-    while (!await tryToStart()) await pause(100)
+    for (let attempt = 1; !await tryToStart(); attempt++) {
+      if (attempt === 100) throw new Error(`The ${kind} server does not start: its port ${port} is taken`)
+      await pause(100)
+    }
     child.stdout!.resume()
   }
   const kill = async () => {
