@@ -13,7 +13,7 @@ const onServer = [
   'tests/crash/postgres.test.ts',
   'tests/notifications/{kills,post}.test.ts',
   'tests/attack/{mutants,guard_mutants}.test.ts',
-  'tests/{clients/live,doctor/doctor,fuzz/cost}.test.ts',
+  'tests/{clients/live,doctor/doctor,fuzz/cost,fuzz/model_faults}.test.ts',
 ]
 const onPglite = [
   'tests/demo/**',

@@ -425,26 +425,6 @@ export interface paths {
         patch: operations["setSearchable"];
         trace?: never;
     };
-    "/users/interests": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * All interests
-         * @description Every interest that a profile can name, by name. The answer can be cached for an hour.
-         */
-        get: operations["listInterests"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/users/search": {
         parameters: {
             query?: never;
@@ -477,6 +457,26 @@ export interface paths {
          * @description Interests, cities and displayed names that have the typed text at their beginning or from a later word on, whatever its case and accents, of the profiles that the caller's searches find. Nothing typed completes to nothing. Counts as a search for the rate limit.
          */
         get: operations["completeSearch"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/interests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All interests
+         * @description Every interest that a profile can name, by name. The answer can be cached for an hour.
+         */
+        get: operations["listInterests"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4354,78 +4354,6 @@ export interface operations {
             };
         };
     };
-    listInterests: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example [
-                     *       {
-                     *         "id": 1,
-                     *         "name": "Acting"
-                     *       },
-                     *       {
-                     *         "id": 2,
-                     *         "name": "Archaeology"
-                     *       }
-                     *     ]
-                     */
-                    "application/json": components["schemas"]["Interest"][];
-                };
-            };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
     searchProfiles: {
         parameters: {
             query?: {
@@ -4691,6 +4619,78 @@ export interface operations {
             };
             /** @description The account is deactivated */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to retry */
+            429: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The service is busy; Retry-After says when to retry */
+            503: {
+                headers: {
+                    /** @description Seconds to wait */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listInterests: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "id": 1,
+                     *         "name": "Acting"
+                     *       },
+                     *       {
+                     *         "id": 2,
+                     *         "name": "Archaeology"
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["Interest"][];
+                };
+            };
+            /** @description A value is not allowed; the message names it */
+            400: {
                 headers: {
                     [name: string]: unknown;
                 };

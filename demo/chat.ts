@@ -3,29 +3,53 @@ import type { Conversation, Inbox } from '../clients/inbox.ts'
 import { openChatMenu } from './chat_menu.ts'
 import { openComposer } from './composer.ts'
 import { avatar, el, icon, setText, visuallyHidden } from './dom.ts'
+import { findProfile } from './find_profile.ts'
 import { openMessages } from './messages.ts'
+import { errorText } from './request.ts'
 import { openReservations } from './reservations.ts'
 import type { openStates } from './states.ts'
+import type { Files } from './storage.ts'
 
-interface Callbacks {
+interface Dependencies {
+  supabase: SupabaseClient
+  conversation: Conversation
+  inbox: Inbox
+  states: ReturnType<typeof openStates>
+  files: Files | null
   onChange: () => void
   onBack: () => void
+  onProfile: (profile: number) => void
 }
 
 /** One open conversation. */
 export const openChat = (
-  supabase: SupabaseClient,
-  conversation: Conversation,
-  inbox: Inbox,
-  states: ReturnType<typeof openStates>,
-  { onChange, onBack }: Callbacks,
+  { supabase, conversation, inbox, states, files, onChange, onBack, onProfile }: Dependencies,
 ) => {
   const { id } = conversation
-  const messages = openMessages(conversation, inbox)
+  const messages = openMessages(conversation, inbox, files)
   const reservations = openReservations(supabase, id)
-  const composer = openComposer(conversation, messages.scrollToEnd)
+  const composer = openComposer(conversation, files, messages.scrollToEnd)
+  const notice = el('p', { class: 'hint', role: 'status', hidden: true })
+  const showProfile = async () => {
+    const person = conversation.view.other
+    if (!person) return
+    try {
+      const profile = await findProfile(supabase, person)
+      if (profile) onProfile(profile)
+      else setText(notice, `${person.name} does not show a profile now.`)
+    } catch (error) {
+      setText(notice, errorText(error))
+    }
+  }
+  const listed = () => inbox.view.conversations.find((listed) => listed.id === id)
+  const isErased = () => {
+    const entry = listed()
+    return entry !== undefined &&
+      [entry.Voyager, entry.Local].some(({ name, email }) => name === 'Deleted user' && email === '')
+  }
   const face = el('span', { class: 'face' })
-  const name = el('h3', {})
+  const name = el('button', { type: 'button', class: 'plain', title: 'See the profile', click: showProfile })
+  const status = el('p', { class: 'status', role: 'status', hidden: true })
   const typing = el('p', { class: 'typing' })
   const back = el(
     'button',
@@ -33,22 +57,24 @@ export const openChat = (
     icon('back'),
     visuallyHidden('Back'),
   )
-  const notice = el('p', { class: 'hint', role: 'status', hidden: true })
   const menu = openChatMenu({
     supabase,
     conversation: id,
     states,
-    other: () => conversation.view.other,
+    other: () => isErased() ? null : conversation.view.other,
+    showProfile,
     notify: (text) => setText(notice, text),
   })
-  const header = el('header', { class: 'chat-bar' }, back, face, name, menu.node)
-  const node = el('div', { class: 'chat' }, header, notice, reservations.node, messages.node, typing, composer.node)
+  const header = el('header', { class: 'chat-bar' }, back, face, el('div', {}, el('h2', {}, name), status), menu)
+  const missing = el('p', { class: 'empty', role: 'status', hidden: true })
+  const body = [notice, reservations.node, messages.node, typing, composer.node]
+  const node = el('div', { class: 'chat' }, header, missing, ...body)
 
   /** The name is in the list already before the conversation has loaded. */
   const nameOfOther = (): string => {
-    const { me, conversations } = inbox.view
-    const listed = conversations.find((listed) => listed.id === id)
-    const other = conversation.view.other ?? (listed && (listed.voyager_id === me?.id ? listed.Local : listed.Voyager))
+    const { me } = inbox.view
+    const entry = listed()
+    const other = conversation.view.other ?? (entry && (entry.voyager_id === me?.id ? entry.Local : entry.Voyager))
     return other?.name ?? ''
   }
   const update = () => {
@@ -58,7 +84,19 @@ export const openChat = (
       face.replaceChildren(avatar(other))
       composer.setRecipient(other)
     }
+    if (conversation.view.error?.status === 404 && !conversation.view.loaded) {
+      setText(missing, 'There is no such conversation, or it is not yours.')
+      menu.hidden = true
+      for (const part of body) part.hidden = true
+      return onChange()
+    }
+    if (isErased()) {
+      composer.close()
+      name.disabled = true
+    }
     composer.showDraft()
+    status.dataset.status = conversation.view.status
+    setText(status, conversation.view.status === 'live' ? '' : conversation.view.status)
     setText(typing, conversation.view.typing ? `${other} is typing` : '')
     reservations.show(conversation.view.reservations, inbox.view.me?.id ?? 0, other)
     messages.show(other)
@@ -70,7 +108,9 @@ export const openChat = (
   queueMicrotask(update)
 
   return {
+    id,
     node,
+    title: nameOfOther,
     get view() {
       return conversation.view
     },

@@ -2,17 +2,17 @@ import { el, visuallyHidden } from './dom.ts'
 import { pluralize } from './format.ts'
 import { createList } from './list.ts'
 
-const initiallyShown = 8
+const initiallyShown = 6
 
 interface Chip {
   name: string
   people: number
-  chosen: boolean
+  isChosen: boolean
 }
 
 /** Toggle buttons for a filter, with the number of people each. Shows the first few until the user asks for more. */
-export const openChips = (label: string, onChange: () => void) => {
-  const chosen = new Set<string>()
+export const openChips = (label: string, onChange: (chosen: string[]) => void) => {
+  let chosen: string[] = []
   let counts: [string, number][] = []
   let isWhole = false
   const chips = el('div', { class: 'chips' })
@@ -22,40 +22,34 @@ export const openChips = (label: string, onChange: () => void) => {
     hidden: true,
     click: () => {
       isWhole = true
-      show()
+      draw()
       chips.querySelectorAll('button')[initiallyShown]?.focus()
     },
   })
   const node = el('fieldset', { hidden: true }, el('legend', {}, label), chips, more)
 
-  const list = createList<Chip>(chips, ({ name }) => name, ({ name, people, chosen: isChosen }) => {
-    const toggle = () => {
-      if (!chosen.delete(name)) chosen.add(name)
-      show()
-      onChange()
-    }
-    return el(
+  const list = createList<Chip>(chips, ({ name }) => name, ({ name, people, isChosen }) =>
+    el(
       'button',
       {
         type: 'button',
         class: 'chip',
         'aria-pressed': `${isChosen}`,
-        'aria-label': name,
+        'data-name': name,
         'aria-description': pluralize(people, 'person', 'people'),
-        click: toggle,
+        click: () => onChange(isChosen ? chosen.filter((other) => other !== name) : [...chosen, name]),
       },
       name,
       el('span', { class: 'count', 'aria-hidden': 'true' }, ` ${people}`),
-    )
-  })
+    ))
 
-  const show = () => {
+  const draw = () => {
     // What is chosen stays, also where nobody is left.
-    const missing = [...chosen].filter((name) => !counts.some(([other]) => other === name))
+    const missing = chosen.filter((name) => !counts.some(([other]) => other === name))
     const all = [...counts, ...missing.map((name): [string, number] => [name, 0])]
-      .map(([name, people]) => ({ name, people, chosen: chosen.has(name) }))
-      .sort((one, other) => Number(other.chosen) - Number(one.chosen))
-    list(isWhole ? all : all.slice(0, Math.max(initiallyShown, chosen.size)))
+      .map(([name, people]) => ({ name, people, isChosen: chosen.includes(name) }))
+      .sort((one, other) => Number(other.isChosen) - Number(one.isChosen))
+    list(isWhole ? all : all.slice(0, Math.max(initiallyShown, chosen.length)))
     const hidden = all.length - chips.childElementCount
     more.hidden = hidden === 0
     more.replaceChildren(`${hidden} more`, visuallyHidden(` ${label.toLowerCase()}`))
@@ -64,11 +58,14 @@ export const openChips = (label: string, onChange: () => void) => {
 
   return {
     node,
-    chosen,
+    setChosen(names: string[]) {
+      chosen = names
+      draw()
+    },
     /** The values that hits have, with the number of people, the most frequent first. */
     setCounts(distribution: Record<string, number>) {
       counts = Object.entries(distribution).sort(([, some], [, others]) => others - some)
-      show()
+      draw()
     },
   }
 }

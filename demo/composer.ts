@@ -1,26 +1,54 @@
 import type { Conversation } from '../clients/inbox.ts'
+import { openPicker } from './attachment_picker.ts'
 import { el, icon, visuallyHidden } from './dom.ts'
+import { errorText } from './request.ts'
+import type { Files } from './storage.ts'
 
-/** The message input: Enter sends, Shift+Enter adds a line. */
-export const openComposer = (conversation: Conversation, onSent: () => void) => {
+/** The message input: Enter sends, Shift+Enter adds a line. Files can be attached where there is Storage. */
+export const openComposer = (conversation: Conversation, files: Files | null, onSent: () => void) => {
   let isTouched = false
+  let isUploading = false
   const fitHeight = () => {
     input.style.height = 'auto'
     input.style.height = `${input.scrollHeight + 2}px`
   }
-  const send = (event?: Event) => {
-    event?.preventDefault()
-    const content = input.value
-    input.focus()
-    if (!content.trim()) return
-    isTouched = true
+  const clear = () => {
     input.value = ''
     fitHeight()
+  }
+  const sendText = (content: string) => {
+    if (!content.trim()) return
+    isTouched = true
+    clear()
     // The error is shown beside the message.
     conversation.send(content).catch(() => {})
     onSent()
   }
+  /** The text stays until the file has arrived, so that nothing is lost if it does not. */
+  const sendFile = async (file: File, files: Files) => {
+    isUploading = true
+    picker.setProgress(0)
+    try {
+      const attachment = await files.attach(conversation.id, file, picker.setProgress)
+      const content = input.value
+      picker.clear()
+      clear()
+      conversation.send({ content, attachment }).catch(() => {})
+      onSent()
+    } catch (error) {
+      picker.fail(errorText(error))
+    }
+    isUploading = false
+  }
+  const send = (event?: Event) => {
+    event?.preventDefault()
+    input.focus()
+    if (isUploading) return
+    if (picker.file && files) sendFile(picker.file, files)
+    else sendText(input.value)
+  }
 
+  const picker = openPicker(() => input.focus())
   const input = el('textarea', {
     rows: '1',
     'aria-label': 'Message',
@@ -36,10 +64,16 @@ export const openComposer = (conversation: Conversation, onSent: () => void) => 
       if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) send(event)
     },
   })
-  const button = el('button', { class: 'strong' }, icon('send'), visuallyHidden('Send'))
+  const button = el('button', { class: 'strong round', title: 'Send' }, icon('send'), visuallyHidden('Send'))
+  const form = el('form', { class: 'composer', submit: send }, files && picker.button, input, button)
+  const closed = el(
+    'p',
+    { class: 'hint closed', hidden: true },
+    'This account was deleted. Nobody reads here any more.',
+  )
 
   return {
-    node: el('form', { class: 'composer', submit: send }, input, button),
+    node: el('div', { class: 'writing' }, picker.node, form, closed),
     /** Shows what was left unsent, which is read after the page has opened. */
     showDraft: () => {
       if (isTouched || input.value === conversation.view.draft) return
@@ -47,6 +81,11 @@ export const openComposer = (conversation: Conversation, onSent: () => void) => 
       fitHeight()
     },
     setRecipient: (name: string) => input.ariaLabel = input.placeholder = `Message to ${name}`,
+    /** To whom has erased their account nobody can write. */
+    close() {
+      form.hidden = true
+      closed.hidden = false
+    },
     focus: () => input.focus(),
   }
 }

@@ -1,7 +1,10 @@
-/** What the stack gives to the page: the publishable key and the demo accounts. */
+/** What the stack gives to the page. */
 export interface Config {
   publishableKey: string
+  /** The demo accounts. */
   logIns: { email: string; password: string; who: string }[]
+  /** Whether files can be stored. */
+  storage: boolean
 }
 
 export const readConfig = async (): Promise<Config> => {

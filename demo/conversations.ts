@@ -1,7 +1,8 @@
 import type { Inbox, InboxView } from '../clients/inbox.ts'
 import { avatar, el, icon, setText, visuallyHidden } from './dom.ts'
-import { formatShort, pluralize } from './format.ts'
+import { formatShort, formatWhole, pluralize } from './format.ts'
 import { createList } from './list.ts'
+import { link, type Navigation } from './navigation.ts'
 import type { openStates } from './states.ts'
 
 type Entry = InboxView['conversations'][number] & {
@@ -13,17 +14,23 @@ type Entry = InboxView['conversations'][number] & {
 }
 
 /** The list of conversations: pinned ones, then the latest first. Archived ones are apart. */
-export const openConversations = (inbox: Inbox, states: ReturnType<typeof openStates>, open: (id: number) => void) => {
+export const openConversations = (
+  inbox: Inbox,
+  states: ReturnType<typeof openStates>,
+  navigation: Navigation,
+) => {
   let openId: number | null = null
   let listed: InboxView['conversations'] = []
   let showsArchived = false
 
   const render = (entry: Entry): HTMLElement => {
     const { id, name, preview, unread, isOpen, isPinned, isMuted, Messages: [latest], createdAt } = entry
+    const when = latest?.createdAt ?? createdAt
     const label = visuallyHidden(` unread ${unread === 1 ? 'message' : 'messages'}`)
-    const button = el(
-      'button',
-      { type: 'button', class: 'entry', 'aria-current': isOpen && 'true', 'data-id': `${id}`, click: () => open(id) },
+    const shown = link(
+      navigation,
+      { page: 'conversation', id },
+      { class: 'entry', 'aria-current': isOpen && 'true', 'data-id': `${id}` },
       avatar(name),
       el(
         'span',
@@ -34,11 +41,11 @@ export const openConversations = (inbox: Inbox, states: ReturnType<typeof openSt
         isMuted && icon('muted'),
         isMuted && visuallyHidden(' muted'),
       ),
-      el('span', { class: 'when' }, formatShort(latest?.createdAt ?? createdAt)),
+      el('time', { class: 'when', title: formatWhole(when), datetime: when }, formatShort(when)),
       el('span', { class: 'preview' }, preview),
       unread > 0 && el('span', { class: 'badge' }, `${unread}`, label),
     )
-    return el('li', {}, button)
+    return el('li', {}, shown)
   }
 
   const list = el('ul', { class: 'entries' })
@@ -70,7 +77,9 @@ export const openConversations = (inbox: Inbox, states: ReturnType<typeof openSt
     list.setAttribute('aria-label', pluralize(shown.length, 'conversation', 'conversations'))
     const entries = shown.map((conversation) => {
       const { voyager_id, Voyager, Local, Messages: [latest] } = conversation
-      const preview = latest ? `${latest.user_id === me.id ? 'You: ' : ''}${latest.content}` : 'No messages yet'
+      const preview = latest
+        ? `${latest.user_id === me.id ? 'You: ' : ''}${latest.content || 'A file'}`
+        : 'No messages yet'
       const name = (voyager_id === me.id ? Local : Voyager).name
       const { pinned, muted_until } = states.of(conversation.id)
       const isOpen = conversation.id === openId

@@ -1,5 +1,5 @@
 import { el, setText } from './dom.ts'
-import { messageOf } from './request.ts'
+import { errorText } from './request.ts'
 
 /** A label with its control below it. */
 export const field = (label: string, control: HTMLElement, hint = ''): HTMLElement =>
@@ -25,7 +25,7 @@ export const openDialog = (
       await submit()
       dialog.close()
     } catch (error) {
-      setText(alert, messageOf(error))
+      setText(alert, errorText(error))
     } finally {
       button.disabled = false
     }
@@ -33,7 +33,7 @@ export const openDialog = (
   const form = el(
     'form',
     { submit: onSubmit },
-    el('h3', {}, title),
+    el('h2', {}, title),
     ...fields,
     alert,
     el('div', { class: 'actions' }, cancel, button),

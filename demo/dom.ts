@@ -17,10 +17,17 @@ export const el = <Tag extends keyof HTMLElementTagNameMap>(
   return element
 }
 
+let ids = 0
+/** An id that no other element of the page has; several panes show the same parts. */
+export const uniqueId = (name: string): string => `${name}-${ids++}`
+
 const iconPaths = {
+  attach: 'M13 7.5 7.8 12.7a3 3 0 0 1-4.3-4.3L9 3a2 2 0 0 1 2.8 2.8l-5.3 5.3a.9.9 0 0 1-1.3-1.3L10 5',
   back: 'M10 3 5 8l5 5',
   clock: 'M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11M8 5v3l2 1.5',
+  close: 'm4 4 8 8M12 4l-8 8',
   down: 'M8 3v10M3.5 8.5 8 13l4.5-4.5',
+  file: 'M4 2h5l3 3v9H4zM9 2v3h3',
   more: 'M3 8h.01M8 8h.01M13 8h.01',
   muted: 'M3 6.5v3h2.5L9 12.5v-9L5.5 6.5zM11.5 6l3 4M14.5 6l-3 4',
   pin: 'M6 2.5h4M7 2.5v5L5 9.5h6l-2-2v-5M8 9.5v4',
@@ -53,11 +60,12 @@ export const setText = (element: HTMLElement, text: string): void => {
 }
 
 const tones = 6
-/** A disc with the initials; the demo data has no real photos. */
-export const avatar = (name: string): HTMLElement => {
+/** A disc with the initials, and the photo over it if there is one and it can be loaded. */
+export const avatar = (name: string, photo: string | null = null, size: '' | 'large' = ''): HTMLElement => {
   const initials = name.split(/\s+/).map((word) => [...word][0] ?? '').filter((_, index, all) =>
     index === 0 || index === all.length - 1
   ).join('')
   const tone = [...name].reduce((sum, letter) => sum + letter.codePointAt(0)!, 0) % tones
-  return el('span', { class: `avatar tone-${tone}`, 'aria-hidden': 'true' }, initials.toUpperCase())
+  const image = photo && el('img', { src: photo, alt: '', loading: 'lazy', error: () => image && image.remove() })
+  return el('span', { class: `avatar tone-${tone} ${size}`, 'aria-hidden': 'true' }, initials.toUpperCase(), image)
 }

@@ -1,128 +1,116 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
-import { type Conversation, openInbox, type Status } from '../clients/inbox.ts'
-import { openChat } from './chat.ts'
+import { openInbox, type Status } from '../clients/inbox.ts'
 import { openConversations } from './conversations.ts'
 import { el } from './dom.ts'
+import { link, type Navigation } from './navigation.ts'
 import { openPeople } from './people.ts'
+import { openRoom } from './room.ts'
+import { everybody, type Route } from './router.ts'
 import { openStates } from './states.ts'
+import type { Files } from './storage.ts'
 
-interface HomeView {
+export interface HomeView {
   name: string | undefined
+  /** What the page is about. */
+  title: string
   unread: number
-  status: Status
+  status: Status | 'deactivated'
   error: string
 }
 
 const worse = (one: Status, other: Status): Status =>
   (['offline', 'catching up'] as const).find((status) => status === one || status === other) ?? 'live'
 
-let homes = 0
+const isPeople = ({ page }: Route): boolean => page === 'people' || page === 'profile'
 
-/** The view of a logged-in user: conversations, people and the open conversation. */
-export const openHome = (supabase: SupabaseClient, onChange: (view: HomeView) => void) => {
-  const id = `home-${homes++}`
+/** The view of a logged-in user: a list of conversations or people at the side, and beside it what is open. */
+export const openHome = (
+  supabase: SupabaseClient,
+  navigation: Navigation,
+  files: Files | null,
+  onChange: (view: HomeView) => void,
+) => {
   const inbox = openInbox(supabase)
-  let chat: ReturnType<typeof openChat> | null = null
-  let focusedBefore: Element | null = null
+  let previous: Route | null = null
 
   const update = () => {
     const { me, unread, status, error } = inbox.view
-    const open = chat?.view
+    const view = room.chat()?.view
+    // The page says itself that there is no such conversation.
+    const open = view?.error?.status === 404 ? undefined : view
+    // The service answers a deactivated user with 403 whatever they ask for.
+    const isDeactivated = error?.status === 403
     onChange({
       name: me?.name,
+      title: room.title() || (isPeople(navigation.route) ? 'People' : 'Conversations'),
       unread,
-      status: open ? worse(status, open.status) : status,
+      status: isDeactivated ? 'deactivated' : open ? worse(status, open.status) : status,
       error: error?.message ?? open?.error?.message ?? '',
     })
-    const count = unread ? ` (${unread})` : ''
-    tabs[0].textContent = `Conversations${count}`
+    toInbox.textContent = `Conversations${unread ? ` (${unread})` : ''}`
   }
-
-  const show = (conversation: Conversation) => {
-    focusedBefore = document.activeElement
-    chat?.close()
-    chat = openChat(supabase, conversation, inbox, states, { onChange: update, onBack: back })
-    room.replaceChildren(chat.node)
-    node.classList.add('chatting')
-    conversations.setOpen(conversation.id)
-    chat.focus()
-    update()
-  }
-  /** Closes the conversation and returns the focus to where it was opened. */
-  const back = () => {
-    const id = chat?.view.id
-    chat?.close()
-    chat = null
-    room.replaceChildren(empty)
-    node.classList.remove('chatting')
-    conversations.setOpen(null)
-    update()
-    if (panels[0].hidden && focusedBefore instanceof HTMLElement && panels[1].contains(focusedBefore)) {
-      return focusedBefore.focus()
+  /** Shows the page of the address, and moves the focus there if the user has asked for it. */
+  const show = () => {
+    const { route } = navigation
+    const isFirst = previous === null
+    const isSame = previous?.page === route.page && route.page === 'people'
+    const before = previous
+    previous = route
+    // One's own profile is beside whatever was there before.
+    if (route.page !== 'me' || isFirst) showSide(isPeople(route))
+    room.show(route)
+    node.classList.toggle('open', room.isOpen())
+    conversations.setOpen(route.page === 'conversation' ? route.id : null)
+    if (isPeople(route)) {
+      people.show(route.page === 'people' ? route.search : null, route.page === 'profile' ? route.id : null)
     }
-    if (id !== undefined && !panels[0].hidden && conversations.focus(id)) return
-    tabs.find(({ ariaSelected }) => ariaSelected === 'true')!.focus()
+    update()
+    if (!isFirst && !isSame) moveFocus(route, before)
   }
+  const showSide = (showsPeople: boolean) => {
+    people.node.hidden = !showsPeople
+    conversations.node.hidden = showsPeople
+    for (const [index, entry] of [toInbox, toPeople].entries()) {
+      if (showsPeople === (index === 1)) entry.setAttribute('aria-current', 'page')
+      else entry.removeAttribute('aria-current')
+    }
+  }
+  const moveFocus = (route: Route, before: Route | null) => {
+    if (room.isOpen()) return room.focus()
+    if (before?.page === 'conversation' && route.page === 'inbox' && conversations.focus(before.id)) return
+    if (before?.page === 'profile' && route.page === 'people' && people.focus(before.id)) return
+    currentLink().focus()
+  }
+  const currentLink = () => people.node.hidden ? toInbox : toPeople
 
+  const toInbox = link(navigation, { page: 'inbox' }, {}, 'Conversations')
+  const toPeople = link(navigation, { page: 'people', search: everybody }, {}, 'People')
   const states = openStates(supabase, () => conversations.update())
-  const conversations = openConversations(inbox, states, (id) => show(inbox.open(id)))
-  const people = openPeople(supabase, async (user) => show(await inbox.openWith(user)))
-
-  const panels = [conversations.node, people.node] as const
-  const select = (chosen: number) => {
-    tabs.forEach((tab, index) => {
-      tab.ariaSelected = `${index === chosen}`
-      tab.tabIndex = index === chosen ? 0 : -1
-      panels[index]!.hidden = index !== chosen
-    })
-    if (chosen === 1) people.load()
+  const conversations = openConversations(inbox, states, navigation)
+  const people = openPeople(supabase, navigation)
+  const room = openRoom({ supabase, inbox, states, files, navigation, onChange: update, search: people.search })
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key !== 'Escape' || !room.isOpen() || event.isComposing) return
+    event.preventDefault()
+    room.leave()
   }
-  const onArrowKey = (event: KeyboardEvent) => {
-    if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return
-    const chosen = tabs[0].ariaSelected === 'true' ? 1 : 0
-    select(chosen)
-    tabs[chosen].focus()
-  }
-  const tab = (label: string, index: number) =>
-    el('button', {
-      type: 'button',
-      role: 'tab',
-      id: `${id}-tab-${index}`,
-      'aria-controls': `${id}-panel-${index}`,
-      'data-first': index === 0,
-      click: () => select(index),
-      keydown: onArrowKey,
-    }, label)
-  const tabs = [tab('Conversations', 0), tab('People', 1)] as const
-  panels.forEach((panel, index) => {
-    panel.id = `${id}-panel-${index}`
-    panel.setAttribute('role', 'tabpanel')
-    panel.setAttribute('aria-labelledby', `${id}-tab-${index}`)
-  })
-
-  const empty = el('p', { class: 'empty' }, 'Choose a conversation, or find someone under People.')
-  const room = el('div', { class: 'chat-room' }, empty)
   const node = el(
     'div',
-    {
-      class: 'home',
-      keydown: (event: KeyboardEvent) => {
-        if (event.key !== 'Escape' || !chat || event.isComposing) return
-        event.preventDefault()
-        back()
-      },
-    },
-    el('div', { class: 'side' }, el('div', { role: 'tablist', 'aria-label': 'Views' }, ...tabs), ...panels),
-    room,
+    { class: 'home', keydown: onKey },
+    el('div', { class: 'side' }, conversations.node, people.node),
+    room.node,
   )
 
-  select(0)
   inbox.subscribe(update)
-  update()
+  navigation.listen(show)
+  show()
   return {
     node,
+    nav: el('nav', { 'aria-label': 'Pages' }, toInbox, toPeople),
+    focus: () => room.isOpen() ? room.focus() : currentLink().focus(),
     close() {
-      chat?.close()
+      navigation.listen(null)
+      room.close()
       people.close()
       states.close()
       inbox.close()

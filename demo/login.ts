@@ -1,7 +1,7 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
 import type { Config } from './config.ts'
 import { el, setText } from './dom.ts'
-import { messageOf, request } from './request.ts'
+import { errorText, request } from './request.ts'
 
 interface Tokens {
   access_token: string | null
@@ -30,7 +30,7 @@ export const logInForm = (supabase: SupabaseClient, logIns: Config['logIns'], pr
   const submit = el('button', { class: 'strong' })
   const toggle = el('button', { type: 'button', class: 'link', click: () => setSignUp(!isSignUp) })
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
-  const heading = el('h3', {})
+  const heading = el('h2', {})
 
   const prefill = () => {
     const chosen = logIns[Number(choice.value || NaN)]
@@ -78,7 +78,7 @@ export const logInForm = (supabase: SupabaseClient, logIns: Config['logIns'], pr
     try {
       await (isSignUp ? signUp() : logIn())
     } catch (error) {
-      setText(alert, messageOf(error))
+      setText(alert, errorText(error))
       password.input.focus()
       password.input.select()
     }

@@ -1,12 +1,16 @@
 import { readConfig } from './config.ts'
 import { el } from './dom.ts'
+import { browserNavigation, paneNavigation } from './navigation.ts'
 import { openPane } from './pane.ts'
-import { messageOf } from './request.ts'
+import { errorText } from './request.ts'
 
-const one = new URLSearchParams(location.search).has('one')
+// One person has the whole window, with an address for each page. Two people share it, and their pages have none.
+const isSideBySide = location.pathname === '/demo/side-by-side'
+const appName = 'Voyagers and locals'
+
 const panes = document.querySelector<HTMLElement>('#panes')!
 const switches = document.querySelector<HTMLElement>('#panes-shown')!
-const howMany = document.querySelector<HTMLAnchorElement>('#how-many')!
+const other = document.querySelector<HTMLAnchorElement>('#how-many')!
 
 // On a narrow screen one pane is visible at a time, and these buttons switch between them.
 const show = (chosen: number) => {
@@ -18,17 +22,25 @@ const show = (chosen: number) => {
 
 const start = async () => {
   const config = await readConfig()
-  for (const [index, name] of (one ? ['Only'] : ['First', 'Second']).entries()) {
-    const button = el('button', { type: 'button', class: 'pane-switch', click: () => show(index) }, `${name} person`)
-    panes.append(openPane(name, index, config, (title) => button.textContent = title))
-    if (!one) switches.append(button)
+  document.body.classList.toggle('one', !isSideBySide)
+  if (!isSideBySide) {
+    const onTitle = (page: string, unread: number) => {
+      document.title = `${unread ? `(${unread}) ` : ''}${page && `${page} – `}${appName}`
+    }
+    panes.append(openPane({ name: 'You', index: 0, config, navigation: browserNavigation(), onTitle, isAlone: true }))
+    return
   }
-  panes.classList.toggle('one', one)
-  if (one) {
-    howMany.href = '/demo'
-    howMany.textContent = 'Two people'
+  other.href = '/demo'
+  other.textContent = 'One person'
+  for (const [index, name] of ['First', 'Second'].entries()) {
+    const button = el('button', { type: 'button', class: 'pane-switch', click: () => show(index) }, `${name} person`)
+    const onTitle = (_: string, unread: number, user = `${name} person`) => {
+      button.textContent = `${user}${unread ? ` (${unread})` : ''}`
+    }
+    panes.append(openPane({ name, index, config, navigation: paneNavigation(), onTitle, isAlone: false }))
+    switches.append(button)
   }
   show(0)
 }
 
-start().catch((error) => panes.append(el('p', { class: 'notice', role: 'alert' }, messageOf(error))))
+start().catch((error) => panes.append(el('p', { class: 'notice', role: 'alert' }, errorText(error))))

@@ -1,8 +1,10 @@
 import type { Conversation, Inbox, Message, Outgoing } from '../clients/inbox.ts'
-import { el, icon, setText, visuallyHidden } from './dom.ts'
-import { formatDay, formatTime, pluralize } from './format.ts'
+import { el, icon, setText } from './dom.ts'
+import { formatDay, pluralize } from './format.ts'
 import { createList } from './list.ts'
-import { messageOf } from './request.ts'
+import { renderMessage, renderOutgoing } from './message.ts'
+import { errorText } from './request.ts'
+import type { Files } from './storage.ts'
 
 type Item =
   | { kind: 'day'; key: string; day: string }
@@ -14,7 +16,10 @@ const edgeDistance = 80
 // Messages of one sender within this time are grouped.
 const groupWithin = 5 * 60_000
 
-/** Day separators, messages and outgoing messages in display order. */
+/**
+ * Day separators, messages and outgoing messages in display order. A refused message stays where it was written; the
+ * others are about to appear at the end.
+ */
 const toItems = (messages: readonly Message[], outgoing: readonly Outgoing[], me: number): Item[] => {
   const items: Item[] = []
   let day = ''
@@ -23,74 +28,33 @@ const toItems = (messages: readonly Message[], outgoing: readonly Outgoing[], me
     day = formatDay(timestamp)
     items.push({ kind: 'day', key: `day ${new Date(timestamp).toDateString()}`, day })
   }
+  const addOutgoing = (one: Outgoing) => {
+    addDay(one.createdAt)
+    items.push({ kind: 'outgoing', key: one.client_id, outgoing: one, error: one.error?.message ?? '' })
+  }
+  const refused = outgoing.filter(({ state }) => state === 'refused')
   messages.forEach((message, index) => {
+    while (refused[0] && refused[0].after < message.id) addOutgoing(refused.shift()!)
     addDay(message.createdAt)
     const before = messages[index - 1]
     const follows = items.at(-1)!.kind === 'message' && before?.user_id === message.user_id &&
       Date.parse(message.createdAt) - Date.parse(before.createdAt) < groupWithin
     items.push({ kind: 'message', key: `${message.id}`, message, own: message.user_id === me, follows })
   })
-  for (const one of outgoing) {
-    addDay(one.createdAt)
-    items.push({ kind: 'outgoing', key: one.client_id, outgoing: one, error: one.error?.message ?? '' })
-  }
+  for (const one of [...refused, ...outgoing.filter(({ state }) => state !== 'refused')]) addOutgoing(one)
   return items
 }
 
 /** The messages of a conversation. Scrolling to the top loads older ones. */
-export const openMessages = (conversation: Conversation, inbox: Inbox) => {
+export const openMessages = (conversation: Conversation, inbox: Inbox, files: Files | null) => {
   let other = ''
   let newest: number | null = null
   let newCount = 0
 
-  const mark = (name: 'sent' | 'read' | 'clock' | 'refused', label: string) =>
-    el('span', { class: `mark ${name}`, title: label }, icon(name), visuallyHidden(label))
-
-  const attachmentOf = ({ attachment }: Message): HTMLElement | null => {
-    if (!attachment) return null
-    if (!attachment.url.startsWith('https://')) return el('span', {}, attachment.name)
-    return el('a', { href: attachment.url, rel: 'noopener noreferrer', target: '_blank' }, attachment.name)
-  }
-  const renderMessage = (message: Message, own: boolean, follows: boolean): HTMLElement =>
-    el(
-      'li',
-      { class: `message ${own ? 'own' : 'others'}${follows ? ' follows' : ''}`, 'data-message': `${message.id}` },
-      visuallyHidden(own ? 'You: ' : `${message.Sender.name}: `),
-      el('span', { class: 'content' }, message.content),
-      attachmentOf(message),
-      el(
-        'span',
-        { class: 'foot' },
-        el('time', { datetime: message.createdAt }, formatTime(message.createdAt)),
-        own && mark(message.read ? 'read' : 'sent', message.read ? 'Read' : 'Sent'),
-      ),
-    )
-  const renderOutgoing = ({ client_id, content, state }: Outgoing, error: string): HTMLElement => {
-    const discard = el('button', { type: 'button', click: () => conversation.discard(client_id) }, 'Discard')
-    const foot = state === 'refused'
-      ? [
-        mark('refused', 'Not sent'),
-        el('span', { role: 'alert' }, error),
-        el('button', { type: 'button', click: () => conversation.retry(client_id) }, 'Try again'),
-        discard,
-      ]
-      : state === 'waiting'
-      ? [mark('clock', 'Waiting'), el('span', {}, `Not sent yet, retrying: ${error}`), discard]
-      : state === 'sending'
-      ? [mark('clock', 'Sending')]
-      : [mark('sent', 'Sent')]
-    return el(
-      'li',
-      { class: `message own outgoing ${state}` },
-      visuallyHidden('You: '),
-      el('span', { class: 'content' }, content),
-      el('span', { class: 'foot' }, ...foot),
-    )
-  }
   const render = (item: Item): HTMLElement => {
     if (item.kind === 'day') return el('li', { class: 'day' }, el('span', {}, item.day))
-    if (item.kind === 'message') return renderMessage(item.message, item.own, item.follows)
-    return renderOutgoing(item.outgoing, item.error)
+    if (item.kind === 'message') return renderMessage(item.message, item.own, item.follows, files)
+    return renderOutgoing(item.outgoing, item.error, conversation)
   }
 
   const isAtEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < edgeDistance
@@ -106,7 +70,7 @@ export const openMessages = (conversation: Conversation, inbox: Inbox) => {
       await conversation.older()
       setText(alert, '')
     } catch (error) {
-      setText(alert, messageOf(error))
+      setText(alert, errorText(error))
     } finally {
       isLoadingOlder = false
     }
@@ -164,7 +128,9 @@ export const openMessages = (conversation: Conversation, inbox: Inbox) => {
     const received = newest === null ? [] : messages.filter(({ id, user_id }) => id > newest! && user_id !== me)
     newest = messages.at(-1)?.id ?? 0
     if (!received.length) return
-    announcer.textContent = received.map(({ content }) => `${other}: ${content}`).join('\n')
+    announcer.textContent = received.map(({ content, attachment }) => `${other}: ${content || attachment?.name}`).join(
+      '\n',
+    )
     if (wasAtEnd) return
     newCount += received.length
     jump.replaceChildren(icon('down'), pluralize(newCount, 'new message', 'new messages'))

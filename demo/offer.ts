@@ -1,6 +1,7 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
 import { field, openDialog } from './dialog.ts'
 import { el } from './dom.ts'
+import { timeZone } from './format.ts'
 import { request } from './request.ts'
 
 /** A reservation as its own endpoint returns it. */
@@ -47,7 +48,7 @@ export const openOffer = (
     current ? 'Change the offer' : 'Offer a reservation',
     [
       field('What', title),
-      field('From', date),
+      field('From', date, `In your time zone, ${timeZone}`),
       field('Until', end, 'Leave it empty for something that others may join'),
       field('Price', price, '0 if it is free'),
     ],

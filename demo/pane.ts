@@ -1,66 +1,73 @@
 import { createClient, type Session } from '@supabase/supabase-js'
 import type { Config } from './config.ts'
-import { avatar, el, setText } from './dom.ts'
-import { openHome } from './home.ts'
+import { avatar, el, setText, visuallyHidden } from './dom.ts'
+import { type HomeView, openHome } from './home.ts'
 import { logInForm } from './login.ts'
+import { menuItem, openMenu } from './menu.ts'
+import { link, type Navigation } from './navigation.ts'
 import { createNetworkSimulator } from './network_simulator.ts'
-import { canPush, subscribe, unsubscribe } from './push.ts'
-import { messageOf } from './request.ts'
+import { unsubscribe } from './push.ts'
+import { errorText } from './request.ts'
+import { openFiles } from './storage.ts'
 
 const disconnectSeconds = 12
 
-/** An id for this browser tab, so that tabs do not share sessions. */
+/** An id for this browser tab, so that the people side by side in one tab are not those of another. */
 const tabId = (): string => {
   const id = sessionStorage.getItem('demo-tab') ?? crypto.getRandomValues(new Uint32Array(2)).join('')
   sessionStorage.setItem('demo-tab', id)
   return id
 }
 
-/**
- * One user's half of the page, with its own supabase-js client. Calls `onTitle` with the user's name and unread count.
- */
-export const openPane = (
-  name: string,
-  index: number,
-  config: Config,
-  onTitle: (title: string) => void,
-): HTMLElement => {
+interface Options {
+  name: string
+  index: number
+  config: Config
+  navigation: Navigation
+  onTitle: (page: string, unread: number, user?: string) => void
+  /** Whether one person has the whole window. Its session is that of the browser, so that addresses open in any tab. */
+  isAlone: boolean
+}
+
+/** One user's part of the window, with its own supabase-js client. */
+export const openPane = ({ name, index, config, navigation, onTitle, isAlone }: Options): HTMLElement => {
   const network = createNetworkSimulator((secondsLeft) => {
-    disconnect.replaceChildren(...(secondsLeft ? [`Back in ${secondsLeft} s`] : disconnectLabel))
-    disconnect.setAttribute('aria-disabled', `${secondsLeft > 0}`)
+    setText(cut, secondsLeft ? `The connection is cut; back in ${secondsLeft} s` : '')
   })
   const supabase = createClient(location.origin, config.publishableKey, {
-    auth: { storage: sessionStorage, storageKey: `demo-${index}-${tabId()}`, detectSessionInUrl: false },
+    auth: {
+      storage: isAlone ? localStorage : sessionStorage,
+      storageKey: isAlone ? 'demo' : `demo-${index}-${tabId()}`,
+      detectSessionInUrl: false,
+    },
     global: { fetch: network.fetch },
     realtime: { transport: network.transport },
   })
+  const files = config.storage ? openFiles(supabase, config.publishableKey) : null
 
-  const disconnectLabel = ['Cut', el('span', { class: 'rest' }, ' the connection')]
-  const disconnect = el('button', {
-    type: 'button',
-    class: 'quiet',
-    title: `Blocks all traffic for ${disconnectSeconds} seconds`,
-    click: () => network.disconnect(disconnectSeconds),
-  }, ...disconnectLabel)
-  const notifyButton = el('button', {
-    type: 'button',
-    class: 'quiet',
-    title: 'Tells you of messages while this page is closed; a browser belongs to one person at a time',
-    click: () =>
-      subscribe(supabase).then(
-        () => notifyButton.textContent = 'You are notified',
-        (error) => setText(alert, messageOf(error)),
-      ),
-  }, 'Notify me')
-  const logOutButton = el('button', { type: 'button', class: 'quiet', click: () => logOut() }, 'Log out')
-  const face = el('span', { class: 'face' })
-  const heading = el('h2', {}, `${name} person`)
+  const menu = openMenu('Account', () => [
+    link(navigation, { page: 'me' }, { class: 'quiet' }, 'Your profile'),
+    menuItem('Cut the connection', () => network.disconnect(disconnectSeconds)),
+    isAlone && el('a', { href: '/demo/side-by-side', class: 'quiet' }, 'Two people side by side'),
+    menuItem('Log out', () => logOut()),
+  ])
+  const face = link(navigation, { page: 'me' }, { class: 'face' })
+  const heading = el('h2', {}, isAlone ? 'Nobody is logged in' : `${name} person`)
   const status = el('p', { class: 'status', role: 'status' })
+  const cut = el('p', { class: 'cut', hidden: true })
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
+  const nav = el('div', { class: 'pages' })
   const user = el('div', { class: 'user' }, heading, status)
-  const bar = el('header', { class: 'bar' }, face, user, notifyButton, disconnect, logOutButton)
+  const bar = el('header', { class: 'bar' }, face, user, nav, menu)
   const content = el('div', { class: 'room' })
-  const pane = el('section', { class: 'pane', 'aria-label': `${name} person` }, bar, alert, content)
+  const pane = el(
+    'section',
+    { class: 'pane', 'aria-label': isAlone ? 'You' : `${name} person` },
+    bar,
+    cut,
+    alert,
+    content,
+  )
 
   let home: ReturnType<typeof openHome> | null = null
   let shownUser: string | null | undefined
@@ -72,22 +79,24 @@ export const openPane = (
     setText(status, offline && error ? `offline: ${error}` : now)
     setText(alert, offline ? '' : error)
   }
+  const showView = ({ name: user, title, unread, status, error }: HomeView) => {
+    showStatus(status, error)
+    onTitle(title, unread, user)
+    if (!user || heading.textContent === user) return
+    heading.textContent = user
+    face.replaceChildren(avatar(user), visuallyHidden('Your profile'))
+  }
   const showHome = () => {
-    home = openHome(supabase, (view) => {
-      showStatus(view.status, view.error)
-      onTitle(`${view.name ?? `${name} person`}${view.unread ? ` (${view.unread})` : ''}`)
-      if (!view.name || heading.textContent === view.name) return
-      heading.textContent = view.name
-      face.replaceChildren(avatar(view.name))
-    })
+    home = openHome(supabase, navigation, files, showView)
+    nav.replaceChildren(home.nav)
     content.replaceChildren(home.node)
   }
   const showLogIn = () => {
     home?.close()
     home = null
-    heading.textContent = `${name} person`
-    face.replaceChildren()
-    onTitle(`${name} person`)
+    heading.textContent = isAlone ? 'Nobody is logged in' : `${name} person`
+    nav.replaceChildren()
+    onTitle('', 0)
     showStatus('')
     content.replaceChildren(logInForm(supabase, config.logIns, index))
   }
@@ -97,17 +106,20 @@ export const openPane = (
     // Keep the focus in this pane if it was here.
     const hadFocus = content.contains(document.activeElement) || bar.contains(document.activeElement)
     shownUser = user
-    for (const button of [disconnect, logOutButton]) button.hidden = !user
-    notifyButton.hidden = !user || !canPush
-    notifyButton.textContent = 'Notify me'
+    for (const part of [face, menu]) part.hidden = !user
+    pane.classList.toggle('logged-out', !user)
     if (user) showHome()
     else showLogIn()
-    if (hadFocus) content.querySelector<HTMLElement>('[data-first]')?.focus()
+    if (!hadFocus) return
+    if (home) home.focus()
+    else content.querySelector<HTMLElement>('[data-first]')?.focus()
   }
   const logOut = async () => {
-    await unsubscribe(supabase).catch((error) => setText(alert, messageOf(error)))
+    await unsubscribe(supabase).catch((error) => setText(alert, errorText(error)))
     const { error } = await supabase.auth.signOut({ scope: 'local' })
-    if (error) setText(alert, error.message)
+    if (error) return setText(alert, error.message)
+    // The next user may not see the page of this one.
+    navigation.go({ page: 'inbox' }, { replace: true })
   }
 
   // supabase-js awaits this listener, so calling supabase-js inside it would deadlock.

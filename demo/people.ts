@@ -1,205 +1,178 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
-import { openChips } from './chips.ts'
-import { avatar, el, setText } from './dom.ts'
+import { el, setText } from './dom.ts'
+import { openFilters } from './filters.ts'
 import { pluralize } from './format.ts'
-import { highlight, type Match } from './highlight.ts'
+import { type Hit, renderHit } from './hit.ts'
 import { createList } from './list.ts'
-import { messageOf, request } from './request.ts'
+import type { Navigation } from './navigation.ts'
+import { openNotice, skeleton } from './notices.ts'
+import { errorText, request } from './request.ts'
+import { everybody, type Search } from './router.ts'
+import { searchPeople } from './search.ts'
 import { openSearchBox } from './search_box.ts'
-
-interface Hit {
-  id: number
-  user_id: number
-  name: string
-  biography: string | null
-  city: string | null
-  country: string | null
-  interests: string[]
-  _rankingScore: number
-  _matches: Record<string, Match[]>
-  _snippet: string | null
-}
-interface SearchResult {
-  hits: Hit[]
-  estimatedTotalHits: number
-  facetDistribution: Record<'interests' | 'city', Record<string, number>>
-  _suggestion: { query: string } | null
-}
 
 // Debounce while the user types.
 const typingDelay = 200
 const pageSize = 20
 const maxHits = 100
 
-/** Search as you type, by words, meaning, interests and cities, or for people like one of those found. */
-export const openPeople = (supabase: SupabaseClient, openWith: (user: number) => Promise<void>) => {
-  let currentSearch = new AbortController()
-  let timer: ReturnType<typeof setTimeout> | undefined
-  let completionTimer: ReturnType<typeof setTimeout> | undefined
+/** Search as you type, by words, meaning and filters, or for people like one. The search is in the address. */
+export const openPeople = (supabase: SupabaseClient, navigation: Navigation) => {
+  let current = new AbortController()
+  let typing: ReturnType<typeof setTimeout> | undefined
+  let search = everybody
   let limit = pageSize
+  let hits: Hit[] = []
+  let openProfile: number | null = null
   let loaded = false
-  let liked: Hit | null = null
+  const names = new Map<number, string>()
 
-  const scheduleSearch = (milliseconds = 0) => {
-    clearTimeout(timer)
-    limit = pageSize
-    timer = setTimeout(search, milliseconds)
+  const change = (part: Partial<Search>, replace = false) => {
+    clearTimeout(typing)
+    navigation.go({ page: 'people', search: { ...search, q: box.input.value, ...part } }, { replace })
   }
   const onType = () => {
-    scheduleSearch(typingDelay)
-    clearTimeout(completionTimer)
-    completionTimer = setTimeout(() => box.complete(), typingDelay)
+    clearTimeout(typing)
+    // One step back leads to where the typing began.
+    typing = setTimeout(() => {
+      box.complete()
+      change({}, navigation.route.page === 'people')
+    }, typingDelay)
   }
-  const query = (): string => {
-    const parameters = new URLSearchParams({
-      limit: `${limit}`,
-      facets: 'interests,city',
-      highlight: 'true',
-      suggest: 'true',
-    })
-    if (box.input.value.trim()) parameters.set('q', box.input.value)
-    if (liked) parameters.set('like', `${liked.id}`)
-    if (interests.chosen.size) parameters.set('filterInterests', [...interests.chosen].join(','))
-    if (cities.chosen.size) parameters.set('filterCity', [...cities.chosen].join(','))
-    return `users/search?${parameters}`
-  }
-  const search = async () => {
+  const run = async () => {
     // The response of an earlier search must not replace that of this one.
-    currentSearch.abort()
-    currentSearch = new AbortController()
-    const { signal } = currentSearch
+    current.abort()
+    const { signal } = current = new AbortController()
     node.setAttribute('aria-busy', 'true')
+    notice.show('')
+    if (!loaded) setText(found, 'Searching…')
     try {
-      const { hits, estimatedTotalHits, facetDistribution, _suggestion } = await request<SearchResult>(
-        supabase,
-        query(),
-        { signal },
-      )
+      const result = await searchPeople(supabase, search, limit, signal)
       if (signal.aborted) return
-      show(hits)
-      interests.setCounts(facetDistribution.interests)
-      cities.setCounts(facetDistribution.city)
-      suggest(_suggestion?.query)
-      setText(alert, '')
-      found.textContent = hits.length ? pluralize(estimatedTotalHits, 'person', 'people') : 'No results'
-      more.hidden = hits.length < limit || hits.length >= Math.min(estimatedTotalHits, maxHits)
+      loaded = true
+      hits = result.hits
+      for (const { id, name } of hits) names.set(id, name)
+      filters.setCounts(result.facetDistribution)
+      suggest(result._suggestion?.query)
+      setText(found, hits.length ? pluralize(result.estimatedTotalHits, 'person', 'people') : '')
+      more.hidden = hits.length < limit || hits.length >= Math.min(result.estimatedTotalHits, maxHits)
+      draw()
     } catch (error) {
-      if (!signal.aborted) setText(alert, messageOf(error))
-    } finally {
-      if (!signal.aborted) node.removeAttribute('aria-busy')
+      if (signal.aborted) return
+      setText(found, '')
+      notice.show(errorText(error), { 'Try again': run, ...(search.like && { 'Show everybody': showEverybody }) })
     }
+    placeholder.hidden = true
+    node.removeAttribute('aria-busy')
+  }
+  const showEverybody = () => {
+    change(everybody)
+    box.input.focus()
+  }
+  const draw = () => {
+    const hasWords = search.q.trim() !== ''
+    list(hits.map((hit) => ({ ...hit, hasWords, isOpen: hit.id === openProfile })))
+    const filtered = search.interests.length + search.cities.length + search.countries.length > 0
+    empty.hidden = hits.length > 0 || !loaded
+    empty.replaceChildren(
+      el('p', {}, hasWords ? `Nobody was found for “${search.q.trim()}”.` : 'Nobody was found.'),
+      el('p', {}, filtered ? 'Try it with fewer filters, or in other words.' : 'Try fewer or other words.'),
+      el('button', { type: 'button', click: showEverybody }, 'Show everybody'),
+    )
   }
   const suggest = (query: string | undefined) => {
     suggestion.hidden = query === undefined
-    if (query === undefined) return suggestion.replaceChildren()
     const take = () => {
-      box.input.value = query
       box.input.focus()
-      scheduleSearch()
+      change({ q: query! })
     }
     suggestion.replaceChildren(
-      'Did you mean ',
-      el('button', { type: 'button', class: 'link', click: take }, query),
-      '?',
+      ...query === undefined
+        ? []
+        : ['Did you mean ', el('button', { type: 'button', class: 'link', click: take }, query), '?'],
     )
   }
-  const setLiked = (hit: Hit | null) => {
-    liked = hit
-    banner.hidden = !hit
-    banner.replaceChildren(...hit ? [`People like ${hit.name} `, clear] : [])
-    scheduleSearch()
-    ;(hit ? clear : box.input).focus()
+  const drawLiked = async () => {
+    const { like } = search
+    banner.hidden = !like
+    if (!like) return
+    const name = names.get(like) ?? ''
+    banner.replaceChildren(`People like ${name || 'one of them'} `, clear)
+    if (name) return
+    const profile = await request<{ name: string }>(supabase, `users/${like}`).catch(() => null)
+    if (!profile) return
+    names.set(like, profile.name)
+    if (search.like === like) banner.replaceChildren(`People like ${profile.name} `, clear)
   }
 
-  const render = (hit: Hit): HTMLElement => {
-    const { user_id, name, city, country, _rankingScore, _matches, _snippet } = hit
-    const error = el('p', { class: 'notice', role: 'alert', hidden: true })
-    const writeTo = el('button', {
-      type: 'button',
-      class: 'small',
-      'aria-label': `Write to ${name}`,
-      click: () => openWith(user_id).catch((thrown) => setText(error, messageOf(thrown))),
-    }, 'Write')
-    const like = el('button', {
-      type: 'button',
-      class: 'small link',
-      'aria-label': `More people like ${name}`,
-      click: () => setLiked(hit),
-    }, 'More like this')
-    const place = [city && highlight(city, _matches.city), country && highlight(country, _matches.country)]
-      .filter((part) => part !== null && part !== '')
-    return el(
-      'li',
-      { class: 'hit' },
-      avatar(name),
-      el(
-        'div',
-        { class: 'about' },
-        el('h3', { class: 'name' }, ...highlight(name, _matches.name)),
-        el('p', { class: 'where' }, ...place.flatMap((part, index) => index > 0 ? [', ', ...part] : part)),
-      ),
-      el('span', { class: 'score', title: `Ranking score ${_rankingScore}` }, `${Math.round(_rankingScore * 100)} %`),
-      writeTo,
-      _snippet && el('p', { class: 'biography' }, ...highlight(_snippet, _matches._snippet)),
-      hit.interests.length > 0 &&
-        el(
-          'ul',
-          { class: 'tags', 'aria-label': 'Interests' },
-          ...hit.interests.map((interest, place) =>
-            el('li', {}, ...highlight(interest, _matches.interests?.filter(({ index }) => index === place)))
-          ),
-        ),
-      like,
-      error,
-    )
-  }
-
-  const box = openSearchBox(supabase, onType, scheduleSearch)
-  const interests = openChips('Interests', scheduleSearch)
-  const cities = openChips('Cities', scheduleSearch)
+  const box = openSearchBox(supabase, onType, () => change({}))
+  const filters = openFilters(change)
   const found = el('p', { class: 'found', role: 'status' })
   const suggestion = el('p', { class: 'suggestion', role: 'status', hidden: true })
-  const clear = el('button', { type: 'button', class: 'link', click: () => setLiked(null) }, 'Show everybody')
+  const clear = el('button', {
+    type: 'button',
+    class: 'link',
+    click: () => {
+      change({ like: null })
+      box.input.focus()
+    },
+  }, 'Show everybody')
   const banner = el('p', { class: 'liked', hidden: true })
-  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
-  const hits = el('ul', { class: 'hits' })
+  const notice = openNotice()
+  const empty = el('div', { class: 'empty', hidden: true })
+  const placeholder = skeleton(5)
+  const hitList = el('ul', { class: 'hits', 'aria-label': 'People found' })
   const more = el('button', {
     type: 'button',
     class: 'quiet',
     hidden: true,
     click: () => {
       limit = Math.min(limit + pageSize, maxHits)
-      search()
+      run()
     },
   }, 'More people')
+  const onLike = ({ id }: Hit) => {
+    change({ ...everybody, like: id })
+    clear.focus()
+  }
+  const list = createList<Hit & { hasWords: boolean; isOpen: boolean }>(
+    hitList,
+    ({ id }) => `${id}`,
+    (hit) => renderHit(hit, { navigation, onLike, hasWords: hit.hasWords, isOpen: hit.isOpen }),
+  )
   const node = el(
     'div',
-    { class: 'panel' },
-    box.node,
-    suggestion,
-    interests.node,
-    cities.node,
-    banner,
-    found,
-    alert,
-    hits,
-    more,
+    { class: 'panel people' },
+    ...[box.node, suggestion, filters.node, banner, found, notice.node, placeholder, empty, hitList, more],
   )
-  const show = createList<Hit>(hits, ({ id }) => `${id}`, render)
 
   return {
     node,
-    /** Runs the first search; called when the tab is first shown. */
-    load() {
-      if (loaded) return
-      loaded = true
-      search()
+    /** Shows the people of this search; without one, those of the latest. */
+    show(next: Search | null, profile: number | null) {
+      const isNew = next !== null && JSON.stringify(next) !== JSON.stringify(search)
+      openProfile = profile
+      if (isNew) {
+        search = next
+        limit = pageSize
+        if (box.input.value !== next.q) box.input.value = next.q
+        filters.show(next)
+        drawLiked()
+      }
+      if (isNew || !loaded) run()
+      else draw()
+    },
+    search: () => search,
+    /** Returns whether the person is in the list. */
+    focus(profile: number): boolean {
+      const entry = hitList.querySelector<HTMLElement>(`[data-profile="${profile}"] a`)
+      entry?.focus()
+      return entry !== null
     },
     close() {
-      clearTimeout(timer)
-      clearTimeout(completionTimer)
+      clearTimeout(typing)
       box.close()
-      currentSearch.abort()
+      current.abort()
     },
   }
 }

@@ -4,7 +4,7 @@ import { el, setText } from './dom.ts'
 import { formatPeriod, formatPrice, pluralize } from './format.ts'
 import { createList } from './list.ts'
 import { openOffer, type ReservationDetail } from './offer.ts'
-import { messageOf, request } from './request.ts'
+import { errorText, request } from './request.ts'
 
 type Step = 'accept' | 'decline' | 'cancel'
 interface Entry extends Reservation {
@@ -38,7 +38,7 @@ export const openReservations = (supabase: SupabaseClient, conversation: number)
       await request(supabase, `${path}/${id}/${step}`, { method: 'POST', body: {} })
       setText(alert, '')
     } catch (error) {
-      setText(alert, messageOf(error))
+      setText(alert, errorText(error))
     }
     // The event may be late or lost.
     await load()

@@ -1,5 +1,5 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
-import { el } from './dom.ts'
+import { el, uniqueId } from './dom.ts'
 import { request } from './request.ts'
 
 interface Completions {
@@ -9,14 +9,13 @@ interface Completions {
 }
 
 const groups = [['Interests', 'interests'], ['Cities', 'cities'], ['People', 'names']] as const
-let boxes = 0
 
 /**
  * A search box that completes, as the combobox of the ARIA Authoring Practices: the focus stays in the box, arrow keys
  * choose, Enter takes, Escape closes. `onType` is called while typing, `onChoose` when a completion is taken.
  */
 export const openSearchBox = (supabase: SupabaseClient, onType: () => void, onChoose: () => void) => {
-  const id = `completions-${boxes++}`
+  const id = uniqueId('completions')
   let current = new AbortController()
   let options: HTMLElement[] = []
   let active = -1

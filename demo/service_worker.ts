@@ -3,7 +3,10 @@
 /** What of a service worker is used here; the types of browsers' pages do not include it. */
 interface Worker {
   registration: {
-    showNotification: (title: string, options: { body: string; tag: string; icon: string }) => Promise<void>
+    showNotification: (
+      title: string,
+      options: { body: string; tag: string; icon: string; data: string },
+    ) => Promise<void>
   }
   clients: { openWindow: (url: string) => Promise<unknown> }
   addEventListener: (type: 'push' | 'notificationclick', listener: (event: WorkerEvent) => void) => void
@@ -12,7 +15,7 @@ interface Worker {
 interface WorkerEvent extends Event {
   waitUntil: (work: Promise<unknown>) => void
   data?: { json: () => Push } | null
-  notification?: { close: () => void }
+  notification?: { close: () => void; data: string }
 }
 
 interface Push {
@@ -34,11 +37,17 @@ worker.addEventListener('push', (event) => {
   const push = event.data?.json()
   if (!push) return
   // The tag replaces an earlier notification of this conversation.
-  const options = { body: describe(push), tag: `conversation-${push.conversation_id}`, icon: '/demo/icon.svg' }
+  const options = {
+    body: describe(push),
+    tag: `conversation-${push.conversation_id}`,
+    icon: '/demo/icon.svg',
+    data: `/demo/c/${push.conversation_id}`,
+  }
   event.waitUntil(worker.registration.showNotification(push.name, options))
 })
 
 worker.addEventListener('notificationclick', (event) => {
-  event.notification?.close()
-  event.waitUntil(worker.clients.openWindow('/demo'))
+  if (!event.notification) return
+  event.notification.close()
+  event.waitUntil(worker.clients.openWindow(event.notification.data))
 })

@@ -10,9 +10,10 @@ deno lint --quiet
 if grep -rnE "from '\.\./[^_]" functions/[a-z]*; then exit 1; fi
 deno check --quiet functions supabase clients tests bench docs scripts vitest.config.ts
 # The clients also run in browsers: check them without the types of Deno and Node.
-deno check --quiet --config scripts/browser.json clients demo
+deno check --quiet --config scripts/browser.json clients demo admin
 deno run -A scripts/write_openapi.ts --check
 deno run -A scripts/write_baseline.ts --check
+deno run -A scripts/write_data_model.ts --check
 node scripts/check_versions.mjs
 node scripts/check_lock.mjs
 node scripts/check_style.mjs

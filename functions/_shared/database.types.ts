@@ -70,17 +70,17 @@ export type Database = {
       hidden_profiles: {
         Row: {
           hidden_at: string
-          report_id: number
+          report_id: number | null
           user_id: number
         }
         Insert: {
           hidden_at?: string
-          report_id: number
+          report_id?: number | null
           user_id: number
         }
         Update: {
           hidden_at?: string
-          report_id?: number
+          report_id?: number | null
           user_id?: number
         }
         Relationships: [
@@ -642,6 +642,44 @@ export type Database = {
       }
     }
     Functions: {
+      describe_queues: {
+        Args: Record<PropertyKey, never>
+        Returns: {
+          dead: number
+          oldest_seconds: number
+          queue: string
+          waiting: number
+        }[]
+      }
+      describe_schedule: {
+        Args: Record<PropertyKey, never>
+        Returns: {
+          failures: number
+          job: string
+          last_message: string
+          last_start: string
+          last_status: string
+          schedule: string
+        }[]
+      }
+      erase_person: { Args: { note: string; person: number }; Returns: string }
+      find_people: {
+        Args: { query: string; restricted?: boolean }
+        Returns: {
+          bio: string
+          created_at: string
+          email: string
+          id: number
+          is_hidden: boolean
+          is_searchable: boolean
+          location: string
+          name: string
+          reports: number
+          role: string
+          status: string
+          upheld: number
+        }[]
+      }
       lift_restriction: {
         Args: { note: string; person: number; restriction: string }
         Returns: string
@@ -678,6 +716,10 @@ export type Database = {
           isOneToOne: true
           isSetofReturn: false
         }
+      }
+      restrict_person: {
+        Args: { note: string; person: number; restriction: string }
+        Returns: string
       }
     }
     Enums: {

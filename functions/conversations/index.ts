@@ -6,20 +6,17 @@ import { nextPageLink, sendPage } from '../_shared/next_page.ts'
 import { route } from '../_shared/openapi.ts'
 import { idempotencyKey } from '../_shared/idempotency_key.ts'
 import { settings } from '../_shared/settings.ts'
-import { matchesMimeType } from './attachments.ts'
 import { changePage, changes } from '../_shared/schemas/changes.ts'
 import * as shape from '../_shared/schemas/conversations.ts'
-import * as reservations from '../_shared/schemas/reservations.ts'
 import * as states from '../_shared/schemas/states.ts'
+import { matchesMimeType } from './attachments.ts'
+import { forbidden, notFound } from './refusals.ts'
+import { reservations } from './reservations.ts'
 
 const conversations = createApp('conversations')
 const { firstContactLimit } = settings
-const notFound = 'No such conversation, or the caller is not a participant'
 const messageNotFound = 'No such message, or the caller is not a participant'
-const forbidden = 'The account is deactivated, or one of the two has blocked the other'
 const cannotSend = `${forbidden}, or the other account was erased, or the limit of messages before an answer is reached`
-const cannotReserve = `${forbidden}, or the other account was deactivated or erased`
-const reservationNotFound = 'No such reservation, or the caller is not a participant'
 
 conversations.get(
   '/',
@@ -184,81 +181,6 @@ conversations.post(
   },
 )
 
-conversations.post(
-  '/:id/reservations',
-  route('offerReservation', 'Offer a reservation; with an Idempotency-Key, exactly once', {
-    201: reservations.reservation,
-    403: cannotReserve,
-    404: notFound,
-    422: 'The Idempotency-Key was used with another payload',
-  }),
-  requireUser,
-  validate({ params: shape.conversationParam, headers: shape.idempotencyHeader, json: reservations.newReservation }),
-  async (c) => {
-    const { client_id: fromBody, ...draft } = c.var.json
-    const client_id = idempotencyKey(c.var.headers['idempotency-key'], fromBody)
-    await consumeWriteLimit('RATE_LIMIT_RESERVE', c.var.claims.sub, client_id)
-    const offered = await c.var.db`offer_reservation(${c.var.params.id}, ${{ ...draft, client_id }})`
-    if (offered.metadata.replayed) c.header('Idempotency-Replayed', 'true')
-    return sendJson(c, offered, 201)
-  },
-)
-
-conversations.get(
-  '/:id/reservations/:rid',
-  route('getReservation', 'A reservation with its history', {
-    200: reservations.reservationWithHistory,
-    404: reservationNotFound,
-  }),
-  requireUser,
-  validate({ params: reservations.reservationParams }),
-  async (c) => sendJson(c, await c.var.db`get_reservation(${c.var.params.id}, ${c.var.params.rid})`),
-)
-
-conversations.patch(
-  '/:id/reservations/:rid',
-  route('counterReservation', 'Make a counter-offer, which the other participant answers', {
-    200: reservations.reservation,
-    403: cannotReserve,
-    404: reservationNotFound,
-    409: reservations.conflict,
-  }),
-  requireUser,
-  validate({ params: reservations.reservationParams, json: reservations.counterOffer }),
-  async (c) => {
-    const { id, rid } = c.var.params
-    await consumeWriteLimit('RATE_LIMIT_RESERVE', c.var.claims.sub)
-    const call = c.var.db`counter_reservation(conversation => ${id}, reservation => ${rid}, changes => ${c.var.json})`
-    return sendJson(c, await call)
-  },
-)
-
-const steps = {
-  accept: 'Accept an offer of the other participant',
-  decline: 'Decline an offer of the other participant',
-  cancel: 'Cancel a reservation that is pending or accepted',
-  complete: 'Complete an accepted reservation that has ended',
-}
-
-for (const [step, summary] of Object.entries(steps) as [keyof typeof steps, string][]) {
-  conversations.post(
-    `/:id/reservations/:rid/${step}`,
-    route(`${step}Reservation`, summary, {
-      200: reservations.reservation,
-      403: cannotReserve,
-      404: reservationNotFound,
-      409: reservations.conflict,
-    }),
-    requireUser,
-    validate({ params: reservations.reservationParams, json: reservations.stepNote }),
-    async (c) => {
-      const { params: { id, rid }, json: { note = null } = {} } = c.var
-      await consumeWriteLimit('RATE_LIMIT_RESERVE', c.var.claims.sub)
-      const call = c.var.db`step_reservation(
-        conversation => ${id}, reservation => ${rid}, step => ${step}, note => ${note})`
-      return sendJson(c, await call)
-    },
-  )
-}
+conversations.route('/', reservations)
 
 export default { fetch: conversations.fetch }

@@ -141,7 +141,7 @@ language plpgsql stable security definer set search_path = ''
 as $$
 begin
   return query
-    select entries.conversation_id, entries.unread
+    select entries.conversation_id, entries.unread::integer
     from private.inbox_entries as entries
     where entries.user_id = private.my_id() and entries.unread > 0;
 end

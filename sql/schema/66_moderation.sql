@@ -4,7 +4,9 @@ create table public.moderation_log (
   id bigint generated always as identity primary key,
   action text not null
     constraint "action is a step of moderation"
-    check (action in ('read evidence', 'dismiss', 'warn', 'hide', 'suspend', 'lift hide', 'lift suspend')),
+    check (action in (
+      'read evidence', 'dismiss', 'warn', 'hide', 'suspend', 'lift hide', 'lift suspend', 'erase', 'edit report'
+    )),
   report_id bigint references public.reports (id) on delete restrict,
   user_id bigint not null references public.users (id) on delete restrict,
   by_whom text not null,
@@ -24,11 +26,12 @@ create index moderation_log_user_id_idx on public.moderation_log (user_id);
 
 create table public.hidden_profiles (
   user_id bigint primary key references public.users (id) on delete cascade,
-  report_id bigint not null references public.reports (id) on delete restrict,
+  report_id bigint references public.reports (id) on delete restrict,
   hidden_at timestamptz not null default clock_timestamp()
 );
 comment on table public.hidden_profiles is
   'The people whom an admin has hidden. Until public.lift_restriction() they cannot make their profile searchable.';
+comment on column public.hidden_profiles.report_id is 'Null: hidden without a report.';
 create index hidden_profiles_report_id_idx on public.hidden_profiles (report_id);
 
 alter table public.moderation_log enable row level security;
@@ -162,6 +165,30 @@ $$;
 comment on function private.lock_person(bigint) is
   'Locks profile and account of a person, so that a change of theirs happens before or after what an admin does.';
 
+create function private.restrict_person(person bigint, restriction text, report bigint)
+returns boolean
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  is_new boolean;
+begin
+  if restriction = 'hide' then
+    -- Who has been erased has no profile.
+    insert into public.hidden_profiles (user_id, report_id)
+    select users.id, report from public.users where users.id = person and erased_at is null
+    on conflict do nothing;
+    is_new := found;
+    update public.profiles set is_searchable = false where user_id = person and is_searchable;
+  else
+    update public.users set is_active = false where id = person and is_active;
+    is_new := found;
+  end if;
+  return is_new;
+end
+$$;
+comment on function private.restrict_person(bigint, text, bigint) is
+  'Hides or suspends a locked person; false if they are already. Only for definer functions.';
+
 create function public.resolve_report(report bigint, action text, note text)
 returns public.reports
 language plpgsql volatile security definer set search_path = ''
@@ -183,18 +210,14 @@ begin
     );
   end if;
   perform private.log_moderation(action => action, report => report, person => person, note => note);
+  perform set_config('api.resolved_report', report::text, true);
   update public.reports
   set resolution = action, resolved_at = clock_timestamp()
   where id = report
   returning * into resolved;
-  if action = 'hide' then
-    -- Who has been erased has no profile.
-    insert into public.hidden_profiles (user_id, report_id)
-    select users.id, resolved.id from public.users where users.id = person and erased_at is null
-    on conflict do nothing;
-    update public.profiles set is_searchable = false where user_id = person and is_searchable;
-  elsif action = 'suspend' then
-    update public.users set is_active = false where id = person and is_active;
+  perform set_config('api.resolved_report', '', true);
+  if action in ('hide', 'suspend') then
+    perform private.restrict_person(person, action, report);
   end if;
   return resolved;
 end
@@ -233,36 +256,3 @@ comment on function public.read_evidence(bigint) is
   'The messages that were copied for a report, oldest first; none once they are purged. Definer, because nobody has a
 grant on the evidence, so that every look at it is logged.';
 grant execute on function public.read_evidence(bigint) to service_role;
-
-create function public.lift_restriction(person bigint, restriction text, note text)
-returns text
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  if restriction is null or restriction not in ('hide', 'suspend') then
-    raise sqlstate 'PT400' using message = 'restriction: must be hide or suspend';
-  elsif not exists (select from public.users where id = person) then
-    raise sqlstate 'PT404' using message = 'User not found';
-  end if;
-  perform private.lock_person(person);
-  if restriction = 'hide' then
-    delete from public.hidden_profiles where user_id = person;
-  else
-    update public.users
-    set is_active = true
-    where id = person and not is_active and confirmed_at is not null and erased_at is null;
-  end if;
-  if not found then
-    raise sqlstate 'PT409' using message = case restriction
-      when 'hide' then 'This profile is not hidden'
-      else 'This account is not suspended'
-    end;
-  end if;
-  perform private.log_moderation(action => 'lift ' || restriction, report => null, person => person, note => note);
-  return 'lifted';
-end
-$$;
-comment on function public.lift_restriction(bigint, text, text) is
-  'Ends what resolve_report did to a person: hide (they may make their profile searchable again, which it is not by
-itself) or suspend (they may log in again). The note says why. Definer, as resolve_report.';
-grant execute on function public.lift_restriction(bigint, text, text) to service_role;

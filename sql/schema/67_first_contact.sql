@@ -22,12 +22,14 @@ returns boolean
 language plpgsql stable security invoker set search_path = ''
 as $$
 begin
-  return max_messages is null
-    or private.has_written(partner, conversation)
-    or (
-      select count(*) < max_messages
-      from (select from public.messages where conversation_id = conversation limit max_messages) as own
-    );
+  -- Apart, because the rest is a statement.
+  if max_messages is null or private.has_written(partner, conversation) then
+    return true;
+  end if;
+  return (
+    select count(*) < max_messages
+    from (select from public.messages where conversation_id = conversation limit max_messages) as own
+  );
 end
 $$;
 comment on function private.may_write_first(bigint, bigint, integer) is

@@ -1,8 +1,14 @@
 -- The outbox: what is still to be sent to people who are away and to the operator's webhook. A row is written by the
 -- transaction that it tells of, so nothing is told that did not happen, and nothing that happened is forgotten.
+--
+-- private.handle_new_message (55_inbox.sql) writes those of messages: it knows both participants already.
+
+-- A domain, as private.unread_count.
+create domain private.outbox_channel as text check (value in ('person', 'push', 'mail', 'webhook'));
+
 create table private.outbox (
   id bigint generated always as identity primary key,
-  channel text not null check (channel in ('person', 'push', 'mail', 'webhook')),
+  channel private.outbox_channel not null,
   event text not null,
   conversation_id bigint,
   subject_id bigint,
@@ -55,45 +61,6 @@ user reads or writes a message, or takes a step of a reservation.';
 comment on column private.silences.steps is 'The entries of reservations'' histories that its mail tells of.';
 alter table private.silences enable row level security;
 
-create function private.enqueue_message()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  recipient bigint;
-  delay integer;
-  to_webhook boolean;
-begin
-  -- Two statements with few tables each: as one insert … select it took a third longer, and every message pays for it.
-  select
-    case new.user_id when conversations.voyager_id then conversations.local_id else conversations.voyager_id end,
-    general.delay_seconds,
-    general.webhooks
-  into recipient, delay, to_webhook
-  from public.conversations, private.outbox_settings as general
-  where conversations.id = new.conversation_id;
-  delay := coalesce((select delay_minutes * 60 from private.notification_settings where user_id = recipient), delay);
-  insert into private.outbox (channel, event, conversation_id, subject_id, user_id, due_at)
-  values (
-    'person', 'message.created', new.conversation_id, new.id, recipient,
-    clock_timestamp() + delay * interval '1 second'
-  );
-  if to_webhook then
-    perform private.enqueue_webhook('message.created', new.conversation_id, new.id);
-  end if;
-  delete from private.silences where user_id = new.user_id;
-  return null;
-end
-$$;
-comment on function private.enqueue_message() is
-  'message.created: for the recipient, and for the webhook if there is one. Definer, because callers have no grant on
-the outbox.';
-
-create trigger enqueue_message
-  after insert on public.messages
-  for each row
-  execute function private.enqueue_message();
-
 create function private.enqueue_reservation()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
@@ -114,8 +81,8 @@ begin
 end
 $$;
 comment on function private.enqueue_reservation() is
-  'reservation.changed: for whoever did not take the step; for both, if an admin or the clock did. Definer, as
-enqueue_message.';
+  'reservation.changed: for whoever did not take the step; for both, if an admin or the clock did. Definer, because
+callers have no grant on the outbox.';
 
 create function private.enqueue_webhook(event text, conversation bigint, subject bigint)
 returns void
@@ -148,7 +115,7 @@ begin
 end
 $$;
 comment on function private.enqueue_conversation() is
-  'conversation.created, for the webhook. Definer, as enqueue_message.';
+  'conversation.created, for the webhook. Definer, as enqueue_reservation.';
 
 create trigger enqueue_conversation
   after insert on public.conversations
@@ -165,7 +132,7 @@ begin
 end
 $$;
 comment on function private.enqueue_report() is
-  'report.created, for the webhook. Definer, as enqueue_message.';
+  'report.created, for the webhook. Definer, as enqueue_reservation.';
 
 create trigger enqueue_report
   after insert on public.reports

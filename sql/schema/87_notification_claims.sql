@@ -113,7 +113,10 @@ as $$
 declare
   moment constant timestamptz := private.present();
   ids bigint[] := private.postpone_quiet(private.claim_rows('push', max_rows, moment), moment);
+  pushes json;
 begin
+  -- One statement, so that what is wanted and what it says are of one moment: otherwise a push whose messages are read
+  -- in between would say that there are none.
   with unwanted as (
     delete from private.outbox
     where id = any (ids)
@@ -129,9 +132,8 @@ begin
       )
     returning id
   )
-  select array(select unnest(ids) except select id from unwanted) into ids;
-  return (
-    select coalesce(
+  select
+    coalesce(
       json_agg(
         json_build_object(
           'id', outbox.id,
@@ -143,10 +145,11 @@ begin
       ),
       '[]'
     )
-    from private.outbox
-    join private.devices on devices.user_id = outbox.user_id and devices.id = outbox.device_id
-    where outbox.id = any (ids)
-  );
+  into pushes
+  from private.outbox
+  join private.devices on devices.user_id = outbox.user_id and devices.id = outbox.device_id
+  where outbox.id = any (ids) and outbox.id not in (select id from unwanted);
+  return pushes;
 end
 $$;
 comment on function private.claim_pushes(integer) is

@@ -46,7 +46,7 @@ from (
   values
     (1, 'voyager', interval '0 minutes', true, 'Hello Inês! I am coming to Lisbon by train at the end of the month and somebody on the night train told me about your workshop. Do you really let people watch?'),
     (1, 'local', interval '38 minutes', true, 'Olá Tomáš! I do, on Tuesdays and Thursdays, as long as you do not mind dust. You may even scrape some mortar if you behave.'),
-    (1, 'voyager', interval '51 minutes', true, 'I behave very well with a scraper. Thursday the 26th?'),
+    (1, 'voyager', interval '51 minutes', true, 'I behave very well with a scraper. The last Thursday of my trip?'),
     (1, 'local', interval '70 minutes', true, 'Thursday it is. Come at nine, I make coffee. Number 14, blue door, the bell does not work so knock.'),
     (1, 'voyager', interval '75 minutes', true, 'Nine, blue door, knock. Should I bring anything?'),
     (1, 'local', interval '81 minutes', true, 'An apron if you own one. And an appetite: there is a tasca around the corner that does one dish a day and does it properly.'),
@@ -54,21 +54,21 @@ from (
     (1, 'local', interval '1502 minutes', true, 'Ten is fine. The tiles have waited since 1780, they can wait an hour.'),
     (1, 'voyager', interval '1510 minutes', true, 'Thank you. See you at ten!'),
     (1, 'local', interval '28800 minutes', false, 'By the way, there is a jazz evening at a friend''s place on Thursday night, eight people and a piano. Shall I keep you a chair?'),
-    (2, 'voyager', interval '0 minutes', true, 'Hi, is the tile workshop open in September? We would be four.'),
+    (2, 'voyager', interval '0 minutes', true, 'Hi, is the tile workshop open next week? We would be four.'),
     (2, 'local', interval '200 minutes', true, 'Four is one too many for my bench, I am sorry. Two and two on different days would work.'),
-    (2, 'voyager', interval '260 minutes', true, 'Two and two it is! 3rd and 5th?'),
+    (2, 'voyager', interval '260 minutes', true, 'Two and two it is! In twelve days, and two days later?'),
     (2, 'local', interval '300 minutes', true, 'Booked. Tell the second pair that the first pair gets the good scrapers.'),
     (3, 'voyager', interval '0 minutes', true, 'Dear Stavroula, I restore tiles in Lisbon and I will be in Athens in the spring. Could you show me where you buy herbs? Your profile made me hungry.'),
     (3, 'local', interval '510 minutes', true, 'Dear Ines, come hungry and wear flat shoes. Tuesday is the good market day in my neighbourhood, people from the islands come with sacks.'),
     (3, 'voyager', interval '560 minutes', true, 'Then I will come on a Tuesday. I will bring you a tile.'),
-    (4, 'voyager', interval '0 minutes', true, 'Hola Eufemia! Is there room in your kitchen in the second week of February?'),
+    (4, 'voyager', interval '0 minutes', true, 'Hola Eufemia! Is there room in your kitchen in about three months?'),
     (4, 'local', interval '90 minutes', false, 'There is room on the Wednesday. Do you eat chapulines or should I hide them?'),
     (5, 'voyager', interval '0 minutes', true, 'Good evening! I am crossing Scotland by train and have one windy afternoon in Edinburgh. Is Leith worth it?'),
     (5, 'local', interval '65 minutes', true, 'Leith is worth a week, but an afternoon will do. Come to the shore at two and I will show you where the ferries used to turn.'),
     (5, 'voyager', interval '72 minutes', true, 'I will be the one with the big rucksack and the small umbrella.'),
     (5, 'local', interval '80 minutes', true, 'Leave the umbrella. It will not last.'),
     (5, 'voyager', interval '5800 minutes', true, 'You were right about the umbrella. Thank you for a lovely afternoon!'),
-    (6, 'voyager', interval '0 minutes', true, 'Hello Daisuke, I land in Osaka on the 3rd. Which street should I get lost in first?'),
+    (6, 'voyager', interval '0 minutes', true, 'Hello Daisuke, I land in Osaka in two weeks. Which street should I get lost in first?'),
     (6, 'local', interval '700 minutes', false, 'Any street with more bicycles than cars. But message me when you land, the first evening you should not choose alone.'),
     (6, 'local', interval '705 minutes', false, 'Do you eat everything?'),
     (8, 'voyager', interval '0 minutes', false, 'Hi Tomáš, saw you are in Leipzig. I have a long layover there on Sunday, is the old cotton mill open?'),
@@ -77,7 +77,7 @@ from (
     (9, 'voyager', interval '44 minutes', true, 'With, please.'),
     (9, 'local', interval '47 minutes', true, 'Wise man. Saturday morning, before the buses.'),
     (10, 'voyager', interval '0 minutes', true, 'Hola! I study ceramics and will be in Kyoto for ten days. Could I visit a kiln?'),
-    (10, 'local', interval '1300 minutes', true, 'You could. The next firing is on the 12th; it starts at five in the morning and nobody talks much.'),
+    (10, 'local', interval '1300 minutes', true, 'You could. The next firing is in a month; it starts at five in the morning and nobody talks much.'),
     (10, 'voyager', interval '1310 minutes', false, 'That sounds perfect.'),
     (11, 'voyager', interval '0 minutes', true, 'Pepe, they say you dance. Is there a beginners'' night?'),
     (11, 'local', interval '15 minutes', true, 'Every night is a beginners'' night if one smiles. Thursday at nine.'),
@@ -95,26 +95,31 @@ order by conversations.created_at + said.later;
 
 insert into public.reservations (conversation_id, title, price, date, ends_at, status, offered_by)
 select
-  conversations.id, arranged.title, arranged.price, date_trunc('day', now()) + arranged.ahead,
-  date_trunc('day', now()) + arranged.ahead + arranged.lasts, arranged.status, conversations.voyager_id
+  conversations.id, arranged.title, arranged.price, begins.at, begins.at + arranged.lasts, arranged.status,
+  conversations.voyager_id
 from (
   values
-    (1, 'Morning in the tile workshop', 35.00, interval '5 days 10:00', interval '3 hours', 'accepted'),
-    (1, 'Jazz evening at Rui''s', 12.50, interval '5 days 20:30', null, 'pending'),
-    (2, 'Tile workshop for two, first pair', 60.00, interval '-48 days 09:30', interval '3 hours', 'completed'),
-    (2, 'Tile workshop for two, second pair', 60.00, interval '-46 days 09:30', interval '3 hours', 'cancelled'),
-    (3, 'Market and lunch with Stavroula', 25.00, interval '140 days 11:00', null, 'accepted'),
-    (4, 'A day of mole', 48.00, interval '82 days 10:00', interval '8 hours', 'declined'),
-    (5, 'Afternoon walk along the Leith shore', 0.00, interval '-41 days 14:00', null, 'completed'),
-    (6, 'First evening in Osaka', 30.00, interval '12 days 18:00', null, 'pending'),
-    (9, 'Two quiet cenotes', 40.00, interval '-70 days 08:00', interval '6 hours', 'completed'),
-    (10, 'Watching a firing', 20.00, interval '16 days 05:00', interval '2 hours', 'accepted'),
-    (11, 'Thursday dance night', 8.00, interval '-20 days 21:00', null, 'completed'),
-    (11, 'Second Thursday', 8.00, interval '-13 days 21:00', null, 'cancelled'),
-    (12, 'Tango records and tea', 0.00, interval '10 days 16:15', null, 'accepted')
-) as arranged (number, title, price, ahead, lasts, status)
+    (1, 'Morning in the tile workshop', 35.00, 5, 4, time '10:00', interval '3 hours', 'accepted'),
+    (1, 'Jazz evening at Rui''s', 12.50, 5, 4, '20:30', null, 'pending'),
+    (2, 'Tile workshop for two, first pair', 60.00, -48, null, '09:30', interval '3 hours', 'completed'),
+    (2, 'Tile workshop for two, second pair', 60.00, -46, null, '09:30', interval '3 hours', 'cancelled'),
+    (3, 'Market and lunch with Stavroula', 25.00, 140, 2, '11:00', null, 'accepted'),
+    (4, 'A day of mole', 48.00, 82, 3, '10:00', interval '8 hours', 'declined'),
+    (5, 'Afternoon walk along the Leith shore', 0.00, -41, null, '14:00', null, 'completed'),
+    (6, 'First evening in Osaka', 30.00, 12, null, '18:00', null, 'pending'),
+    (9, 'Two quiet cenotes', 40.00, -76, 6, '08:00', interval '6 hours', 'completed'),
+    (10, 'Watching a firing', 20.00, 16, null, '05:00', interval '2 hours', 'accepted'),
+    (11, 'Thursday dance night', 8.00, -26, 4, '21:00', null, 'completed'),
+    (11, 'Second Thursday', 8.00, -19, 4, '21:00', null, 'cancelled'),
+    (12, 'Tango records and tea', 0.00, 6, 7, '16:15', null, 'accepted')
+) as arranged (number, title, price, days_ahead, isodow, clock_time, lasts, status)
+-- Where the messages name a day of the week: the first such day from then on.
+cross join lateral (select current_date + days_ahead as day) as earliest
+cross join lateral (
+  select (day + (coalesce(isodow - extract(isodow from day), 0)::integer + 7) % 7 + clock_time)::timestamptz as at
+) as begins
 join (
   select row_number() over (order by id) as number, *
   from public.conversations
 ) as conversations using (number)
-order by arranged.number;
+order by arranged.number, begins.at desc;

@@ -10,7 +10,8 @@ export const printBanner = (settings: Settings, keys: Keys, dashboard: string | 
   const lines = [
     '',
     `  Dashboard        ${dashboard ?? 'not on this HOST: it needs 127.0.0.1, or 0.0.0.0'}`,
-    `  Demo             ${origin}/demo`,
+    `  Admin            ${origin}/admin   (after the dashboard's link, or with the secret key)`,
+    `  Demo             ${origin}/demo   (two people: ${origin}/demo/side-by-side)`,
     `  API reference    ${origin}/docs/`,
     `  Mails            ${origin}/mail   (after the dashboard's link)`,
     `  Project URL      ${origin}`,

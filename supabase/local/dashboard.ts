@@ -9,6 +9,10 @@ export interface Dashboard {
   isAuthorized: (request: Request, url: URL, peerAddress: string) => boolean
   /** Handles `/`; null means that the dashboard's own page should be served. */
   open: (request: Request, url: URL, peerAddress: string) => Response | null
+  /** The cookie for an admin on this machine; null if the request is not from here, or from another origin. */
+  cookieFor: (request: Request, url: URL, peerAddress: string) => string | null
+  /** The same, to end the access of this browser. */
+  expiredCookie: string
   /** The page that says where to find the link. */
   closedPage: (status: 200 | 401 | 404) => Response
 }
@@ -16,7 +20,7 @@ export interface Dashboard {
 const random = (): string => randomBytes(32).toString('base64url')
 
 /** Compares in constant time. */
-const equals = (given: string, expected: string): boolean => {
+export const equals = (given: string, expected: string): boolean => {
   const [one, other] = [given, expected].map((text) => new TextEncoder().encode(text))
   return one!.byteLength === other!.byteLength && timingSafeEqual(one!, other!)
 }
@@ -32,7 +36,7 @@ const proxyHeaders = ['Forwarded', 'X-Forwarded-For', 'X-Forwarded-Host', 'X-Rea
  * Whether a request comes from this machine, under a loopback name and without a proxy's headers. A proxy may add no
  * header, so this is no proof. The cookie and the token authorize; this keeps stolen ones from working elsewhere.
  */
-const isLocal = (request: Request, url: URL, peerAddress: string): boolean => {
+export const isLocal = (request: Request, url: URL, peerAddress: string): boolean => {
   const host = request.headers.get('Host')
   return isLoopbackAddress(peerAddress) && isLoopbackHostname(url.hostname) &&
     (host === null || URL.parse(`http://${host}`)?.host === url.host) &&
@@ -89,7 +93,12 @@ export const openDashboard = (settings: Settings): Dashboard => {
       headers: { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' },
     })
 
+  const cookie = `${name}=${session}; Path=/; HttpOnly; SameSite=Strict`
+
   return {
+    cookieFor: (request, url, peerAddress) =>
+      isLocal(request, url, peerAddress) && !isCrossOrigin(request, url) ? cookie : null,
+    expiredCookie: `${name}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0`,
     link: isLoopbackHostname(new URL(origin).hostname) ? `${origin}/?token=${token}` : null,
     isAuthorized,
     closedPage,
@@ -107,7 +116,7 @@ export const openDashboard = (settings: Settings): Dashboard => {
         headers: {
           ...(needsPage ? { 'Content-Type': 'text/html; charset=utf-8' } : { Location: '/' }),
           'Cache-Control': 'no-store',
-          ...(isRight && { 'Set-Cookie': `${name}=${session}; Path=/; HttpOnly; SameSite=Strict` }),
+          ...(isRight && { 'Set-Cookie': cookie }),
         },
       })
     },

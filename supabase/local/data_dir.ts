@@ -1,5 +1,6 @@
 import { existsSync, rmSync } from 'node:fs'
-import { CannotStart, type Keys } from './settings.ts'
+import { CannotStart } from './cannot_start.ts'
+import type { Keys } from './settings.ts'
 
 const random = (bytes: number): string =>
   crypto.getRandomValues(new Uint8Array(bytes)).toBase64({ alphabet: 'base64url', omitPadding: true })

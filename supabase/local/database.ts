@@ -12,7 +12,7 @@ import type { Query } from '../../functions/_shared/postgres.ts'
 import { databaseFolder } from './data_dir.ts'
 import { createMutex, type Mutex } from './mutex.ts'
 import { patchConnection } from './patched_connection.ts'
-import { CannotStart } from './settings.ts'
+import { CannotStart } from './cannot_start.ts'
 
 /** The database of the stack. */
 export interface Database {

@@ -1,29 +1,42 @@
 import { readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
 import { Hono } from 'hono'
 import { secureHeaders } from 'hono/secure-headers'
 import type { Config } from '../../demo/config.ts'
 import { describeError } from '../../functions/_shared/errors.ts'
 import { log } from '../../functions/_shared/log.ts'
 import { accountsForPage } from './demo_accounts.ts'
+import { bundle, openBundles } from './page_bundle.ts'
 import type { Keys, Settings } from './settings.ts'
 
 const folder = new URL('../../demo/', import.meta.url)
 const read = (name: string) => readFile(new URL(name, folder), 'utf8')
 
-/** Bundles one of the page's scripts with what it imports. The bundler is loaded on the first request. */
-const bundle = async (entry: string): Promise<string> => {
-  const { build } = await import('rolldown')
-  const { output: [script] } = await build({
-    input: fileURLToPath(new URL(entry, folder)),
-    platform: 'browser',
-    tsconfig: false,
-    write: false,
-    logLevel: 'silent',
-    output: { format: 'esm', minify: true, codeSplitting: false },
-  })
-  return script.code
-}
+/** The style sheets in their order: what comes later may override what comes before. */
+const styles = [
+  'base',
+  'controls',
+  'forms',
+  'dialog',
+  'menu',
+  'avatar',
+  'layout',
+  'bar',
+  'login',
+  'conversations',
+  'people',
+  'search',
+  'page',
+  'chat',
+  'messages',
+  'attachments',
+  'reservations',
+  'phone',
+]
+const readStyles = async (): Promise<string> =>
+  (await Promise.all(styles.map((name) => read(`styles/${name}.css`)))).join('\n')
+
+/** The pages of one person, and the two people side by side; demo/router.ts reads these addresses. */
+const pages = ['/', '/side-by-side', '/people', '/people/:id', '/c/:id', '/me']
 
 /** The page's own files and this server. The WebSocket is named because not every browser includes it in 'self'. */
 const policy = (host: string): string =>
@@ -40,16 +53,9 @@ const policy = (host: string): string =>
     "require-trusted-types-for 'script'",
   ].join('; ')
 
-/** The demo page: two seeded users side by side. */
+/** The demo page: one person with an address for each page, or two people side by side. */
 export const demo = (settings: Settings, keys: Keys, build = bundle) => {
-  const scripts = new Map<string, Promise<string>>()
-  const bundled = (entry: string): Promise<string> => {
-    const script = scripts.get(entry) ?? build(entry)
-    scripts.set(entry, script)
-    script.catch(() => scripts.delete(entry))
-    return script
-  }
-
+  const bundled = openBundles(folder, build)
   const page = new Hono()
   page.use(secureHeaders({ strictTransportSecurity: false }))
   page.use(async (c, next) => {
@@ -61,11 +67,13 @@ export const demo = (settings: Settings, keys: Keys, build = bundle) => {
     log('error', 'The demo page could not be built', describeError(error))
     return c.text(`The demo page could not be built, everything else works: ${error.message}\n`, 500)
   })
-  page.get('/', async (c) => {
-    // Fail here, rather than serve a page without a script.
-    await bundled('main.ts')
-    return c.html(await read('index.html'))
-  })
+  for (const path of pages) {
+    page.get(path, async (c) => {
+      // Fail here, rather than serve a page without a script.
+      await bundled('main.ts')
+      return c.html(await read('index.html'))
+    })
+  }
   for (const name of ['main', 'service_worker']) {
     page.get(`/${name}.js`, async (c) => {
       return c.body(await bundled(`${name}.ts`), 200, { 'Content-Type': 'text/javascript; charset=utf-8' })
@@ -73,11 +81,16 @@ export const demo = (settings: Settings, keys: Keys, build = bundle) => {
   }
   page.get(
     '/style.css',
-    async (c) => c.body(await read('style.css'), 200, { 'Content-Type': 'text/css; charset=utf-8' }),
+    async (c) => c.body(await readStyles(), 200, { 'Content-Type': 'text/css; charset=utf-8' }),
   )
   page.get('/icon.svg', async (c) => c.body(await read('icon.svg'), 200, { 'Content-Type': 'image/svg+xml' }))
   page.get('/config.json', (c) => {
-    const config: Config = { publishableKey: keys.publishableKey, logIns: accountsForPage(settings) }
+    const config: Config = {
+      publishableKey: keys.publishableKey,
+      logIns: accountsForPage(settings),
+      // Storage does not run on this machine.
+      storage: false,
+    }
     return c.json(config)
   })
   page.all('*', (c) => c.text('There is no such page\n', 404))

@@ -3,7 +3,8 @@ import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { log } from '../../functions/_shared/log.ts'
-import { CannotStart, type Keys, type Settings } from './settings.ts'
+import { CannotStart } from './cannot_start.ts'
+import type { Keys, Settings } from './settings.ts'
 
 export type EdgeFunction = { fetch: (request: Request) => Response | Promise<Response> }
 

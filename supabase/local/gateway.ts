@@ -7,6 +7,7 @@ import { createMiddleware } from 'hono/factory'
 import { createApp } from '../../functions/_shared/app.ts'
 import { describeError } from '../../functions/_shared/errors.ts'
 import { log } from '../../functions/_shared/log.ts'
+import { admin } from './admin.ts'
 import { BodyError, readBody } from './body.ts'
 import type { Dashboard } from './dashboard.ts'
 import { dataApiLimitError, limitSelfEmbeds, missingFilterError } from './data_api_limits.ts'
@@ -165,6 +166,8 @@ export const openGateway = (
   // The page's addresses are relative, because it can be published anywhere.
   gateway.get('/docs', (c) => c.redirect('/docs/'))
   gateway.route('/docs', reference())
+  gateway.get('/admin/', (c) => c.redirect('/admin'))
+  gateway.route('/admin', admin(dashboard, keys))
 
   // All other paths belong to the dashboard.
   gateway.get('/', async (c, next) => dashboard.open(c.req.raw, c.env.url, c.env.peerAddress) ?? await next())

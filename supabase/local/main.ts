@@ -11,7 +11,8 @@ import { openGateway } from './gateway.ts'
 import { type Inbox, openInbox } from './inbox.ts'
 import { openPlatform } from './platform.ts'
 import { openRealtime } from './realtime/server.ts'
-import { CannotStart, type Keys, originOf, readSettings, type Settings } from './settings.ts'
+import { CannotStart } from './cannot_start.ts'
+import { type Keys, originOf, readSettings, type Settings } from './settings.ts'
 import { openVapidKeys } from './vapid.ts'
 
 /** Sets the environment variables that the platform gives its Edge Functions, and their access to the database. */

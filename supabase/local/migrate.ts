@@ -1,5 +1,5 @@
 import { type Database, retryOnConflict } from './database.ts'
-import { CannotStart } from './settings.ts'
+import { CannotStart } from './cannot_start.ts'
 
 const root = new URL('../../', import.meta.url)
 const read = (path: string): string => Deno.readTextFileSync(new URL(path, root))

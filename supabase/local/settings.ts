@@ -1,9 +1,7 @@
 import { parseRate, type RateName, rateNames } from '../../functions/_shared/rates.ts'
 import { defaultPool } from '../../functions/_shared/settings.ts'
+import { CannotStart } from './cannot_start.ts'
 import type { VapidKeys } from './vapid.ts'
-
-/** Why the stack cannot start, in one line that says what to do. */
-export class CannotStart extends Error {}
 
 export interface Settings {
   host: string

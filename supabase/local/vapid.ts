@@ -1,4 +1,4 @@
-import { CannotStart } from './settings.ts'
+import { CannotStart } from './cannot_start.ts'
 
 export interface VapidKeys {
   publicKey: string

@@ -42,9 +42,11 @@ as $$
 declare
   me bigint;
   status text;
+  -- What set_config returns is assigned: perform would run a statement for it, which takes five times as long.
+  is_set text;
 begin
-  perform set_config('request.jwt.claims', coalesce(claims::text, '{"role": "anon"}'), true);
-  perform set_config('request.jwt.claim.sub', coalesce(claims ->> 'sub', ''), true);
+  is_set := set_config('request.jwt.claims', coalesce(claims::text, '{"role": "anon"}'), true);
+  is_set := set_config('request.jwt.claim.sub', coalesce(claims ->> 'sub', ''), true);
   if claims is not null then
     me := private.find_me();
     if me is null then
@@ -57,17 +59,17 @@ begin
       elsif strict then
         raise sqlstate 'PT403' using message = 'This account is deactivated';
       end if;
-      perform set_config('request.jwt.claims', '{"role": "anon"}', true);
-      perform set_config('request.jwt.claim.sub', '', true);
+      is_set := set_config('request.jwt.claims', '{"role": "anon"}', true);
+      is_set := set_config('request.jwt.claim.sub', '', true);
       claims := null;
     end if;
   end if;
-  perform set_config('api.caller', coalesce(me::text, ''), true);
+  is_set := set_config('api.caller', coalesce(me::text, ''), true);
   if claims is null and current_setting('server_version_num')::integer >= 170000 then
-    perform set_config('transaction_timeout', '3s', true);
+    is_set := set_config('transaction_timeout', '3s', true);
   end if;
   -- The role is a literal and never taken from the claims.
-  perform set_config('role', case when claims is null then 'anon' else 'authenticated' end, true);
+  is_set := set_config('role', case when claims is null then 'anon' else 'authenticated' end, true);
   return true;
 end
 $$;
@@ -1576,6 +1578,10 @@ grant execute on function api.count_unread() to edge_functions;
 -- The inbox: for each conversation one row with its latest message, and for each of the two participants the number of
 -- unread messages and whether it is archived. A page of an inbox reads this table through an index in its order, so it
 -- costs the same in an inbox of 40 as in one of 10,000. docs/scale.md has the designs that were rejected.
+-- A domain instead of a check of the table, whose text Postgres would parse again at each statement: 2 % of a send.
+create domain private.unread_count as integer
+  constraint "nobody has fewer than no unread messages" check (value >= 0);
+
 create table private.conversation_activity (
   conversation_id bigint primary key references public.conversations (id) on delete cascade,
   voyager_id bigint not null references public.users (id) on delete restrict,
@@ -1583,8 +1589,8 @@ create table private.conversation_activity (
   last_message_id bigint not null default 0,
   previous_message_id bigint not null default 0,
   active_at timestamptz not null,
-  voyager_unread integer not null default 0,
-  local_unread integer not null default 0,
+  voyager_unread private.unread_count not null default 0,
+  local_unread private.unread_count not null default 0,
   voyager_has_written boolean not null default false,
   local_has_written boolean not null default false,
   voyager_archived_id bigint,
@@ -1592,8 +1598,7 @@ create table private.conversation_activity (
   voyager_archived boolean not null
     generated always as (coalesce(voyager_archived_id >= last_message_id, false)) stored,
   local_archived boolean not null
-    generated always as (coalesce(local_archived_id >= last_message_id, false)) stored,
-  constraint "nobody has fewer than no unread messages" check (least(voyager_unread, local_unread) >= 0)
+    generated always as (coalesce(local_archived_id >= last_message_id, false)) stored
 );
 comment on table private.conversation_activity is
   'What the list of conversations is ordered by and the unread counts are read from. Triggers on conversations and
@@ -1746,6 +1751,10 @@ declare
   voyager bigint;
   local bigint;
   previous_id bigint;
+  recipient bigint;
+  delay integer;
+  to_webhook boolean;
+  is_silent boolean;
 begin
   update private.conversation_activity
   set
@@ -1762,6 +1771,27 @@ begin
   into voyager, local, previous_id;
   insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
   values (voyager, local, 'message', new.conversation_id, new.id);
+
+  -- Whoever writes is here again, which ends a silence (85_outbox.sql). There rarely is one.
+  recipient := case new.user_id when voyager then local else voyager end;
+  select
+    coalesce(60 * (select delay_minutes from private.notification_settings where user_id = recipient), delay_seconds),
+    webhooks,
+    exists (select from private.silences where user_id = new.user_id)
+  into delay, to_webhook, is_silent
+  from private.outbox_settings;
+  insert into private.outbox (channel, event, conversation_id, subject_id, user_id, due_at)
+  values (
+    'person', 'message.created', new.conversation_id, new.id, recipient,
+    clock_timestamp() + delay * interval '1 second'
+  );
+  if to_webhook then
+    perform private.enqueue_webhook('message.created', new.conversation_id, new.id);
+  end if;
+  if is_silent then
+    delete from private.silences where user_id = new.user_id;
+  end if;
+
   perform private.broadcast_to_users(
     event => 'message.created', conversation => new.conversation_id, id => new.id,
     previous_id => case when previous_id < new.id then previous_id end, user_id => new.user_id, one => voyager,
@@ -1771,9 +1801,10 @@ begin
 end
 $$;
 comment on function private.handle_new_message() is
-  'Moves the conversation up in both inboxes, counts the message as unread, logs it as a change and broadcasts
-message.created, of which user_id is the sender. One trigger, because the rest needs what the update returns. Definer,
-as handle_new_conversation, and because callers may not send events.';
+  'Moves the conversation up in both inboxes, counts the message as unread, logs it as a change (68_changes.sql), queues
+it for the recipient and the webhook (85_outbox.sql) and broadcasts message.created, of which user_id is the sender
+(80_realtime_events.sql). One trigger, because the rest needs what the update returns, and every message pays for what
+it does; docs/scale.md has the costs. Definer, as handle_new_conversation, and because callers may not send events.';
 
 create trigger handle_new_message
   after insert on public.messages
@@ -2227,7 +2258,7 @@ language plpgsql stable security definer set search_path = ''
 as $$
 begin
   return query
-    select entries.conversation_id, entries.unread
+    select entries.conversation_id, entries.unread::integer
     from private.inbox_entries as entries
     where entries.user_id = private.my_id() and entries.unread > 0;
 end
@@ -3381,7 +3412,9 @@ create table public.moderation_log (
   id bigint generated always as identity primary key,
   action text not null
     constraint "action is a step of moderation"
-    check (action in ('read evidence', 'dismiss', 'warn', 'hide', 'suspend', 'lift hide', 'lift suspend')),
+    check (action in (
+      'read evidence', 'dismiss', 'warn', 'hide', 'suspend', 'lift hide', 'lift suspend', 'erase', 'edit report'
+    )),
   report_id bigint references public.reports (id) on delete restrict,
   user_id bigint not null references public.users (id) on delete restrict,
   by_whom text not null,
@@ -3401,11 +3434,12 @@ create index moderation_log_user_id_idx on public.moderation_log (user_id);
 
 create table public.hidden_profiles (
   user_id bigint primary key references public.users (id) on delete cascade,
-  report_id bigint not null references public.reports (id) on delete restrict,
+  report_id bigint references public.reports (id) on delete restrict,
   hidden_at timestamptz not null default clock_timestamp()
 );
 comment on table public.hidden_profiles is
   'The people whom an admin has hidden. Until public.lift_restriction() they cannot make their profile searchable.';
+comment on column public.hidden_profiles.report_id is 'Null: hidden without a report.';
 create index hidden_profiles_report_id_idx on public.hidden_profiles (report_id);
 
 alter table public.moderation_log enable row level security;
@@ -3539,6 +3573,30 @@ $$;
 comment on function private.lock_person(bigint) is
   'Locks profile and account of a person, so that a change of theirs happens before or after what an admin does.';
 
+create function private.restrict_person(person bigint, restriction text, report bigint)
+returns boolean
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  is_new boolean;
+begin
+  if restriction = 'hide' then
+    -- Who has been erased has no profile.
+    insert into public.hidden_profiles (user_id, report_id)
+    select users.id, report from public.users where users.id = person and erased_at is null
+    on conflict do nothing;
+    is_new := found;
+    update public.profiles set is_searchable = false where user_id = person and is_searchable;
+  else
+    update public.users set is_active = false where id = person and is_active;
+    is_new := found;
+  end if;
+  return is_new;
+end
+$$;
+comment on function private.restrict_person(bigint, text, bigint) is
+  'Hides or suspends a locked person; false if they are already. Only for definer functions.';
+
 create function public.resolve_report(report bigint, action text, note text)
 returns public.reports
 language plpgsql volatile security definer set search_path = ''
@@ -3560,18 +3618,14 @@ begin
     );
   end if;
   perform private.log_moderation(action => action, report => report, person => person, note => note);
+  perform set_config('api.resolved_report', report::text, true);
   update public.reports
   set resolution = action, resolved_at = clock_timestamp()
   where id = report
   returning * into resolved;
-  if action = 'hide' then
-    -- Who has been erased has no profile.
-    insert into public.hidden_profiles (user_id, report_id)
-    select users.id, resolved.id from public.users where users.id = person and erased_at is null
-    on conflict do nothing;
-    update public.profiles set is_searchable = false where user_id = person and is_searchable;
-  elsif action = 'suspend' then
-    update public.users set is_active = false where id = person and is_active;
+  perform set_config('api.resolved_report', '', true);
+  if action in ('hide', 'suspend') then
+    perform private.restrict_person(person, action, report);
   end if;
   return resolved;
 end
@@ -3611,6 +3665,141 @@ comment on function public.read_evidence(bigint) is
 grant on the evidence, so that every look at it is logged.';
 grant execute on function public.read_evidence(bigint) to service_role;
 
+-- Whoever owns the tables can change a report in the SQL editor: that is logged as well.
+create function private.log_report_edit()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  if old.id::text = current_setting('api.resolved_report', true) then
+    return null;
+  end if;
+  perform private.log_moderation(
+    action => 'edit report',
+    -- The log cannot refer to a report that is gone.
+    report => case when tg_op = 'UPDATE' then new.id end,
+    person => old.user_id,
+    note => case tg_op
+      when 'DELETE' then format('Report %s was deleted', old.id)
+      else format(
+        'Report %s was changed without resolve_report: %s', old.id,
+        (
+          select
+            string_agg(
+              -- Texts of people do not stay in the log.
+              key || case key when 'note' then '' else format(' from %s to %s', before.value, after.value) end, ', '
+              order by key
+            )
+          from jsonb_each(to_jsonb(old)) as before
+          join jsonb_each(to_jsonb(new)) as after using (key)
+          where before.value <> after.value
+        )
+      )
+    end
+  );
+  return null;
+end
+$$;
+comment on function private.log_report_edit() is
+  'Logs what somebody changed or deleted in the table itself. Definer, because nobody else can write the log.';
+
+create trigger log_report_edit
+  after update on public.reports
+  for each row
+  when (
+    (old.id, old.reporter_id, old.user_id, old.message_id, old.reason, old.created_at, old.resolution, old.resolved_at)
+      is distinct from (
+        new.id, new.reporter_id, new.user_id, new.message_id, new.reason, new.created_at, new.resolution,
+        new.resolved_at
+      )
+    -- private.purge_evidence() deletes the note with its date.
+    or old.note is distinct from new.note and (new.note is not null or old.purge_at is null or new.purge_at is not null)
+  )
+  execute function private.log_report_edit();
+
+create trigger log_report_deletion
+  after delete on public.reports
+  for each row
+  execute function private.log_report_edit();
+
+-- What admins do about people without a report: find, hide, suspend, lift, erase. As in 66, only the secret key and the
+-- owner can call this, and everything but finding is logged.
+create function public.find_people(query text, restricted boolean default false)
+returns table (
+  id bigint, name text, email text, status text, is_hidden boolean, is_searchable boolean, bio text, location text,
+  role text, created_at timestamptz, reports bigint, upheld bigint
+)
+language plpgsql stable security definer set search_path = ''
+as $$
+#variable_conflict use_column
+declare
+  wanted constant text := private.fold(trim(coalesce(query, '')));
+begin
+  return query
+    select
+      users.id, users.name, users.email,
+      case
+        when users.erased_at is not null then 'erased'
+        when users.confirmed_at is null then 'pending'
+        when users.is_active then 'active'
+        else 'suspended'
+      end,
+      hidden.user_id is not null, coalesce(profiles.is_searchable, false), users.bio, users.location, users.role,
+      users.created_at, about.reports, about.upheld
+    from public.users
+    left join public.profiles on profiles.user_id = users.id
+    left join public.hidden_profiles as hidden on hidden.user_id = users.id
+    cross join lateral (
+      select count(*) as reports, count(*) filter (where resolution <> 'dismiss') as upheld
+      from public.reports
+      where reports.user_id = users.id
+    ) as about
+    where (
+        users.id::text = wanted
+        or wanted !~ '^[0-9]+$' and position(wanted in private.fold(users.name || E'\n' || users.email)) > 0
+      )
+      and (
+        not restricted
+        or hidden.user_id is not null
+        or not users.is_active and users.confirmed_at is not null and users.erased_at is null
+      )
+    order by users.id desc
+    limit 50;
+end
+$$;
+comment on function public.find_people(text, boolean) is
+  'The newest 50 people with this id, or with this text in their name or e-mail address, regardless of case and accents;
+restricted: only those who are hidden or suspended. reports counts those about the person, upheld those that ended in a
+warning, hiding or suspension. Definer, because the secret key has no rights on schema private.';
+grant execute on function public.find_people(text, boolean) to service_role;
+
+create function public.restrict_person(person bigint, restriction text, note text)
+returns text
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  if restriction is null or restriction not in ('hide', 'suspend') then
+    raise sqlstate 'PT400' using message = 'restriction: must be hide or suspend';
+  elsif not exists (select from public.users where id = person) then
+    raise sqlstate 'PT404' using message = 'User not found';
+  end if;
+  perform private.lock_person(person);
+  if not private.restrict_person(person, restriction, null) then
+    raise sqlstate 'PT409' using message = case
+      when exists (select from public.users where id = person and erased_at is not null) then 'This account was erased'
+      when restriction = 'hide' then 'This profile is already hidden'
+      else 'This account is not active'
+    end;
+  end if;
+  perform private.log_moderation(action => restriction, report => null, person => person, note => note);
+  return 'restricted';
+end
+$$;
+comment on function public.restrict_person(bigint, text, text) is
+  'Does without a report what resolve_report does with one: hide or suspend. The note says why. Raises 409 if that was
+done before. Definer, as resolve_report.';
+grant execute on function public.restrict_person(bigint, text, text) to service_role;
+
 create function public.lift_restriction(person bigint, restriction text, note text)
 returns text
 language plpgsql volatile security definer set search_path = ''
@@ -3644,6 +3833,27 @@ comment on function public.lift_restriction(bigint, text, text) is
 itself) or suspend (they may log in again). The note says why. Definer, as resolve_report.';
 grant execute on function public.lift_restriction(bigint, text, text) to service_role;
 
+create function public.erase_person(person bigint, note text)
+returns text
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  if not exists (select from public.users where id = person) then
+    raise sqlstate 'PT404' using message = 'User not found';
+  end if;
+  -- First, because it locks in the order of every erasure, and the entry in the log locks the person.
+  if not private.erase_person(person) then
+    raise sqlstate 'PT409' using message = 'This account was erased before';
+  end if;
+  perform private.log_moderation(action => 'erase', report => null, person => person, note => note);
+  return 'erased';
+end
+$$;
+comment on function public.erase_person(bigint, text) is
+  'Erases a person on their request, as they can themselves, which cannot be undone. The note says why. Definer, because
+the secret key has no rights on schema private.';
+grant execute on function public.erase_person(bigint, text) to service_role;
+
 -- What somebody may do before the other participant has written: send a few messages, and on the operator's wish see no
 -- e-mail address. The limits are settings of the Edge Functions, which pass them on.
 create function private.has_written(person bigint, conversation bigint)
@@ -3668,12 +3878,14 @@ returns boolean
 language plpgsql stable security invoker set search_path = ''
 as $$
 begin
-  return max_messages is null
-    or private.has_written(partner, conversation)
-    or (
-      select count(*) < max_messages
-      from (select from public.messages where conversation_id = conversation limit max_messages) as own
-    );
+  -- Apart, because the rest is a statement.
+  if max_messages is null or private.has_written(partner, conversation) then
+    return true;
+  end if;
+  return (
+    select count(*) < max_messages
+    from (select from public.messages where conversation_id = conversation limit max_messages) as own
+  );
 end
 $$;
 comment on function private.may_write_first(bigint, bigint, integer) is
@@ -7461,9 +7673,15 @@ grant execute on function api.check_unsubscribe(text) to edge_functions;
 
 -- The outbox: what is still to be sent to people who are away and to the operator's webhook. A row is written by the
 -- transaction that it tells of, so nothing is told that did not happen, and nothing that happened is forgotten.
+--
+-- private.handle_new_message (55_inbox.sql) writes those of messages: it knows both participants already.
+
+-- A domain, as private.unread_count.
+create domain private.outbox_channel as text check (value in ('person', 'push', 'mail', 'webhook'));
+
 create table private.outbox (
   id bigint generated always as identity primary key,
-  channel text not null check (channel in ('person', 'push', 'mail', 'webhook')),
+  channel private.outbox_channel not null,
   event text not null,
   conversation_id bigint,
   subject_id bigint,
@@ -7516,45 +7734,6 @@ user reads or writes a message, or takes a step of a reservation.';
 comment on column private.silences.steps is 'The entries of reservations'' histories that its mail tells of.';
 alter table private.silences enable row level security;
 
-create function private.enqueue_message()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  recipient bigint;
-  delay integer;
-  to_webhook boolean;
-begin
-  -- Two statements with few tables each: as one insert … select it took a third longer, and every message pays for it.
-  select
-    case new.user_id when conversations.voyager_id then conversations.local_id else conversations.voyager_id end,
-    general.delay_seconds,
-    general.webhooks
-  into recipient, delay, to_webhook
-  from public.conversations, private.outbox_settings as general
-  where conversations.id = new.conversation_id;
-  delay := coalesce((select delay_minutes * 60 from private.notification_settings where user_id = recipient), delay);
-  insert into private.outbox (channel, event, conversation_id, subject_id, user_id, due_at)
-  values (
-    'person', 'message.created', new.conversation_id, new.id, recipient,
-    clock_timestamp() + delay * interval '1 second'
-  );
-  if to_webhook then
-    perform private.enqueue_webhook('message.created', new.conversation_id, new.id);
-  end if;
-  delete from private.silences where user_id = new.user_id;
-  return null;
-end
-$$;
-comment on function private.enqueue_message() is
-  'message.created: for the recipient, and for the webhook if there is one. Definer, because callers have no grant on
-the outbox.';
-
-create trigger enqueue_message
-  after insert on public.messages
-  for each row
-  execute function private.enqueue_message();
-
 create function private.enqueue_reservation()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
@@ -7575,8 +7754,8 @@ begin
 end
 $$;
 comment on function private.enqueue_reservation() is
-  'reservation.changed: for whoever did not take the step; for both, if an admin or the clock did. Definer, as
-enqueue_message.';
+  'reservation.changed: for whoever did not take the step; for both, if an admin or the clock did. Definer, because
+callers have no grant on the outbox.';
 
 create function private.enqueue_webhook(event text, conversation bigint, subject bigint)
 returns void
@@ -7609,7 +7788,7 @@ begin
 end
 $$;
 comment on function private.enqueue_conversation() is
-  'conversation.created, for the webhook. Definer, as enqueue_message.';
+  'conversation.created, for the webhook. Definer, as enqueue_reservation.';
 
 create trigger enqueue_conversation
   after insert on public.conversations
@@ -7626,7 +7805,7 @@ begin
 end
 $$;
 comment on function private.enqueue_report() is
-  'report.created, for the webhook. Definer, as enqueue_message.';
+  'report.created, for the webhook. Definer, as enqueue_reservation.';
 
 create trigger enqueue_report
   after insert on public.reports
@@ -7999,7 +8178,10 @@ as $$
 declare
   moment constant timestamptz := private.present();
   ids bigint[] := private.postpone_quiet(private.claim_rows('push', max_rows, moment), moment);
+  pushes json;
 begin
+  -- One statement, so that what is wanted and what it says are of one moment: otherwise a push whose messages are read
+  -- in between would say that there are none.
   with unwanted as (
     delete from private.outbox
     where id = any (ids)
@@ -8015,9 +8197,8 @@ begin
       )
     returning id
   )
-  select array(select unnest(ids) except select id from unwanted) into ids;
-  return (
-    select coalesce(
+  select
+    coalesce(
       json_agg(
         json_build_object(
           'id', outbox.id,
@@ -8029,10 +8210,11 @@ begin
       ),
       '[]'
     )
-    from private.outbox
-    join private.devices on devices.user_id = outbox.user_id and devices.id = outbox.device_id
-    where outbox.id = any (ids)
-  );
+  into pushes
+  from private.outbox
+  join private.devices on devices.user_id = outbox.user_id and devices.id = outbox.device_id
+  where outbox.id = any (ids) and outbox.id not in (select id from unwanted);
+  return pushes;
 end
 $$;
 comment on function private.claim_pushes(integer) is
@@ -8882,6 +9064,67 @@ comment on function private.list_migrations() is
   'The versions of all applied migrations in order; null where nobody has noted them. Definer, because edge_functions
 has no rights on the CLI''s table.';
 grant execute on function private.list_migrations() to edge_functions;
+
+-- What waits and what was run, for admins: the same in the SQL editor and on the page of one machine.
+create function public.describe_queues()
+returns table (queue text, waiting bigint, oldest_seconds double precision, dead bigint)
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  search constant json := private.describe_search();
+begin
+  return query
+    select 'reports', count(*), coalesce(extract(epoch from now() - min(created_at)), 0)::double precision, null::bigint
+    from public.reports
+    where resolved_at is null;
+  return query
+    select channel, (counts ->> 'depth')::bigint, (counts ->> 'age')::double precision, (counts ->> 'dead')::bigint
+    from json_each(private.describe_outbox()) as channels (channel, counts)
+    order by array_position(array['person', 'push', 'mail', 'webhook'], channel);
+  return query
+    select
+      'embeddings', (search ->> 'waiting')::bigint, (search ->> 'oldest')::double precision,
+      (search ->> 'dead')::bigint;
+end
+$$;
+comment on function public.describe_queues() is
+  'For each queue how many entries wait, since when in seconds, and the number of dead letters: the open reports, the
+channels of the outbox (person: before the delay) and the texts without a vector. Definer, because the secret key has no
+rights on schema private.';
+grant execute on function public.describe_queues() to service_role;
+
+create function public.describe_schedule()
+returns table (job text, schedule text, last_start timestamptz, last_status text, last_message text, failures bigint)
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  if to_regclass('cron.job_run_details') is null then
+    return;
+  end if;
+  -- Dynamic, because there is no pg_cron on one machine.
+  return query execute $query$
+    select jobname::text, schedule::text, start_time, status::text, left(return_message, 200), failures
+    from cron.job
+    left join lateral (
+      select start_time, status, return_message
+      from cron.job_run_details
+      where job_run_details.jobid = job.jobid
+      order by runid desc
+      limit 1
+    ) as latest on true
+    cross join lateral (
+      select count(*) as failures
+      from cron.job_run_details
+      where job_run_details.jobid = job.jobid and status = 'failed' and start_time > now() - interval '1 day'
+    ) as day
+    order by jobname
+  $query$;
+end
+$$;
+comment on function public.describe_schedule() is
+  'The jobs of pg_cron, each with its latest run and the number of failures in the last day; nothing without pg_cron.
+Definer, because pg_cron shows each role its own jobs.';
+grant execute on function public.describe_schedule() to service_role;
 
 -- Embeddings of profiles and of users' contexts are made later: the queue from which the Edge Function embed takes them.
 

@@ -132,7 +132,7 @@ const statements: [string, string][] = [
   ['without handle_changed_conversation', 'drop trigger handle_changed_conversation on public.conversations'],
   [
     'counts below zero',
-    `alter table private.conversation_activity drop constraint "nobody has fewer than no unread messages"`,
+    `alter domain private.unread_count drop constraint "nobody has fewer than no unread messages"`,
   ],
 ]
 

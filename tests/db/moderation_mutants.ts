@@ -96,12 +96,46 @@ const changes: Record<string, Change[]> = {
     ["action is null or action not in ('dismiss', 'warn', 'hide', 'suspend')", 'false'],
     ['resolved.resolved_at is not null', 'false'],
     ['perform private.log_moderation(', 'perform concat('],
-    ["if action = 'hide' then", 'if false then'],
+    ["action in ('hide', 'suspend')", 'false'],
+    ["set_config('api.resolved_report', report::text, true)", "set_config('api.resolved_report', '', true)"],
+    ["set_config('api.resolved_report', '', true)", 'concat()'],
+  ],
+  'private.restrict_person': [
+    ["if restriction = 'hide' then", 'if false then'],
     ['where users.id = person and erased_at is null', 'where users.id = person'],
-    ["action = 'suspend'", 'false'],
     ['update public.profiles set is_searchable = false where user_id = person and is_searchable', 'null'],
     ['where user_id = person and is_searchable', 'where is_searchable'],
     ['where id = person and is_active', 'where is_active'],
+    ['where id = person and is_active', 'where id = person'],
+  ],
+  'private.log_report_edit': [
+    ["old.id::text = current_setting('api.resolved_report', true)", 'true'],
+    ["case key when 'note' then '' else", "case key when '' then '' else"],
+    ['where before.value <> after.value', ''],
+  ],
+  'public.find_people': [
+    ['users.id::text = wanted', 'false'],
+    ["wanted !~ '^[0-9]+$' and", ''],
+    ["private.fold(users.name || E'\\n' || users.email)", 'private.fold(users.name)'],
+    ['not restricted', 'true'],
+    ['or hidden.user_id is not null', ''],
+    ['and users.confirmed_at is not null and users.erased_at is null', ''],
+    ["resolution <> 'dismiss'", 'true'],
+    ['where reports.user_id = users.id', ''],
+  ],
+  'public.restrict_person': [
+    ["restriction is null or restriction not in ('hide', 'suspend')", 'false'],
+    ['not exists (select from public.users where id = person)', 'false'],
+    [
+      'not private.restrict_person(person, restriction, null)',
+      'private.restrict_person(person, restriction, null) is null',
+    ],
+    ['perform private.log_moderation(', 'perform concat('],
+  ],
+  'public.erase_person': [
+    ['not exists (select from public.users where id = person)', 'false'],
+    ['not private.erase_person(person)', 'private.erase_person(person) is null'],
+    ['perform private.log_moderation(', 'perform concat('],
   ],
   'public.read_evidence': [
     ['if not found then', 'if false then'],
@@ -155,6 +189,9 @@ const statements: [string, string][] = [
   ['several open reports', 'drop index public.reports_one_open_per_subject'],
   ...['protect_moderation_log', 'protect_moderation_log_from_truncate'].map(
     (name): [string, string] => [`without ${name}`, `drop trigger ${name} on public.moderation_log`],
+  ),
+  ...['edit', 'deletion'].map(
+    (name): [string, string] => [`without log_report_${name}`, `drop trigger log_report_${name} on public.reports`],
   ),
   ['without keep_profile_hidden', 'drop trigger keep_profile_hidden on public.profiles'],
   [

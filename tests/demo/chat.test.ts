@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 import { describe, expect, test, vi } from 'vitest'
 import { call } from '../tools/people.ts'
-import { hasBrowser, logIn, messagesFrom, openDemo, openWith, sendMessage } from './browser.ts'
+import { choose, hasBrowser, logIn, messagesFrom, openDemo, openWith, sendMessage } from './browser.ts'
 
 const eventually = { timeout: 50_000, interval: 50 }
 
@@ -50,9 +50,9 @@ describe.skipIf(!hasBrowser)('a conversation in a browser', { timeout: 120_000 }
 
     if (process.env.SCREENSHOT) {
       await tomas.getByRole('button', { name: 'Back' }).click()
-      await tomas.getByRole('tab', { name: 'People' }).click()
+      await tomas.getByRole('link', { name: 'People', exact: true }).click()
       await tomas.getByRole('combobox').fill('jazz')
-      await tomas.getByRole('button', { name: 'Write to Inês Carvalho' }).waitFor()
+      await tomas.locator('.hit', { hasText: 'Inês Carvalho' }).waitFor()
       await page.screenshot({ path: process.env.SCREENSHOT })
     }
   })
@@ -63,8 +63,8 @@ describe.skipIf(!hasBrowser)('a conversation in a browser', { timeout: 120_000 }
     await openWith(tomas, 'Inês Carvalho')
     await sendMessage(ines, 'before disconnecting')
     await tomas.locator('.message', { hasText: 'before disconnecting' }).waitFor()
-    await ines.getByRole('button', { name: 'Cut the connection' }).click()
-    await ines.locator('.status', { hasText: 'offline' }).waitFor()
+    await choose(ines, 'Cut the connection', '.bar')
+    await ines.locator('.bar .status', { hasText: 'offline' }).waitFor()
     const others = ['one', 'two', 'three'].map((number) => `${number} from Tomáš`)
     for (const text of others) await sendMessage(tomas, text)
     await sendMessage(ines, 'own, first')
@@ -79,7 +79,7 @@ describe.skipIf(!hasBrowser)('a conversation in a browser', { timeout: 120_000 }
     ])
 
     const all = ['before disconnecting', ...others, 'own, first', 'own, second']
-    await ines.locator('.status', { hasText: 'live' }).waitFor({ timeout: 30_000 })
+    await ines.locator('.bar .status', { hasText: 'live' }).waitFor({ timeout: 30_000 })
     await vi.waitFor(async () => {
       expect(await messagesFrom(ines, 'before disconnecting')).toEqual(all)
       expect(await messagesFrom(tomas, 'before disconnecting')).toEqual(all)
@@ -90,7 +90,7 @@ describe.skipIf(!hasBrowser)('a conversation in a browser', { timeout: 120_000 }
   test('what is unsent survives a reload, and leaves with the user', async () => {
     const { page, ines } = await openBoth([])
     await openWith(ines, 'Tomáš Novák')
-    await ines.getByRole('button', { name: 'Cut the connection' }).click()
+    await choose(ines, 'Cut the connection', '.bar')
     await sendMessage(ines, 'written in a tunnel')
     await ines.locator('.message', { hasText: 'written in a tunnel' }).waitFor()
     await ines.getByRole('textbox', { name: 'Message to' }).fill('And then')
@@ -103,19 +103,26 @@ describe.skipIf(!hasBrowser)('a conversation in a browser', { timeout: 120_000 }
       async () => expect(await ines.getByRole('textbox', { name: 'Message to' }).inputValue()).toBe('And then'),
       eventually,
     )
-    await ines.getByRole('button', { name: 'Log out' }).click()
+    await choose(ines, 'Log out', '.bar')
     await logIn(ines)
     await openWith(ines, 'Tomáš Novák')
     expect(await ines.getByRole('textbox', { name: 'Message to' }).inputValue()).toBe('')
   })
 
-  test('a refused message shows the reason and can be retried or discarded', async () => {
-    const { ines } = await openBoth([400])
+  test('a refused message stays where it was written, and can be retried, copied or discarded', async () => {
+    const { page, ines } = await openBoth([400])
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     await openWith(ines, 'Stavroula Mantzari')
     await sendMessage(ines, 'x'.repeat(20_001))
+    await sendMessage(ines, 'Shorter')
+    await ines.locator('.message:not(.outgoing)', { hasText: 'Shorter' }).waitFor()
+    expect((await ines.locator('.message').allTextContents()).at(-1)).toContain('Shorter')
     const refused = ines.locator('.refused')
     await refused.getByRole('button', { name: 'Try again' }).click()
-    expect(await refused.getByRole('alert').textContent()).toMatch(/^content: must have/)
+    expect(await refused.getByRole('alert').textContent()).toMatch(/^Not sent. The message must have/)
+    await refused.getByRole('button', { name: 'Copy the text' }).click()
+    await refused.getByText('Copied').waitFor()
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('x'.repeat(20_001))
     await refused.getByRole('button', { name: 'Discard' }).click()
     await refused.waitFor({ state: 'detached' })
   })
@@ -163,6 +170,7 @@ describe.skipIf(!hasBrowser)('a conversation in a browser', { timeout: 120_000 }
       return asked
     }, subscription)
     const registered = page.waitForResponse((response) => response.request().method() === 'PUT')
+    await choose(ines, 'Your profile', '.bar')
     await ines.getByRole('button', { name: 'Notify me' }).click()
     expect((await registered).status()).toBe(204)
     await ines.getByRole('button', { name: 'You are notified' }).waitFor()
@@ -185,18 +193,23 @@ describe.skipIf(!hasBrowser)('a conversation in a browser', { timeout: 120_000 }
     const shown = () =>
       page.evaluate(async () => {
         const registration = await navigator.serviceWorker.getRegistration('/demo/')
-        return (await registration!.getNotifications()).map(({ title, body, tag }) => ({ title, body, tag }))
+        return (await registration!.getNotifications()).map(({ title, body, tag, data }) => ({
+          title,
+          body,
+          tag,
+          data,
+        }))
       })
     for (const [unread, body] of [[1, '1 unread message'], [3, '3 unread messages']] as const) {
       await deliver(unread)
       await vi.waitFor(
-        async () => expect(await shown()).toEqual([{ title: 'Tomáš', body, tag: 'conversation-7' }]),
+        async () => expect(await shown()).toEqual([{ title: 'Tomáš', body, tag: 'conversation-7', data: '/demo/c/7' }]),
         { timeout: 20_000, interval: 50 },
       )
     }
 
     const removed = page.waitForResponse((response) => response.request().method() === 'DELETE')
-    await ines.getByRole('button', { name: 'Log out' }).click()
+    await choose(ines, 'Log out', '.bar')
     expect((await removed).status()).toBe(204)
   })
 })

@@ -5,6 +5,8 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { call, openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
 import { startStack, stopStack, testKeys } from '../tools/stack.ts'
+import { answerReport, comeSecond, enter, makeHistory, readLog, visitAll } from './admin.ts'
+import { changeReservation, lookAfterPeople, loseAccess } from './admin_edits.ts'
 import { hasBrowser, openBrowser } from './browser.ts'
 
 describe.runIf(hasBrowser)('the dashboard in a browser', () => {
@@ -165,5 +167,26 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     )
     expect((await answered).status()).toBe(404)
     server.close()
+  })
+
+  test("an admin's day on the page of their own", { timeout: 120_000 }, async () => {
+    const { ana, bob, report, reservation } = await makeHistory(stack.base)
+    const { page, errors } = await visit()
+    await enter(page, origin)
+    await answerReport(page, report)
+    await comeSecond(page, report + 1, origin)
+    await changeReservation(page, reservation)
+    await lookAfterPeople(page, { ana, bob })
+    expect(await readLog(page, bob.id, origin)).toEqual(['lift suspend', 'suspend', 'dismiss', 'hide', 'read evidence'])
+    expect(await readLog(page, ana.id, origin)).toEqual(['erase'])
+    await visitAll(page, origin)
+    expect(await page.title()).toBe('Health – Admin')
+    expect(await page.locator('img, main script').count()).toBe(0)
+    await page.getByRole('button', { name: 'Log out' }).click()
+    await page.getByLabel('Secret key').waitFor()
+    await page.goto(link)
+    await loseAccess(page, origin)
+    // Browsers log each refusal that this test is about.
+    expect(errors.filter((error) => !/status of (400|401|409|500)/.test(error))).toEqual([])
   })
 })

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 import { describe, expect, inject, test, vi } from 'vitest'
 import { pause } from '../tools/wait.ts'
-import { hasBrowser, logIn, openDemo, openWith, pane, sendMessage } from './browser.ts'
+import { choose, hasBrowser, logIn, onlyPane, openDemo, openWith, sendMessage } from './browser.ts'
 
 const eventually = { timeout: 50_000, interval: 50 }
 
@@ -14,13 +14,13 @@ describe.skipIf(!hasBrowser)('the demo page in a browser', { timeout: 120_000 },
     await tomas.getByRole('heading', { name: 'Tomáš Novák', level: 2 }).waitFor()
     await page.reload()
     await ines.getByRole('heading', { name: 'Inês Carvalho', level: 2 }).waitFor()
-    await tomas.getByRole('button', { name: 'Log out' }).click()
+    await choose(tomas, 'Log out', '.bar')
     await tomas.getByRole('button', { name: 'Log in', exact: true }).waitFor()
     expect(await ines.getByRole('heading', { level: 2 }).textContent()).toBe('Inês Carvalho')
   })
 
   test('a wrong password shows the error of Auth and focuses the password', async () => {
-    const { ines } = await open('/demo', {}, [400])
+    const { ines } = await open('/demo/side-by-side', {}, [400])
     await ines.getByLabel('Password').fill('not this one')
     await ines.getByRole('button', { name: 'Log in', exact: true }).click()
     expect(await ines.getByRole('alert').filter({ visible: true }).textContent()).toBe('Invalid login credentials')
@@ -31,7 +31,7 @@ describe.skipIf(!hasBrowser)('the demo page in a browser', { timeout: 120_000 },
 
   test('search runs while typing, ignores stale responses, and filters by interest and city', async () => {
     const { page, ines } = await openBoth()
-    await ines.getByRole('tab', { name: 'People' }).click()
+    await ines.getByRole('link', { name: 'People', exact: true }).click()
     const hits = ines.locator('.hit')
     await hits.first().waitFor()
     // Delay the response to the first letters until after the response to the whole query.
@@ -56,6 +56,7 @@ describe.skipIf(!hasBrowser)('the demo page in a browser', { timeout: 120_000 },
     expect(await names()).toEqual(found)
 
     await box.fill('')
+    await ines.locator('.filters summary').click()
     await ines.getByRole('group', { name: 'Interests' }).getByRole('button', { name: /more/ }).click()
     await ines.getByRole('button', { name: 'Jazz', exact: true }).click()
     await vi.waitFor(async () => {
@@ -65,27 +66,35 @@ describe.skipIf(!hasBrowser)('the demo page in a browser', { timeout: 120_000 },
     }, eventually)
     await ines.getByRole('button', { name: 'Jazz', exact: true, pressed: true }).click()
     const city = ines.getByRole('group', { name: 'Cities' }).getByRole('button').first()
-    const chosen = (await city.getAttribute('aria-label'))!
+    const chosen = (await city.getAttribute('data-name'))!
     await city.click()
     await vi.waitFor(async () => {
       const where = await hits.locator('.where').allTextContents()
       expect(where.length).toBeGreaterThan(0)
       expect(where.every((place) => place.startsWith(chosen))).toBe(true)
     }, eventually)
-    expect(await hits.first().locator('.score').textContent()).toMatch(/^\d+ %$/)
+    expect(await hits.first().locator('.fit').textContent()).toMatch(/^fits/)
+    expect(await hits.first().locator('.fit').getAttribute('title')).toMatch(/^Ranking score 0\.\d+$/)
   })
 
-  test('a search hit opens the existing conversation or a new one', async () => {
+  test('a profile leads to the existing conversation or to a new one', async () => {
     const { ines } = await openBoth([409])
-    await ines.getByRole('tab', { name: 'People' }).click()
+    await ines.getByRole('link', { name: 'People', exact: true }).click()
     await ines.getByRole('combobox').fill('Tomáš Novák')
-    await ines.getByRole('button', { name: 'Write to Tomáš Novák' }).click()
+    await ines.getByRole('link', { name: 'Tomáš Novák' }).click()
+    await ines.locator('.profile .text').waitFor()
+    await ines.getByRole('button', { name: 'Open the conversation with Tomáš Novák' }).click()
     await ines.locator('.message', { hasText: 'Shall I keep you a chair?' }).waitFor()
     await ines.getByText('2 reservations').click()
     await ines.getByText("Jazz evening at Rui's").waitFor()
 
+    // Back to the profile, and to the people.
     await ines.getByRole('button', { name: 'Back' }).click()
+    await ines.locator('.profile').waitFor()
+    await ines.getByRole('button', { name: 'Back' }).click()
+    expect(await ines.getByRole('combobox').inputValue()).toBe('Tomáš Novák')
     await ines.getByRole('combobox').fill('Levon Sahakyan')
+    await ines.getByRole('link', { name: 'Levon Sahakyan' }).click()
     await ines.getByRole('button', { name: 'Write to Levon Sahakyan' }).click()
     await ines.getByText('Say hello to Levon Sahakyan.').waitFor()
     await sendMessage(ines, 'Good morning, <b>Levon</b>!')
@@ -94,8 +103,8 @@ describe.skipIf(!hasBrowser)('the demo page in a browser', { timeout: 120_000 },
     expect(await ines.locator('.message').count()).toBe(1)
   })
 
-  test('log-in, tabs, sending and going back work with the keyboard alone', async () => {
-    const { page, tomas, ines } = await open('/demo')
+  test('log-in, pages, sending and going back work with the keyboard alone', async () => {
+    const { page, tomas, ines } = await open()
     await logIn(ines)
     const { keyboard } = page
     const focused = () => page.evaluate(() => document.activeElement?.textContent ?? '')
@@ -111,10 +120,12 @@ describe.skipIf(!hasBrowser)('the demo page in a browser', { timeout: 120_000 },
     await keyboard.press('Enter')
     await tomas.locator('.entry').first().waitFor()
     expect(await focused()).toMatch(/^Conversations/)
-    await keyboard.press('ArrowRight')
-    expect(await focused()).toBe('People')
+    await tabTo('People')
+    await keyboard.press('Enter')
     await tomas.locator('.hit').first().waitFor()
-    await keyboard.press('ArrowLeft')
+    expect(await focused()).toBe('People')
+    await keyboard.press('Shift+Tab')
+    await keyboard.press('Enter')
     await tabTo('DM')
     await keyboard.press('Enter')
     await tomas.locator('.message', { hasText: 'Do you eat everything?' }).waitFor()
@@ -140,7 +151,7 @@ describe.skipIf(!hasBrowser)('the demo page in a browser', { timeout: 120_000 },
     await tomas.locator('.entry').first().filter({ hasText: 'Daisuke Morimoto' }).waitFor()
     const entry = tomas.locator('.entry', { hasText: 'Inês Carvalho' })
     await entry.focus()
-    const another = await open('/demo')
+    const another = await open()
     await logIn(another.ines)
     await openWith(another.ines, 'Tomáš Novák')
     await sendMessage(another.ines, 'Are you still there?')
@@ -151,12 +162,13 @@ describe.skipIf(!hasBrowser)('the demo page in a browser', { timeout: 120_000 },
   test('every control has an accessible name, ids are unique, and the page has a language and a title', async () => {
     const { page, ines, tomas } = await openBoth()
     await openWith(ines, 'Tomáš Novák')
-    await tomas.getByRole('tab', { name: 'People' }).click()
+    await tomas.getByRole('link', { name: 'People', exact: true }).click()
+    await tomas.locator('.filters summary').click()
     await tomas.getByRole('group', { name: 'Cities' }).waitFor()
     expect(await page.title()).toBe('Voyagers and locals')
     const { nameless, duplicates, language } = await page.evaluate(() => {
       const nameOf = (control: HTMLElement & Partial<HTMLInputElement>) =>
-        control.getAttribute('aria-label') || control.labels?.[0]?.textContent || control.textContent
+        control.getAttribute('data-name') || control.labels?.[0]?.textContent || control.textContent
       const controls = [...document.querySelectorAll<HTMLElement>('button, a, input, select, textarea, [tabindex]')]
       const ids = [...document.querySelectorAll('[id]')].map(({ id }) => id)
       const nameless = controls.filter((control) => control.checkVisibility() && !nameOf(control)?.trim())
@@ -167,14 +179,17 @@ describe.skipIf(!hasBrowser)('the demo page in a browser', { timeout: 120_000 },
       }
     })
     expect({ nameless, duplicates, language }).toEqual({ nameless: [], duplicates: [], language: 'en' })
-    for (const tab of await page.getByRole('tab').all()) {
-      const panel = await tab.getAttribute('aria-controls')
-      expect(await page.locator(`#${panel}[role=tabpanel]`).count()).toBe(1)
-    }
+    expect(await page.locator('nav a[aria-current=page]').allTextContents()).toEqual([
+      expect.stringMatching(/^Conversations/),
+      'People',
+    ])
   })
 
   test('a phone shows one pane at a time without horizontal scrolling', async () => {
-    const { page, ines, tomas } = await open('/demo', { viewport: { width: 360, height: 700 }, colorScheme: 'dark' })
+    const { page, ines, tomas } = await open('/demo/side-by-side', {
+      viewport: { width: 360, height: 700 },
+      colorScheme: 'dark',
+    })
     await logIn(ines)
     expect(await tomas.isVisible()).toBe(false)
     const fits = () => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)
@@ -185,14 +200,14 @@ describe.skipIf(!hasBrowser)('the demo page in a browser', { timeout: 120_000 },
     await logIn(tomas)
     expect(await ines.isVisible()).toBe(false)
     await page.getByRole('button', { name: /^Tomáš Novák/, pressed: true }).waitFor()
-    await tomas.getByRole('tab', { name: 'People' }).click()
+    await tomas.getByRole('link', { name: 'People', exact: true }).click()
     await tomas.locator('.hit').first().waitFor()
     expect(await fits()).toBe(true)
   })
 
-  test('without demo data a new user signs up, in the view with one pane', async () => {
-    const { page } = await open(`${inject('stack').origin}/demo?one`)
-    const side = pane(page, 'Only')
+  test('without demo data a new user signs up, who has the window alone', async () => {
+    const { page } = await open(`${inject('stack').origin}/demo`)
+    const side = onlyPane(page)
     await side.getByLabel('E-mail').waitFor()
     expect(await page.getByRole('combobox').count()).toBe(0)
     await side.getByRole('button', { name: 'Create an account' }).click()

@@ -11,7 +11,7 @@ describe.skipIf(!hasBrowser)('the search of the demo page', { timeout: 120_000 }
   const openPeople = async (path?: string) => {
     const { page, ines } = await open(path)
     await logIn(ines)
-    await ines.getByRole('tab', { name: 'People' }).click()
+    await ines.getByRole('link', { name: 'People', exact: true }).click()
     await ines.locator('.hit').first().waitFor()
     return { page, ines, box: ines.getByRole('combobox', { name: 'Search people' }), hits: ines.locator('.hit') }
   }
@@ -72,8 +72,9 @@ describe.skipIf(!hasBrowser)('the search of the demo page', { timeout: 120_000 }
   test('counts facets under the filters, which keep the focus when clicked', async () => {
     const { ines, box, hits } = await openPeople()
     const all = (await ines.locator('.found').textContent())!
+    await ines.locator('.filters summary').click()
     const chip = ines.getByRole('group', { name: 'Interests' }).getByRole('button').first()
-    const name = (await chip.getAttribute('aria-label'))!
+    const name = (await chip.getAttribute('data-name'))!
     const people = (await chip.getAttribute('aria-description'))!
     expect(await chip.textContent()).toBe(`${name} ${parseInt(people)}`)
     await chip.click()
@@ -90,7 +91,7 @@ describe.skipIf(!hasBrowser)('the search of the demo page', { timeout: 120_000 }
   test('finds more people like one, without that one, and goes back to everybody', async () => {
     const { ines, hits } = await openPeople()
     const name = (await hits.first().getByRole('heading').textContent())!
-    await hits.first().getByRole('button', { name: `More people like ${name}` }).click()
+    await hits.first().getByRole('button', { name: `More like this (${name})` }).click()
     await ines.getByText(`People like ${name}`).waitFor()
     await vi.waitFor(async () => {
       expect(await hits.getByRole('heading').allTextContents()).not.toContain(name)
@@ -101,6 +102,40 @@ describe.skipIf(!hasBrowser)('the search of the demo page', { timeout: 120_000 }
     await vi.waitFor(async () => {
       expect(await hits.getByRole('heading').allTextContents()).toContain(name)
     }, eventually)
+  })
+
+  test('has a placeholder while it loads, tries again after an error, and says what to do about no result', async () => {
+    const { page, ines } = await open('/demo/side-by-side', {}, [500])
+    let release = () => {}
+    let fails = true
+    let asked = 0
+    await page.route(/users\/search\?/, async (route) => {
+      if (!fails) return route.continue()
+      if (++asked === 1) return route.fulfill({ status: 503, json: { error: 'Busy' } })
+      await new Promise<void>((resolve) => release = resolve)
+      await route.fulfill({ status: 500, json: { error: 'Internal server error' } })
+    })
+    await logIn(ines)
+    await ines.getByRole('link', { name: 'People', exact: true }).click()
+    await ines.locator('.skeleton').waitFor()
+    await ines.getByText('Searching…').waitFor()
+    await vi.waitUntil(() => asked === 2, eventually)
+    release()
+    await ines.getByRole('alert').filter({ hasText: 'Internal server error' }).waitFor()
+    expect(await ines.locator('.skeleton').isVisible()).toBe(false)
+    fails = false
+    await ines.getByRole('button', { name: 'Try again' }).click()
+    await ines.locator('.hit').first().waitFor()
+
+    const box = ines.getByRole('combobox', { name: 'Search people' })
+    await box.fill('zzzzqqq')
+    await ines.getByText('Nobody was found for “zzzzqqq”.').waitFor()
+    await ines.locator('.people .empty').getByRole('button', { name: 'Show everybody' }).click()
+    await ines.locator('.hit').first().waitFor()
+    expect([await box.inputValue(), await box.evaluate((input) => input === document.activeElement)]).toEqual([
+      '',
+      true,
+    ])
   })
 
   test('shows markup in names, cities and biographies as text, highlighted or completed', async () => {

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { expect, inject, test, vi } from 'vitest'
 import { demo } from '../../supabase/local/demo.ts'
 import { readSettings } from '../../supabase/local/settings.ts'
@@ -18,7 +19,17 @@ test('the Content-Security-Policy allows the page to load from and connect to it
     expect([file, status, headers.get('X-Content-Type-Options')]).toEqual([file, 200, 'nosniff'])
     expect(headers.get('Access-Control-Allow-Origin')).toBeNull()
   }
-  expect((await fetch(`${origin}/demo/pane.ts`)).status).toBe(404)
+  for (const path of ['/side-by-side', '/people?q=jazz', '/people/12', '/c/7', '/c/seven', '/me']) {
+    const response = await fetch(`${origin}/demo${path}`)
+    expect([path, response.status, await response.text()]).toEqual([
+      path,
+      200,
+      expect.stringContaining('"/demo/main.js"'),
+    ])
+  }
+  for (const path of ['/pane.ts', '/styles/base.css', '/people/1/2', '/you']) {
+    expect([path, (await fetch(`${origin}/demo${path}`)).status]).toEqual([path, 404])
+  }
   expect((await fetch(`${origin}/demo/`, { redirect: 'manual' })).headers.get('Location')).toBe('/demo')
 })
 
@@ -29,6 +40,14 @@ test('the page contains the publishable key and no secret', async () => {
     const text = await (await fetch(`${origin}/demo${path}`)).text()
     for (const secret of [testKeys.secretKey, testKeys.jwtSecret]) expect(text).not.toContain(secret)
   }
+})
+
+test('all scripts together have less than 100 kB when they are compressed', async () => {
+  const sizes = await Promise.all(['main', 'service_worker'].map(async (name) => {
+    const response = await fetch(`${origin}/demo/${name}.js`)
+    return gzipSync(await response.text()).length
+  }))
+  expect(sizes[0]! + sizes[1]!).toBeLessThan(100_000)
 })
 
 test('a failed build answers 500 with the reason, and the next request builds again', async () => {

@@ -1,66 +1,15 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { databaseUrl, useStack } from '../tools/own_stack.ts'
 import { type Answer, openConversation, type Person, signUp } from '../tools/people.ts'
-import { uniqueCity } from '../tools/search.ts'
-import { activate, block, erase, setSearchable } from './model/accounts.ts'
-import { compare } from './model/compare.ts'
-import { open, read, removeLatest, send } from './model/messages.ts'
-import { type Command, expectStatus, firstContactLimit, newModel } from './model/model.ts'
-import { lift, report, resolve } from './model/reports.ts'
-import { accept, counter, end, offer, step } from './model/reservations.ts'
-import { arrange } from './model/states.ts'
+import { expectStatus, firstContactLimit, tally } from './model/model.ts'
+import { runModel } from './model/run.ts'
 
 const full = Number(process.env.FUZZ ?? 0)
 const seeds = full ? [42, Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31)] : [42]
-// A run has 50 commands at most and starts with new users; signing up is the slow part.
-const runs = full ? Math.ceil(full / 400) : 3
-const userCount = 4
+// A run has 50 commands and starts with new users.
+const runs = full ? Math.ceil(full / 400) : 2
 const parallel = full ? 4 : 2
-
-const caller = fc.nat({ max: userCount - 1 })
-const which = fc.nat({ max: 5 })
-const slot = fc.nat({ max: 3 })
-const reservation = fc.nat({ max: 5 })
-const clientIds = [
-  null,
-  null,
-  ...Array.from({ length: 3 }, (_, index) => `00000000-0000-4000-8000-00000000000${index}`),
-]
-const commands = [
-  fc.tuple(caller, caller).map(([one, other]) => open(one, other)),
-  fc.tuple(caller, caller).map(([one, other]) => open(one, other)),
-  fc.tuple(caller, which, fc.constantFrom('a', 'b', '🏔️ ñ', '<i>'), fc.constantFrom(...clientIds)).map((all) =>
-    send(...all)
-  ),
-  fc.tuple(caller, which, fc.constantFrom('a', 'b'), fc.constantFrom(...clientIds)).map((all) => send(...all)),
-  fc.tuple(caller, which, fc.nat({ max: 20 }), fc.boolean()).map((all) => read(...all)),
-  fc.tuple(caller, fc.boolean(), fc.boolean()).map((all) => setSearchable(...all)),
-  fc.tuple(caller, fc.oneof({ weight: 3, arbitrary: fc.constant(true) }, fc.constant(false))).map((all) =>
-    activate(...all)
-  ),
-  fc.tuple(caller, caller, fc.boolean()).map((all) => block(...all)),
-  // Rarely, so that some of the four users remain.
-  fc.oneof({ weight: 4, arbitrary: caller.map(compare) }, caller.map(erase)),
-  caller.map(compare),
-  caller.map(compare),
-  // Reservations in four slots, so that those of a host overlap.
-  fc.tuple(caller, which, slot, fc.constantFrom(0, 1, 2), fc.boolean()).map((all) => offer(...all)),
-  fc.tuple(caller, which, reservation, fc.constantFrom('A', 'B')).map((all) => counter(...all)),
-  fc.tuple(caller, which, reservation, fc.constantFrom('accept', 'accept', 'decline', 'cancel', 'complete')).map((
-    all,
-  ) => step(...all)),
-  fc.tuple(which, reservation).map((all) => accept(...all)),
-  fc.tuple(which, reservation).map((all) => accept(...all)),
-  fc.tuple(which, reservation).map((all) => end(...all)),
-  fc.tuple(caller, which, fc.constantFrom('archived', 'muted', 'pinned'), fc.boolean()).map((all) => arrange(...all)),
-  which.map(removeLatest),
-  fc.tuple(caller, caller, which, fc.option(fc.nat({ max: 20 })), fc.boolean(), fc.boolean()).map((all) =>
-    report(...all)
-  ),
-  fc.tuple(reservation, fc.constantFrom('dismiss', 'warn', 'hide', 'suspend')).map((all) => resolve(...all)),
-  fc.tuple(caller, fc.constantFrom('hide', 'suspend', 'suspend')).map((all) => lift(...all)),
-]
 
 const stack = useStack({
   FIRST_CONTACT_LIMIT: `${firstContactLimit}`,
@@ -68,27 +17,18 @@ const stack = useStack({
   ...(databaseUrl && { DATABASE_URL: databaseUrl }),
 })
 
+// Commands that never change anything test refusals only.
+afterAll(() => {
+  if (!full) return
+  const lines = [...tally].map(([kind, { changed, unchanged }]) => `${changed} of ${changed + unchanged} ${kind}`)
+  console.log(`How many commands changed something:\n${lines.toSorted().join('\n')}`)
+})
+
 describe.each(seeds)('with the seed %i', (seed) => {
   test.concurrent.each(Array.from({ length: parallel }, (_, index) => index))(
     'the service behaves as the model, whatever users do (%i)',
     async (index) => {
-      const runCommands = async (commands: Iterable<Command>): Promise<void> => {
-        const city = uniqueCity('Modelled')
-        const users = await Promise.all(
-          Array.from({ length: userCount }, (_, one) => signUp(`Person ${one}`, { city }, stack.base)),
-        )
-        await fc.asyncModelRun(() => ({ model: newModel(userCount), real: { users, city, base: stack.base } }), [
-          // Two conversations with one host, so that what follows has something to change.
-          ...[open(0, 1), open(2, 1), offer(0, 0, 1, 2, false), offer(1, 1, 2, 2, true)],
-          ...commands,
-          ...users.map((_, one) => compare(one)),
-        ])
-      }
-      await fc.assert(fc.asyncProperty(fc.commands(commands, { maxCommands: 50, size: 'max' }), runCommands), {
-        numRuns: runs,
-        seed: seed + index,
-        endOnFailure: !full,
-      })
+      await runModel(stack.base, { runs, seed: seed + index, shrink: Boolean(full) })
     },
     30 * 60_000,
   )

@@ -18,6 +18,7 @@ const visit = (
   const page = new URL('/editor', link)
   return {
     status: opened.status,
+    gives: dashboard.cookieFor(new Request(page, { headers: { Host: host, ...headers } }), page, peer) !== null,
     isAuthorized: dashboard.isAuthorized(
       new Request(page, { headers: { Host: host, Cookie, ...headers } }),
       page,
@@ -34,7 +35,7 @@ test.each([
   ['::', '127.0.0.1:54321', '::ffff:127.0.0.1'],
   ['::', 'localhost:54321', '::1'],
 ])('with HOST %s the link works on this machine, under %s from %s', (host, name, peer) => {
-  expect(visit(open(host), name, peer)).toEqual({ status: 302, isAuthorized: true })
+  expect(visit(open(host), name, peer)).toEqual({ status: 302, gives: true, isAuthorized: true })
 })
 
 test.each([
@@ -48,7 +49,7 @@ test.each([
   ['0.0.0.0', '127.0.0.1:54321', 'elsewhere'],
   ['0.0.0.0', '127.0.0.1:54321', ''],
 ])('with HOST %s the link does not work under %s from %s', (host, name, peer) => {
-  expect(visit(open(host), name, peer)).toEqual({ status: 401, isAuthorized: false })
+  expect(visit(open(host), name, peer)).toEqual({ status: 401, gives: false, isAuthorized: false })
 })
 
 test('without a loopback address there is no link', () => {

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { rateNames } from '../../functions/_shared/rates.ts'
-import { CannotStart, networkOrigins, readSettings } from '../../supabase/local/settings.ts'
+import { CannotStart } from '../../supabase/local/cannot_start.ts'
+import { networkOrigins, readSettings } from '../../supabase/local/settings.ts'
 
 test.each<[description: string, env: Record<string, string>, message: RegExp]>([
   ['a JWT_SECRET under 32 characters', { JWT_SECRET: 'short' }, /^JWT_SECRET has 5 characters; give it 32 or more$/],

@@ -59,13 +59,19 @@ const startPostgres = async (folder: string) => {
 const startReceiver = async (kind: 'mail' | 'push', folder: string) => {
   const [port, file] = [await freePort(), join(folder, `${kind}.log`)]
   let child: ChildProcess
-  const start = async () => {
+  /** Whether it listens. While it is down, a connection of any process may have been given its port. */
+  const tryToStart = async (): Promise<boolean> => {
     const args = ['run', '-A', 'tests/notifications/serve_receiver.ts', kind, String(port), file]
     child = spawn(resolve('node_modules/.bin/deno'), args, { stdio: ['ignore', 'pipe', 'ignore'] })
-    for await (const line of createInterface(child.stdout!)) if (line === 'ready') break
+    for await (const line of createInterface(child.stdout!)) if (line === 'ready') return true
+    return false
+  }
+  const start = async () => {
+    while (!await tryToStart()) await pause(100)
     child.stdout!.resume()
   }
   const kill = async () => {
+    if (child.exitCode !== null) throw new Error(`The ${kind} server ended by itself`)
     const ended = once(child, 'exit')
     child.kill('SIGKILL')
     await ended

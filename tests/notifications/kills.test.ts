@@ -179,6 +179,8 @@ test('what kills leave of the outbox is told once, in time, and to whom it still
     JSON.stringify({
       sent: sent.length,
       kills: counts,
+      readOrClosed: sent.filter(isOver).length,
+      told: sent.filter((one) => !isOver(one)).length,
       pushes: pushes.length,
       mails: mails.length,
       left,

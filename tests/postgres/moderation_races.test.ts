@@ -1,5 +1,5 @@
 // People report, block, reserve, arrange conversations, show their profiles and are erased while several admins resolve
-// reports, lift restrictions and purge, over several connections.
+// reports, restrict people, lift restrictions and purge, over several connections.
 import postgres from 'postgres'
 import { expect, test } from 'vitest'
 import { platform } from '../tools/supabase.ts'
@@ -63,6 +63,7 @@ test(`after ${calls} racing calls every decision is logged once, and nobody hidd
         `,
       lift: () =>
         sql`select public.lift_restriction(${pick(people)}, ${pick(['hide', 'suspend', 'suspend'])}, 'Lifted')`,
+      restrict: () => sql`select public.restrict_person(${pick(people)}, ${pick(['hide', 'suspend'])}, 'Restricted')`,
       arrange: () => {
         const talk = pick(talks)
         const changes = { archived: random() < 0.7, pinned: random() < 0.7 }
@@ -99,7 +100,7 @@ test(`after ${calls} racing calls every decision is logged once, and nobody hidd
       purge: () => sql`select private.purge_evidence()`,
       erase: async () => {
         const person = random() < 0.3 && erasable.pop()
-        if (person) await sql`select private.erase_person(${person})`
+        if (person) await sql`select public.erase_person(${person}, 'Asked for it')`
       },
     }
     const often = [
@@ -110,6 +111,8 @@ test(`after ${calls} racing calls every decision is logged once, and nobody hidd
       'edit',
       'resolve',
       'resolve',
+      'restrict',
+      'lift',
       'lift',
       'lift',
       'purge',
@@ -144,6 +147,17 @@ test(`after ${calls} racing calls every decision is logged once, and nobody hidd
     from public.moderation_log
     join public.reports on reports.id = report_id
     where resolved_at is null
+    union all
+    select 'logged as an edit', report_id
+    from public.moderation_log
+    where action = 'edit report'
+    union all
+    select 'erased and not logged once', users.id
+    from public.users
+    left join public.moderation_log on moderation_log.user_id = users.id and action = 'erase'
+    where users.id = any(${people}::bigint[]) and erased_at is not null
+    group by users.id
+    having count(moderation_log.id) <> 1
     union all
     select 'without an end', reports.id
     from public.reports

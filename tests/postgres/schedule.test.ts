@@ -85,8 +85,21 @@ test('the schedule calls the functions embed and notify as often as their queues
     expect(purge).toEqual({ schedule: '29 3 * * *', command: 'select private.purge_evidence()' })
     const [cleaning] = await sql`select command from cron.job where jobname = 'forget old runs'`
     expect(await sql.unsafe(cleaning!.command)).toEqual([])
+    // What admins see of it, on the real tables of pg_cron.
+    const definition = /create function public\.describe_schedule[^]*?\n\$\$;/
+    await sql.unsafe(definition.exec(readFileSync('sql/schema/93_describe.sql', 'utf8'))![0])
+    expect((await sql`select job from public.describe_schedule()`).map(({ job }) => job)).toEqual([
+      'drain the embedding queue',
+      'forget dead letters',
+      'forget old changes',
+      'forget old runs',
+      'purge evidence',
+      'send notifications',
+      'settle reservations',
+    ])
   } finally {
     await sql`select cron.unschedule(jobid) from cron.job`.catch(() => {})
+    await sql`drop function if exists public.describe_schedule`.catch(() => {})
     await sql.end()
     await owner.end()
   }

@@ -166,11 +166,16 @@ select is(
     'edge_functions: plan_notifications',
     'edge_functions: report_search',
     'edge_functions: save_embeddings',
+    'service_role: describe_queues',
+    'service_role: describe_schedule',
+    'service_role: erase_person',
+    'service_role: find_people',
     'service_role: is_attachment',
     'service_role: is_web_address',
     'service_role: lift_restriction',
     'service_role: read_evidence',
-    'service_role: resolve_report'
+    'service_role: resolve_report',
+    'service_role: restrict_person'
   ],
   'these are the grants on functions outside schema api'
 );

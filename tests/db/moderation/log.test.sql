@@ -1,5 +1,5 @@
 -- The log: append-only for everybody, with who, when and why; and who can call the functions that write it.
-select plan(45);
+select plan(75);
 select tests.make_person(name) from unnest(array['ana', 'ben']) as name;
 select tests.make_history('ana', 'ben');
 insert into public.reports (reporter_id, user_id, reason) values (tests.id_of('ben'), tests.id_of('ana'), 'spam');
@@ -12,7 +12,8 @@ select replace(call, '%report', report.id::text) as call
 from report
 cross join (
   values ('resolve_report(%report, ''dismiss'', ''Why'')'), ('read_evidence(%report)'),
-    ('lift_restriction(1, ''hide'', ''Why'')')
+    ('lift_restriction(1, ''hide'', ''Why'')'), ('restrict_person(1, ''suspend'', ''Why'')'),
+    ('find_people(''ana'')'), ('erase_person(1, ''Why'')'), ('describe_queues()'), ('describe_schedule()')
 ) as texts (call);
 create function pg_temp.call_as(who text, call text)
 returns text

@@ -1,5 +1,5 @@
 -- From the outbox to pushes and one mail: whom the worker tells, when, and what stops it.
-select plan(37);
+select plan(38);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'cleo']) as name;
 insert into public.conversations (voyager_id, local_id)
 values (tests.id_of('ana'), tests.id_of('ben')), (tests.id_of('cleo'), tests.id_of('ben'));
@@ -174,6 +174,23 @@ select is(pg_temp.waiting(), 'mail 1, push 2', 'so the next message is mailed');
 insert into public.messages (conversation_id, user_id, content)
 values (tests.conversation_of('ana'), tests.id_of('ben'), 'Here I am');
 select is_empty('select from private.silences', 'and writing ends it');
+
+-- What is read while pushes are claimed.
+select pg_temp.reset();
+select pg_temp.send('ana');
+select tests.pass_time('11 minutes');
+select pg_temp.run();
+create function pg_temp.read_all() returns trigger language plpgsql as $$
+begin
+  update public.messages set read = true where not read;
+  return null;
+end $$;
+create trigger read_all after delete on private.outbox for each statement execute function pg_temp.read_all();
+select is(
+  (select string_agg(value #>> '{data,unread}', ' ') from json_array_elements(private.claim_pushes(9))), '1 1',
+  'a push says what was unread when it was claimed'
+);
+drop trigger read_all on private.outbox;
 
 -- At 23:30 in Lisbon, an hour later and at 07:00.
 select pg_temp.reset();

@@ -1,4 +1,4 @@
-import { accountError, asAdmin, type Command, command, expectStatus, takesPart } from './model.ts'
+import { accountError, asAdmin, type Command, command, expectStatus, logBlock, logForBoth, takesPart } from './model.ts'
 import { move } from './reservations.ts'
 
 export const setSearchable = (caller: number, searchable: boolean, byProfile: boolean): Command =>
@@ -12,8 +12,11 @@ export const setSearchable = (caller: number, searchable: boolean, byProfile: bo
     model.users[caller]!.searchable = searchable
   })
 
-export const activate = (user: number, active: boolean): Command =>
-  command(`an admin ${active ? '' : 'de'}activates ${user}`, async (model, real) => {
+/** Activates one of those who are not active, if there are any. */
+export const activate = (someone: number, active: boolean): Command =>
+  command(`an admin ${active ? '' : 'de'}activates ${someone}`, async (model, real) => {
+    const inactive = [...model.users.keys()].filter((one) => !model.users[one]!.active && !model.users[one]!.erased)
+    const user = active && inactive.length > 0 ? inactive[someone % inactive.length]! : someone
     // A constraint forbids activating an erased user.
     if (model.users[user]!.erased) return
     expectStatus(await asAdmin(real, 'PATCH', `users?id=eq.${real.users[user]!.id}`, { is_active: active }), 200)
@@ -27,18 +30,26 @@ export const erase = (caller: number): Command =>
     if (error) return expectStatus(answer, error)
     expectStatus(answer, 204)
     Object.assign(model.users[caller]!, { searchable: false, active: false, erased: true, hidden: false })
-    for (const one of model.users) one.blocked.delete(caller)
+    for (const [user, { blocked }] of model.users.entries()) {
+      if (blocked.delete(caller)) logBlock(model, user, caller)
+    }
     model.users[caller]!.blocked.clear()
     for (const talk of model.conversations.filter((one) => takesPart(one, caller))) {
       talk.states.delete(caller)
+      logForBoth(model, 'conversation', talk, talk.id)
       for (const reservation of talk.reservations) {
-        if (['pending', 'accepted'].includes(reservation.status)) move(reservation, 'cancelled', caller)
+        if (!['pending', 'accepted'].includes(reservation.status)) continue
+        move(reservation, 'cancelled', caller)
+        logForBoth(model, 'reservation', talk, reservation.id)
       }
     }
   })
 
-export const block = (caller: number, other: number, on: boolean): Command =>
-  command(`${caller} ${on ? '' : 'un'}blocks ${other}`, async (model, { users }) => {
+/** Unblocks one of those whom the caller has blocked, if there are any. */
+export const block = (caller: number, someone: number, on: boolean): Command =>
+  command(`${caller} ${on ? '' : 'un'}blocks ${someone}`, async (model, { users }) => {
+    const known = [...model.users[caller]!.blocked]
+    const other = on || known.length === 0 ? someone : known[someone % known.length]!
     const answer = await users[caller]!.call(on ? 'PUT' : 'DELETE', `/users/me/blocks/${users[other]!.id}`)
     const error = accountError(model, caller)
     if (error) return expectStatus(answer, error)
@@ -46,6 +57,8 @@ export const block = (caller: number, other: number, on: boolean): Command =>
     const { blocked } = model.users[caller]!
     if (!model.users[other]!.active && (on || !blocked.has(other))) return expectStatus(answer, 404)
     expectStatus(answer, 204)
+    if (blocked.has(other) === on) return
     if (on) blocked.add(other)
     else blocked.delete(other)
+    logBlock(model, caller, other)
   })

@@ -1,6 +1,15 @@
 import { expect } from 'vitest'
 import { type Answer, call } from '../../tools/people.ts'
-import { accountError, type Command, command, expectStatus, isBlocked, takesPart } from './model.ts'
+import { compareChanges } from './changes.ts'
+import {
+  accountError,
+  type Command,
+  command,
+  expectStatus,
+  isBlocked,
+  type ModelConversation,
+  takesPart,
+} from './model.ts'
 import { compareReports } from './reports.ts'
 import { compareReservations } from './reservations.ts'
 import { compareStates } from './states.ts'
@@ -40,7 +49,10 @@ export const compare = (caller: number): Command =>
     expect(unread.body).toEqual({ total: counts.reduce((sum, count) => sum + count.unread, 0), conversations: counts })
 
     const list = await users[caller]!.call('GET', '/conversations')
-    expect(list.body.map((one: { id: number }) => one.id).toSorted()).toEqual(mine.map((one) => one.id).toSorted())
+    const activeAt = (talk: ModelConversation) => talk.messages.at(-1)?.at ?? talk.openedAt
+    expect(list.body.map((one: { id: number }) => one.id)).toEqual(
+      mine.toSorted((one, other) => activeAt(other) - activeAt(one)).map((one) => one.id),
+    )
     for (const talk of mine) {
       const shown = list.body.find((one: { id: number }) => one.id === talk.id)
       expect([shown.voyager_id, shown.local_id]).toEqual([users[talk.voyager]!.id, users[talk.local]!.id])
@@ -58,6 +70,11 @@ export const compare = (caller: number): Command =>
       id,
       Profile: { is_searchable: me.searchable },
     })
+    const blocks = await users[caller]!.call('GET', '/users/me/blocks')
+    expect(blocks.body.map((one: { user_id: number }) => one.user_id).toSorted()).toEqual(
+      [...me.blocked].map((one) => users[one]!.id).toSorted(),
+    )
+    await compareChanges(caller, model, users)
     await compareStates(caller, mine, users)
     await compareReservations(caller, mine, users)
     await compareReports(caller, model, users)

@@ -13,10 +13,14 @@ export interface ModelReservation {
   /** Milliseconds; null without an end. */
   date: number
   endsAt: number | null
+  /** Its time has passed, so the clock writes its row at some moment. */
+  isPast: boolean
   history: [status: string, by: number | null][]
 }
 export interface ModelMessage {
   id: number
+  /** When it was sent, by the model's clock. */
+  at: number
   sender: number
   content: string
   read: boolean
@@ -31,6 +35,7 @@ export interface ModelConversation {
   voyager: number
   local: number
   id: number
+  openedAt: number
   messages: ModelMessage[]
   /** Who has ever sent a message, which an admin may have deleted. */
   written: Set<number>
@@ -48,8 +53,17 @@ export interface ModelReport {
   evidence: Map<number, string>
 }
 
+/** An entry of GET /conversations/changes. */
+export interface ModelChange {
+  kind: string
+  conversation_id: number
+  id: number
+}
+
 /** A model of the service: four users, their conversations, reservations and reports, and who is searchable. */
 export interface Model {
+  /** Counts what was opened and sent. */
+  clock: number
   conversations: ModelConversation[]
   users: {
     searchable: boolean
@@ -59,6 +73,9 @@ export interface Model {
     blocked: Set<number>
     /** Message ids by client_id. */
     sent: Map<string, number>
+    /** What has changed for the user since they asked for changes last, and the cursor that they got. */
+    changes: ModelChange[]
+    cursor: string | null
   }[]
   reports: ModelReport[]
 }
@@ -75,12 +92,60 @@ export const firstContactLimit = 3
 export const isBlocked = ({ users }: Model, one: number, other: number): boolean =>
   users[one]!.blocked.has(other) || users[other]!.blocked.has(one)
 
+/** How often the commands of a kind, by their name without ids and texts, changed the model, and how often not. */
+export const tally = new Map<string, { changed: number; unchanged: number }>()
+
+/** The model as text, without what compare alone changes. */
+const asText = (model: Model): string =>
+  JSON.stringify(
+    model,
+    (key, value) =>
+      key === 'changes' || key === 'cursor'
+        ? undefined
+        : value instanceof Map || value instanceof Set
+        ? [...value]
+        : value,
+  )
+
 /** A command that any user may try at any time; the model predicts the response. */
 export const command = (name: string, run: (model: Model, real: Real) => Promise<void>): Command => ({
   check: () => true,
-  run,
+  run: async (model, real) => {
+    const before = asText(model)
+    await run(model, real)
+    const kind = name.replaceAll(/"[^"]*"|null|[0-9a-f]{8}-[0-9a-f-]{27}|\d+/g, '').replaceAll(/ +/g, ' ').trim()
+    const counts = tally.get(kind) ?? { changed: 0, unchanged: 0 }
+    counts[asText(model) === before ? 'unchanged' : 'changed']++
+    tally.set(kind, counts)
+  },
   toString: () => name,
 })
+
+/** Users are named by number from 0 on; these two are whoever has this side of the conversation in question. */
+export const voyagerSide = 100
+export const localSide = 101
+/** The user that `who` names in a conversation. */
+export const userIn = ({ voyager, local }: ModelConversation, who: number): number =>
+  who === voyagerSide ? voyager : who === localSide ? local : who
+
+/** Logs a change for these users, which their next page of changes must name. */
+export const log = (
+  model: Model,
+  users: number[],
+  kind: string,
+  { id: conversation_id }: { id: number },
+  id: number,
+) => {
+  for (const user of users) model.users[user]!.changes.push({ kind, conversation_id, id })
+}
+/** As log, for both participants. */
+export const logForBoth = (model: Model, kind: string, talk: ModelConversation, id: number): void =>
+  log(model, [talk.voyager, talk.local], kind, talk, id)
+/** Logs for a user that they have blocked or unblocked another one. */
+export const logBlock = (model: Model, user: number, other: number): void => {
+  const talk = model.conversations.find((one) => takesPart(one, user) && takesPart(one, other))
+  if (talk) log(model, [user], 'state', talk, talk.id)
+}
 /** 401 for an erased user, 403 for a deactivated one, else null. */
 export const accountError = (model: Model, caller: number): number | null => {
   const { erased, active } = model.users[caller]!
@@ -98,6 +163,7 @@ export const partnerIn = ({ voyager, local }: ModelConversation, user: number): 
   voyager === user ? local : voyager
 export const lastId = ({ messages }: ModelConversation): number => Math.max(0, ...messages.map(({ id }) => id))
 export const newModel = (users: number): Model => ({
+  clock: 0,
   conversations: [],
   users: Array.from({ length: users }, () => ({
     searchable: false,
@@ -106,6 +172,8 @@ export const newModel = (users: number): Model => ({
     hidden: false,
     blocked: new Set(),
     sent: new Map(),
+    changes: [],
+    cursor: null,
   })),
   reports: [],
 })

@@ -6,10 +6,15 @@ import {
   type Command,
   command,
   expectStatus,
+  localSide,
+  logBlock,
   type Model,
   type ModelReport,
+  partnerIn,
   takesPart,
   talkAt,
+  userIn,
+  voyagerSide,
 } from './model.ts'
 
 /** Keeps what admins see as evidence: the reported message, and the latest 20 of the two if they are shared. */
@@ -21,21 +26,25 @@ const addEvidence = ({ conversations }: Model, report: ModelReport): void => {
   for (const { id, content } of copied) if (!report.evidence.has(id)) report.evidence.set(id, content)
 }
 
-/** Of a message of a conversation, or with `index` null of a person. */
+/** Of a message of a conversation, or with `index` null of a person. A participant reports the other one. */
 export const report = (
-  caller: number,
-  other: number,
+  who: number,
+  someone: number,
   which: number,
   index: number | null,
   shares: boolean,
   blocks: boolean,
 ): Command =>
   command(
-    `${caller} reports ${index ?? other} of ${which}, shares ${shares}, blocks ${blocks}`,
+    `${who} reports ${index === null ? 'the person' : 'message'} ${index ?? someone} of ${which}, ` +
+      `shares ${shares}, blocks ${blocks}`,
     async (model, real) => {
       const talk = talkAt(model, which)
-      const message = index === null ? undefined : talk?.messages[index % Math.max(talk.messages.length, 1)]
-      if (index !== null && !message) return
+      const message = index === null ? undefined : talk?.messages.at(-1 - index % Math.max(talk.messages.length, 1))
+      if (!talk || index !== null && !message) return
+      const isParticipant = who === voyagerSide || who === localSide
+      const caller = isParticipant && message ? partnerIn(talk, message.sender) : userIn(talk, who)
+      const other = isParticipant ? partnerIn(talk, caller) : someone
       const subject = message ? message.sender : other
       const answer = await real.users[caller]!.call('POST', '/users/me/reports', {
         ...(message ? { message_id: message.id } : { user_id: real.users[other]!.id }),
@@ -43,7 +52,7 @@ export const report = (
       })
       const error = accountError(model, caller)
       if (error) return expectStatus(answer, error)
-      if (message && !takesPart(talk!, caller)) return expectStatus(answer, 404)
+      if (message && !takesPart(talk, caller)) return expectStatus(answer, 404)
       if (subject === caller) return expectStatus(answer, 400)
       const about = { reporter: caller, subject, message: message?.id ?? null }
       let known = model.reports.find((one) =>
@@ -61,13 +70,18 @@ export const report = (
         addEvidence(model, known)
       }
       expect(answer.body).toMatchObject({ id: known.id, status: 'open' })
-      if (blocks && !person.erased) model.users[caller]!.blocked.add(subject)
+      const { blocked } = model.users[caller]!
+      if (!blocks || person.erased || blocked.has(subject)) return
+      blocked.add(subject)
+      logBlock(model, caller, subject)
     },
   )
 
 export const resolve = (index: number, action: string): Command =>
   command(`an admin resolves report ${index} with ${action}`, async (model, real) => {
-    const report = model.reports[index % Math.max(model.reports.length, 1)]
+    const pending = model.reports.filter(({ isOpen }) => isOpen)
+    const reports = index > 0 && pending.length > 0 ? pending : model.reports
+    const report = reports[index % Math.max(reports.length, 1)]
     if (!report) return
     const evidence = await asAdmin(real, 'POST', 'rpc/read_evidence', { report: report.id })
     const contents = [...report.evidence].toSorted(([one], [other]) => one - other)
@@ -81,14 +95,19 @@ export const resolve = (index: number, action: string): Command =>
     if (action === 'hide' && !person.erased) Object.assign(person, { hidden: true, searchable: false })
   })
 
-export const lift = (user: number, restriction: 'hide' | 'suspend'): Command =>
-  command(`an admin lifts ${restriction} of ${user}`, async (model, real) => {
+/** Of one of those who are restricted so, if there are any. */
+export const lift = (someone: number, restriction: 'hide' | 'suspend'): Command =>
+  command(`an admin lifts ${restriction} of ${someone}`, async (model, real) => {
+    const restricted = [...model.users.keys()].filter((one) => {
+      const { hidden, active, erased } = model.users[one]!
+      return restriction === 'hide' ? hidden : !active && !erased
+    })
+    const user = restricted.length > 0 ? restricted[someone % restricted.length]! : someone
     const person = model.users[user]!
     const answer = await asAdmin(real, 'POST', 'rpc/lift_restriction', {
       ...{ person: real.users[user]!.id, restriction, note: 'Lifted' },
     })
-    const isRestricted = restriction === 'hide' ? person.hidden : !person.active && !person.erased
-    if (!isRestricted) return expectStatus(answer, 409)
+    if (restricted.length === 0) return expectStatus(answer, 409)
     expectStatus(answer, 200)
     if (restriction === 'hide') person.hidden = false
     else person.active = true

@@ -7,12 +7,14 @@ import {
   command,
   expectStatus,
   isBlocked,
+  logForBoth,
   type Model,
   type ModelConversation,
   type ModelReservation,
   partnerIn,
   takesPart,
   talkAt,
+  userIn,
 } from './model.ts'
 
 const day = 24 * 60 * 60 * 1000
@@ -22,8 +24,9 @@ export const move = (reservation: ModelReservation, status: string, by: number |
   reservation.status = status
   reservation.history.push([status, by])
 }
+/** Counted from the latest. */
 const reservationAt = (talk: ModelConversation | undefined, which: number): ModelReservation | undefined =>
-  talk?.reservations[which % Math.max(talk.reservations.length, 1)]
+  talk?.reservations.at(-1 - which % Math.max(talk.reservations.length, 1))
 const partnerRefuses = (model: Model, talk: ModelConversation, caller: number): boolean => {
   const partner = partnerIn(talk, caller)
   return isBlocked(model, caller, partner) || !model.users[partner]!.active
@@ -37,10 +40,11 @@ const isTaken = ({ conversations }: Model, { id, host, date, endsAt }: ModelRese
   )
 
 /** A reservation of this many days from one of four slots on; 0 days: without an end. */
-export const offer = (caller: number, which: number, slot: number, days: number, asHost: boolean): Command =>
-  command(`${caller} offers slot ${slot} for ${days} days in ${which}, host ${asHost}`, async (model, { users }) => {
+export const offer = (who: number, which: number, slot: number, days: number, asHost: boolean): Command =>
+  command(`${who} offers slot ${slot} for ${days} days in ${which}, host ${asHost}`, async (model, { users }) => {
     const talk = talkAt(model, which)
     if (!talk) return
+    const caller = userIn(talk, who)
     const date = firstSlot + slot * day
     const endsAt = days > 0 ? date + days * day : null
     const answer = await users[caller]!.call('POST', `/conversations/${talk.id}/reservations`, {
@@ -56,16 +60,18 @@ export const offer = (caller: number, which: number, slot: number, days: number,
     const host = asHost ? caller : talk.local
     expect(answer.body).toMatchObject({ status: 'pending', offered_by: users[caller]!.id, host_id: users[host]!.id })
     talk.reservations.push({
-      ...{ id: answer.body.id, title: 'A', status: 'pending', offeredBy: caller, host, date, endsAt },
+      ...{ id: answer.body.id, title: 'A', status: 'pending', offeredBy: caller, host, date, endsAt, isPast: false },
       history: [['pending', caller]],
     })
+    logForBoth(model, 'reservation', talk, answer.body.id)
   })
 
-export const counter = (caller: number, which: number, index: number, title: string): Command =>
-  command(`${caller} counters ${index} of ${which} with ${title}`, async (model, { users }) => {
+export const counter = (who: number, which: number, index: number, title: string): Command =>
+  command(`${who} counters ${index} of ${which} with ${title}`, async (model, { users }) => {
     const talk = talkAt(model, which)
     const reservation = reservationAt(talk, index)
     if (!talk || !reservation) return
+    const caller = userIn(talk, who)
     const path = `/conversations/${talk.id}/reservations/${reservation.id}`
     const answer = await users[caller]!.call('PATCH', path, { title })
     const error = accountError(model, caller)
@@ -77,6 +83,7 @@ export const counter = (caller: number, which: number, index: number, title: str
     if (reservation.title === title) return
     Object.assign(reservation, { title, offeredBy: caller })
     reservation.history.push(['pending', caller])
+    logForBoth(model, 'reservation', talk, reservation.id)
   })
 
 const expectConflict = (answer: Answer, { status }: ModelReservation): void => {
@@ -90,11 +97,12 @@ const results: Record<string, string> = {
   complete: 'completed',
 }
 
-export const step = (caller: number, which: number, index: number, name: string): Command =>
-  command(`${caller} tries to ${name} ${index} of ${which}`, async (model, { users }) => {
+export const step = (who: number, which: number, index: number, name: string): Command =>
+  command(`${who} tries to ${name} ${index} of ${which}`, async (model, { users }) => {
     const talk = talkAt(model, which)
     const reservation = reservationAt(talk, index)
     if (!talk || !reservation) return
+    const caller = userIn(talk, who)
     const answer = await users[caller]!.call('POST', `/conversations/${talk.id}/reservations/${reservation.id}/${name}`)
     const error = accountError(model, caller)
     if (error) return expectStatus(answer, error)
@@ -109,15 +117,17 @@ export const step = (caller: number, which: number, index: number, name: string)
     if (!isRepeat && !isPossible) return expectConflict(answer, reservation)
     expectStatus(answer, 200)
     expect(answer.body.status).toBe(next)
-    if (!isRepeat) move(reservation, next, caller)
+    if (isRepeat) return
+    move(reservation, next, caller)
+    logForBoth(model, 'reservation', talk, reservation.id)
   })
 
-/** Whoever has to answer an offer accepts it. */
-export const accept = (which: number, index: number): Command =>
-  command(`whoever has to answer accepts ${index} of ${which}`, async (model, real) => {
+/** Whoever has to answer an offer does. */
+export const answer = (which: number, index: number, name: 'accept' | 'decline'): Command =>
+  command(`whoever has to answer will ${name} ${index} of ${which}`, async (model, real) => {
     const talk = talkAt(model, which)
     const reservation = reservationAt(talk, index)
-    if (talk && reservation) await step(partnerIn(talk, reservation.offeredBy), which, index, 'accept').run(model, real)
+    if (talk && reservation) await step(partnerIn(talk, reservation.offeredBy), which, index, name).run(model, real)
   })
 
 /** Its time passes: an admin writes one that has, because tests cannot move the clock of a running stack. */
@@ -134,7 +144,7 @@ export const end = (which: number, index: number): Command =>
     })
     expectStatus(answer, 200)
     if (reservation.date !== date) reservation.history.push([reservation.status, null])
-    Object.assign(reservation, { date, endsAt })
+    Object.assign(reservation, { date, endsAt, isPast: true })
     if (reservation.status === 'pending') move(reservation, 'cancelled', null)
     if (reservation.status === 'accepted') move(reservation, 'completed', null)
   })
@@ -152,7 +162,7 @@ export const compareReservations = async (
     .toEqual(expected.map(({ talk, reservation: { id, title, status, offeredBy } }) => [
       ...[id, talk.id, title, status, users[offeredBy]!.id],
     ]))
-  for (const { talk, reservation } of expected.slice(0, 2)) {
+  for (const { talk, reservation } of expected.slice(0, 3)) {
     const detail = await me.call('GET', `/conversations/${talk.id}/reservations/${reservation.id}`)
     const history = detail.body.history.map((entry: Answer['body']) => [entry.status, entry.by])
     expect(history).toEqual(reservation.history.map(([status, by]) => [status, by === null ? null : users[by]!.id]))

@@ -6,10 +6,12 @@ import {
   command,
   expectStatus,
   lastId,
+  log,
   type ModelConversation,
   type ModelState,
   takesPart,
   talkAt,
+  userIn,
 } from './model.ts'
 
 const later = '2036-07-01T12:00:00.000Z'
@@ -26,10 +28,12 @@ const shownState = (talk: ModelConversation, user: number) => {
   }
 }
 
-export const arrange = (caller: number, which: number, what: 'archived' | 'muted' | 'pinned', on: boolean): Command =>
-  command(`${caller} makes ${which} ${on ? '' : 'not '}${what}`, async (model, { users }) => {
+export const arrange = (who: number, which: number, what: 'archived' | 'muted' | 'pinned', on: boolean): Command =>
+  command(`${who} makes ${which} ${on ? '' : 'not '}${what}`, async (model, { users }) => {
     const talk = talkAt(model, which)
     if (!talk) return
+    const caller = userIn(talk, who)
+    const before = shownState(talk, caller)
     const changes = what === 'muted' ? { muted_until: on ? later : null } : { [what]: on }
     const answer = await users[caller]!.call('PUT', `/conversations/${talk.id}/state`, changes)
     const error = accountError(model, caller)
@@ -41,7 +45,9 @@ export const arrange = (caller: number, which: number, what: 'archived' | 'muted
     // Archiving what is archived changes nothing.
     else if (on !== shownState(talk, caller).archived) state.archivedAt = on ? lastId(talk) : null
     talk.states.set(caller, state)
-    expect(answer.body).toEqual(shownState(talk, caller))
+    const after = shownState(talk, caller)
+    expect(answer.body).toEqual(after)
+    if (JSON.stringify(after) !== JSON.stringify(before)) log(model, [caller], 'state', talk, talk.id)
   })
 
 export const compareStates = async (caller: number, mine: ModelConversation[], users: Person[]): Promise<void> => {

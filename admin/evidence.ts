@@ -1,0 +1,31 @@
+import { el } from '../demo/dom.ts'
+import { moment } from './view.ts'
+
+/** A row of the database's read_evidence. */
+export interface Evidence {
+  sent_at: string
+  is_by_reported: boolean
+  content: string
+  attachment: { name?: string; url?: string } | null
+}
+
+/** The messages that belong to a report, as they were when it was made. */
+export const showEvidence = (
+  { person, reporter }: { person: string; reporter: string },
+  evidence: Evidence[],
+): HTMLElement =>
+  evidence.length === 0 ? el('p', { class: 'hint' }, 'No message belongs to this report, or it was purged.') : el(
+    'ol',
+    { class: 'evidence' },
+    ...evidence.map(({ sent_at, is_by_reported, content, attachment }) =>
+      el(
+        'li',
+        is_by_reported ? { class: 'reported' } : {},
+        el('strong', {}, is_by_reported ? person : reporter),
+        ' ',
+        moment(sent_at),
+        el('p', { class: 'quote' }, content),
+        attachment && el('p', { class: 'hint' }, `Attachment: ${attachment.name ?? ''} ${attachment.url ?? ''}`),
+      )
+    ),
+  )

@@ -1,0 +1,95 @@
+import { el } from '../demo/dom.ts'
+import { pluralize } from '../demo/format.ts'
+import { rpc } from './api.ts'
+import { button, moment, openView, type View } from './view.ts'
+
+interface Queue {
+  queue: string
+  waiting: number
+  oldest_seconds: number
+  /** Null where nothing is tried eight times. */
+  dead: number | null
+}
+
+interface Job {
+  job: string
+  schedule: string
+  last_start: string | null
+  last_status: string | null
+  last_message: string | null
+  failures: number
+}
+
+const names: Record<string, string> = {
+  reports: 'Open reports',
+  person: 'People to be told',
+  push: 'Pushes',
+  mail: 'Mails',
+  webhook: 'Webhooks',
+  embeddings: 'Texts without a vector',
+}
+
+const age = (seconds: number): string =>
+  seconds < 1
+    ? '–'
+    : seconds < 120
+    ? pluralize(Math.round(seconds), 'second', 'seconds')
+    : seconds < 7200
+    ? `${Math.round(seconds / 60)} minutes`
+    : seconds < 172_800
+    ? `${Math.round(seconds / 3600)} hours`
+    : `${Math.round(seconds / 86_400)} days`
+
+/** The alerts of docs/runbook.md. People set the delay of what waits for them, and reports wait for an admin. */
+const state = ({ queue, oldest_seconds, dead }: Queue): string => {
+  if (dead) return 'Dead letters'
+  return oldest_seconds > 300 && !['person', 'reports'].includes(queue) ? 'Behind' : 'Fine'
+}
+
+const table = (caption: string, heads: string[], rows: (string | Node)[][]): HTMLElement =>
+  el(
+    'div',
+    { class: 'card wide', tabindex: '0', role: 'region', 'aria-label': caption },
+    el(
+      'table',
+      {},
+      el('caption', {}, caption),
+      el('thead', {}, el('tr', {}, ...heads.map((head) => el('th', { scope: 'col' }, head)))),
+      el(
+        'tbody',
+        {},
+        ...rows.map(([first, ...others]) =>
+          el('tr', {}, el('th', { scope: 'row' }, first), ...others.map((cell) => el('td', {}, cell)))
+        ),
+      ),
+    ),
+  )
+
+/** What waits, for how long, and when the schedule ran. */
+export const openHealth = (): View => {
+  const view: View = openView([], async () => {
+    const [queues, jobs] = await Promise.all([rpc<Queue[]>('describe_queues'), rpc<Job[]>('describe_schedule')])
+    const waiting = queues.map((queue): (string | Node)[] => [
+      names[queue.queue] ?? queue.queue,
+      `${queue.waiting}`,
+      age(Number(queue.oldest_seconds)),
+      queue.dead === null ? '–' : `${queue.dead}`,
+      el('span', { class: state(queue) === 'Fine' ? '' : 'warning' }, state(queue)),
+    ])
+    const runs = jobs.map(({ job, schedule, last_start, last_status, last_message, failures }): (string | Node)[] => [
+      job,
+      schedule,
+      last_start ? moment(last_start) : 'never',
+      `${last_status ?? ''} ${last_status === 'failed' ? last_message ?? '' : ''}`,
+      `${failures}`,
+    ])
+    return [
+      table('Queues', ['Queue', 'Waiting', 'Oldest', 'Dead letters', 'State'], waiting),
+      jobs.length
+        ? table('Schedule', ['Job', 'When', 'Latest run', 'Result', 'Failures in a day'], runs)
+        : el('p', { class: 'hint' }, 'No pg_cron: on one machine timers run the jobs, and failures are in the log.'),
+      button('Read again', () => view.load('Read again')),
+    ]
+  })
+  return view
+}

@@ -1,0 +1,68 @@
+import { field } from '../demo/dialog.ts'
+import { el } from '../demo/dom.ts'
+import { pluralize } from '../demo/format.ts'
+import { rpc } from './api.ts'
+import { openSteps, type Person } from './person_steps.ts'
+import { detail, empty, moment, openView, tag, type View } from './view.ts'
+
+const card = (person: Person, view: View): HTMLElement =>
+  el(
+    'article',
+    { class: 'card', 'aria-label': person.name },
+    el(
+      'h3',
+      {},
+      person.name,
+      ' ',
+      tag(person.status, person.status === 'active' ? 'accepted' : 'declined'),
+      person.is_hidden && tag('hidden', 'declined'),
+      person.role === 'admin' && tag('admin'),
+    ),
+    el(
+      'dl',
+      {},
+      detail('Id', `${person.id}`),
+      detail(
+        'E-mail',
+        person.email && el('a', { href: `mailto:${encodeURIComponent(person.email)}` }, person.email),
+      ),
+      detail('Since', moment(person.created_at)),
+      detail('Bio', person.bio),
+      detail('Location', person.location),
+      detail('Profile', person.is_searchable ? 'searchable' : 'not searchable'),
+      detail(
+        'Reported',
+        person.reports ? `${pluralize(person.reports, 'time', 'times')}, ${person.upheld} upheld` : null,
+      ),
+      detail('Decisions', el('a', { href: `#log?person=${person.id}` }, 'in the log')),
+    ),
+    el('div', { class: 'actions' }, ...openSteps(person, view)),
+  )
+
+/** People with a text in name or address, or with an id. */
+export const openPeople = (query: URLSearchParams): View => {
+  const text = el('input', { type: 'search', value: query.get('q') ?? '' })
+  const restricted = el('input', { type: 'checkbox', checked: query.has('restricted') })
+  const search = (event: Event) => {
+    event.preventDefault()
+    const wanted = new URLSearchParams({ q: text.value, ...(restricted.checked && { restricted: '' }) })
+    if (`${wanted}` === `${query}`) void view.load()
+    else location.hash = `people?${wanted}`
+  }
+  const form = el(
+    'form',
+    { class: 'filter', role: 'search', submit: search },
+    field('Name, e-mail address or id', text),
+    el('label', { class: 'check' }, restricted, 'Hidden or suspended only'),
+    el('button', { class: 'strong' }, 'Search'),
+  )
+  const view: View = openView([form], async () => {
+    const people = await rpc<Person[]>('find_people', {
+      query: query.get('q') ?? '',
+      restricted: query.has('restricted'),
+    })
+    const limit = people.length === 50 ? el('p', { class: 'hint' }, 'These are the newest 50.') : null
+    return people.length ? [...people.map((person) => card(person, view)), limit] : [empty('Nobody was found.')]
+  })
+  return view
+}

@@ -1,0 +1,110 @@
+import { el, setText } from '../demo/dom.ts'
+import { pluralize } from '../demo/format.ts'
+import { dataApi, rpc } from './api.ts'
+import { askWhy } from './ask.ts'
+import { type Evidence, showEvidence } from './evidence.ts'
+import { button, detail, empty, messageOf, moment, openView, personLink, tag, type View } from './view.ts'
+
+interface Report {
+  report: number
+  person: string
+  person_id: number
+  reporter: string
+  reporter_id: number
+  reason: string
+  note: string | null
+  earlier_reports: number
+  earlier_dismissed: number
+  earlier_upheld: number
+  is_hidden: boolean
+  is_active: boolean
+  created_at: string
+  message_id: number | null
+  shares_messages: boolean
+}
+
+const pageSize = 50
+
+const decisions = {
+  dismiss: 'Dismiss: nothing happens',
+  warn: 'Warn: only counts in later reports; the person is not told',
+  hide: 'Hide: the profile leaves the search until this is lifted',
+  suspend: 'Suspend: the account is deactivated until this is lifted',
+}
+
+const decide = ({ report, person }: Report, view: View) => {
+  const choices = Object.entries(decisions).map(([action, text]) =>
+    el(
+      'label',
+      { class: 'check' },
+      el('input', { type: 'radio', name: 'action', value: action, required: true }),
+      text,
+    )
+  )
+  const fields = el('fieldset', {}, el('legend', {}, 'Decision'), ...choices)
+  const submit = (note: string) => {
+    const action = fields.querySelector<HTMLInputElement>('input:checked')?.value
+    return rpc('resolve_report', { report, action, note })
+  }
+  const hint = 'The reporter sees that the report is resolved, and not how. It cannot be opened again.'
+  askWhy(`Report ${report}, about ${person}`, hint, 'Resolve', submit, view, [fields])
+}
+
+const card = (report: Report, view: View): HTMLElement => {
+  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
+  const evidence = el('div', { role: 'group', tabindex: '-1', 'aria-label': 'Evidence' })
+  const read = async () => {
+    try {
+      evidence.replaceChildren(showEvidence(report, await rpc<Evidence[]>('read_evidence', { report: report.report })))
+      setText(alert, '')
+      evidence.focus({ preventScroll: true })
+    } catch (error) {
+      setText(alert, messageOf(error))
+    }
+  }
+  const { earlier_reports: earlier, earlier_upheld: upheld, earlier_dismissed: dismissed } = report
+  return el(
+    'article',
+    { class: 'card', 'aria-label': `Report ${report.report}` },
+    el(
+      'h3',
+      {},
+      personLink(report.person_id, report.person),
+      ' ',
+      tag(report.reason, 'declined'),
+      report.is_hidden && tag('hidden'),
+      !report.is_active && tag('not active'),
+    ),
+    report.note && el('p', { class: 'quote' }, report.note),
+    el(
+      'dl',
+      {},
+      detail('Reported by', personLink(report.reporter_id, report.reporter)),
+      detail('When', moment(report.created_at)),
+      detail('About', report.message_id === null ? 'the person' : `message ${report.message_id}`),
+      detail('Shared', report.shares_messages ? 'the latest 20 messages' : null),
+      detail(
+        'Earlier',
+        earlier ? `${pluralize(earlier, 'report', 'reports')}, ${upheld} upheld, ${dismissed} dismissed` : 'no reports',
+      ),
+    ),
+    el(
+      'div',
+      { class: 'actions' },
+      button('Decide', () => decide(report, view), 'strong'),
+      button('Read the evidence (logged)', read),
+    ),
+    alert,
+    evidence,
+  )
+}
+
+/** The open reports, oldest first. */
+export const openReports = (): View => {
+  const view: View = openView([], async () => {
+    const reports = await dataApi<Report[]>('GET', `moderation_queue?order=report&limit=${pageSize}`)
+    const limit = reports.length === pageSize ? el('p', { class: 'hint' }, `These are the oldest ${pageSize}.`) : null
+    return reports.length ? [...reports.map((report) => card(report, view)), limit] : [empty('No report is open.')]
+  })
+  return view
+}

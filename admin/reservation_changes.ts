@@ -1,0 +1,42 @@
+import { el } from '../demo/dom.ts'
+import { update } from './api.ts'
+import { askForChanges, select } from './ask.ts'
+import type { View } from './view.ts'
+
+export const statuses = ['pending', 'accepted', 'declined', 'cancelled', 'completed']
+
+/** What a reservation is about, and what became of it. */
+export interface Terms {
+  id: number
+  status: string
+  title: string
+  /** A numeric: a string in a table's own row, a number in an embedded one. */
+  price: string | number
+  date: string
+  ends_at: string | null
+}
+
+/** A timestamp as the control for a local date and time has it. */
+const toLocal = (timestamp: string | null): string => {
+  if (!timestamp) return ''
+  const date = new Date(timestamp)
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}
+const fromLocal = (text: string): string | null => text === '' ? null : new Date(text).toISOString()
+
+/** Asks for another state, or other terms. */
+export const changeReservation = ({ id, title, price, date, ends_at, status }: Terms, view: View) => {
+  const time = (value: string | null) => el('input', { type: 'datetime-local', value: toLocal(value) })
+  const inputs = [
+    {
+      column: 'status',
+      label: 'State',
+      control: select(Object.fromEntries(statuses.map((name) => [name, name])), status),
+    },
+    { column: 'title', label: 'Title', control: el('input', { value: title }) },
+    { column: 'price', label: 'Price', control: el('input', { inputmode: 'decimal', value: `${price}` }) },
+    { column: 'date', label: 'Begins', control: time(date), parse: fromLocal },
+    { column: 'ends_at', label: 'Ends (may be empty)', control: time(ends_at), parse: fromLocal },
+  ]
+  askForChanges(`Reservation ${id}`, inputs, (changes) => update('reservations', id, changes), view)
+}

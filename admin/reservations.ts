@@ -1,0 +1,85 @@
+import { field } from '../demo/dialog.ts'
+import { el } from '../demo/dom.ts'
+import { formatPeriod, formatPrice } from '../demo/format.ts'
+import { dataApi } from './api.ts'
+import { select } from './ask.ts'
+import { changeReservation, statuses, type Terms } from './reservation_changes.ts'
+import { button, detail, empty, moment, openView, personLink, tag, type View } from './view.ts'
+
+interface Person {
+  id: number
+  name: string
+}
+
+interface Reservation extends Terms {
+  conversation: { id: number; voyager: Person; local: Person }
+  host: Person
+  history: (Terms & { note: string | null; created_at: string; by: Person | null })[]
+}
+
+const pageSize = 25
+const columns = 'id,status,title,price,date,ends_at,' +
+  'conversation:conversations(id,voyager:users!voyager_id(id,name),local:users!local_id(id,name)),' +
+  'host:users!host_id(id,name),' +
+  'history:reservation_history(id,status,title,price,date,ends_at,note,created_at,by:users!by_id(id,name))'
+
+const terms = ({ title, price, date, ends_at }: Terms): string =>
+  `${title}, ${formatPeriod(date, ends_at)}, ${formatPrice(Number(price))}`
+
+const card = (reservation: Reservation, view: View): HTMLElement => {
+  const { id, status, title, conversation, host, history } = reservation
+  const steps = history.toSorted((one, other) => one.id - other.id)
+  return el(
+    'article',
+    { class: 'card', 'aria-label': `Reservation ${id}` },
+    el('h3', {}, title, ' ', tag(status, status)),
+    el(
+      'dl',
+      {},
+      detail('Begins', moment(reservation.date)),
+      detail('Ends', reservation.ends_at && moment(reservation.ends_at)),
+      detail('Price', formatPrice(Number(reservation.price))),
+      detail('Voyager', personLink(conversation.voyager.id, conversation.voyager.name)),
+      detail('Local', personLink(conversation.local.id, conversation.local.name)),
+      detail('Host', host.name),
+    ),
+    el(
+      'details',
+      {},
+      el('summary', {}, `History (${steps.length})`),
+      el(
+        'ol',
+        { class: 'history' },
+        ...steps.map((step) =>
+          el(
+            'li',
+            {},
+            moment(step.created_at),
+            ` ${step.status} by ${step.by?.name ?? 'an admin or the clock'}: ${terms(step)}`,
+            step.note && el('p', { class: 'quote' }, step.note),
+          )
+        ),
+      ),
+    ),
+    el('div', { class: 'actions' }, button('Change', () => changeReservation(reservation, view))),
+  )
+}
+
+/** Reservations, the newest first, with what happened to each. */
+export const openReservations = (query: URLSearchParams): View => {
+  const status = query.get('state') ?? ''
+  const before = Number(query.get('before')) || 0
+  const go = (next: Record<string, string>) => location.hash = `reservations?${new URLSearchParams(next)}`
+  const filter = select({ '': 'all', ...Object.fromEntries(statuses.map((name) => [name, name])) }, status)
+  filter.addEventListener('change', () => go({ state: filter.value }))
+  const form = el('div', { class: 'filter' }, field('State', filter))
+  const view: View = openView([form], async () => {
+    const conditions = (status && `&status=eq.${encodeURIComponent(status)}`) + (before ? `&id=lt.${before}` : '')
+    const path = `reservations?select=${columns}&order=id.desc&limit=${pageSize}${conditions}`
+    const found = await dataApi<Reservation[]>('GET', path)
+    const last = found.at(-1)?.id
+    const older = found.length === pageSize ? button('Older', () => go({ state: status, before: `${last}` })) : null
+    return found.length ? [...found.map((each) => card(each, view)), older] : [empty('There are none.')]
+  })
+  return view
+}

@@ -1,0 +1,50 @@
+import { el, setText } from '../demo/dom.ts'
+
+export const messageOf = (error: unknown): string => error instanceof Error ? error.message : String(error)
+
+const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' })
+export const moment = (timestamp: string): HTMLElement =>
+  el('time', { datetime: timestamp, title: timestamp }, format.format(new Date(timestamp)))
+
+export const tag = (text: string, tone = ''): HTMLElement => el('span', { class: `tag ${tone}` }, text)
+
+export const button = (label: string, click: () => void, kind = ''): HTMLElement =>
+  el('button', { type: 'button', class: kind, click }, label)
+
+/** A label and a text for a row of details; null without a text. */
+export const detail = (label: string, content: string | Node | null): HTMLElement | null =>
+  content === null || content === '' ? null : el('div', {}, el('dt', {}, label), el('dd', {}, content))
+
+/** A link to the reports' person, or to whoever a row is about. */
+export const personLink = (id: number, name: string): HTMLElement => el('a', { href: `#people?q=${id}` }, name)
+
+/** One view of the page, and how to load it again. */
+export interface View {
+  node: HTMLElement
+  /** Loads and draws; what was done before is announced. Never rejects: an error is shown in its place. */
+  load: (done?: string) => Promise<void>
+}
+
+/** A view whose content `draw` loads. `fixed` stays above it. */
+export const openView = (fixed: HTMLElement[], draw: () => Promise<(HTMLElement | null)[]>): View => {
+  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
+  const status = el('p', { class: 'found', role: 'status' })
+  const content = el('div', { class: 'loaded' })
+  const load: View['load'] = async (done = '') => {
+    content.setAttribute('aria-busy', 'true')
+    try {
+      const drawn = await draw()
+      content.replaceChildren(...drawn.filter((node) => node !== null))
+      setText(alert, '')
+    } catch (error) {
+      setText(alert, messageOf(error))
+    }
+    status.textContent = done
+    content.removeAttribute('aria-busy')
+    // The button of what was done may be gone.
+    if (done && document.activeElement === document.body) document.querySelector('h2')?.focus()
+  }
+  return { node: el('section', {}, ...fixed, status, alert, content), load }
+}
+
+export const empty = (text: string): HTMLElement => el('p', { class: 'empty' }, text)

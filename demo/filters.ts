@@ -1,0 +1,40 @@
+import { openChips } from './chips.ts'
+import { el } from './dom.ts'
+import type { Search } from './router.ts'
+
+export type Facets = Record<'interests' | 'city' | 'country', Record<string, number>>
+
+/** The filters of the search, folded where they would push the people off the screen. */
+export const openFilters = (onChange: (change: Partial<Search>) => void) => {
+  const interests = openChips('Interests', (interests) => onChange({ interests }))
+  const cities = openChips('Cities', (cities) => onChange({ cities }))
+  const countries = openChips('Countries', (countries) => onChange({ countries }))
+  const clear = el('button', {
+    type: 'button',
+    class: 'link',
+    hidden: true,
+    click: () => {
+      onChange({ interests: [], cities: [], countries: [] })
+      summary.focus()
+    },
+  }, 'Remove the filters')
+  const summary = el('summary', {}, 'Filters')
+  const node = el('details', { class: 'filters' }, summary, interests.node, cities.node, countries.node, clear)
+
+  return {
+    node,
+    show(search: Search) {
+      const chosen = [...search.interests, ...search.cities, ...search.countries]
+      interests.setChosen(search.interests)
+      cities.setChosen(search.cities)
+      countries.setChosen(search.countries)
+      summary.textContent = chosen.length ? `Filters: ${chosen.join(', ')}` : 'Filters'
+      clear.hidden = chosen.length === 0
+    },
+    setCounts({ interests: byInterest, city, country }: Facets) {
+      interests.setCounts(byInterest)
+      cities.setCounts(city)
+      countries.setCounts(country)
+    },
+  }
+}

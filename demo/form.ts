@@ -1,0 +1,73 @@
+import { el, setText, uniqueId } from './dom.ts'
+import { errorText, refusalOf } from './request.ts'
+
+type Control = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement
+
+/** A control with its label, a hint, and room for why it was refused. */
+export const formField = (label: string, control: Control, hint = '') => {
+  const id = uniqueId('field')
+  const error = el('span', { class: 'error', id: `${id}-error`, role: 'alert', hidden: true })
+  const note = el('span', { class: 'hint', id: `${id}-hint` }, hint)
+  note.hidden = hint === ''
+  control.id = id
+  control.setAttribute('aria-describedby', `${id}-hint ${id}-error`)
+  return {
+    control,
+    node: el('div', { class: 'field' }, el('label', { for: id }, label), control, note, error),
+    setError(text: string) {
+      setText(error, text)
+      control.setAttribute('aria-invalid', `${text !== ''}`)
+    },
+  }
+}
+export type Field = ReturnType<typeof formField>
+
+/** A checkbox as a switch, with a sentence that says what it means. */
+export const formSwitch = (label: string, sentence: string, change: () => void = () => {}) => {
+  const id = uniqueId('field')
+  const control = el('input', { type: 'checkbox', role: 'switch', id, 'aria-describedby': `${id}-hint`, change })
+  const note = el('span', { class: 'hint', id: `${id}-hint` }, sentence)
+  return { control, node: el('div', { class: 'switch' }, control, el('label', { for: id }, label), note) }
+}
+
+/**
+ * A form whose refusals appear at their fields, by the names that the service has for them, and otherwise below. What
+ * was typed stays.
+ */
+export const openForm = (byName: Record<string, Field>, parts: Node[], save: () => Promise<unknown>): HTMLElement => {
+  const status = el('span', { class: 'hint', role: 'status' })
+  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
+  const button = el('button', { class: 'strong' }, 'Save')
+  let isSaving = false
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    if (isSaving) return
+    isSaving = true
+    button.ariaDisabled = 'true'
+    status.textContent = ''
+    setText(alert, '')
+    for (const field of Object.values(byName)) field.setError('')
+    try {
+      await save()
+      status.textContent = 'Saved.'
+    } catch (error) {
+      const { field, text } = refusalOf(error)
+      byName[field]?.setError(text)
+      byName[field]?.control.focus()
+      if (!byName[field]) setText(alert, errorText(error))
+    }
+    button.ariaDisabled = 'false'
+    isSaving = false
+  }
+  return el(
+    'form',
+    { class: 'fields', submit, input: () => status.textContent = '', novalidate: true },
+    ...parts,
+    alert,
+    el('div', { class: 'row' }, button, status),
+  )
+}
+
+/** A part of a page under a heading. */
+export const section = (title: string, ...children: (Node | string | null | false)[]): HTMLElement =>
+  el('section', { 'aria-label': title }, el('h3', {}, title), ...children)

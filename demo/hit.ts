@@ -1,0 +1,70 @@
+import { avatar, el, visuallyHidden } from './dom.ts'
+import { fitOf } from './fit.ts'
+import { highlight, type Match } from './highlight.ts'
+import { link, type Navigation } from './navigation.ts'
+import { ownPhoto } from './storage.ts'
+
+/** One person found, as the search answers with highlight=true. */
+export interface Hit {
+  id: number
+  user_id: number
+  name: string
+  biography: string | null
+  city: string | null
+  country: string | null
+  interests: string[]
+  image_url: string | null
+  _rankingScore: number
+  _matches: Record<string, Match[]>
+  _snippet: string | null
+}
+
+interface Options {
+  navigation: Navigation
+  hasWords: boolean
+  isOpen: boolean
+  onLike: (hit: Hit) => void
+}
+
+export const renderHit = (hit: Hit, { navigation, hasWords, isOpen, onLike }: Options): HTMLElement => {
+  const { id, name, city, country, image_url, _rankingScore, _matches, _snippet } = hit
+  const place = [city && highlight(city, _matches.city), country && highlight(country, _matches.country)]
+    .filter((part) => part !== null && part !== '')
+  const like = el(
+    'button',
+    { type: 'button', class: 'link', click: () => onLike(hit) },
+    'More like this',
+    visuallyHidden(` (${name})`),
+  )
+  return el(
+    'li',
+    { class: 'hit', 'data-profile': `${id}` },
+    avatar(name, ownPhoto(image_url)),
+    el(
+      'div',
+      { class: 'about' },
+      el(
+        'h3',
+        { class: 'name' },
+        link(
+          navigation,
+          { page: 'profile', id },
+          { 'aria-current': isOpen && 'true' },
+          ...highlight(name, _matches.name),
+        ),
+      ),
+      el('p', { class: 'where' }, ...place.flatMap((part, index) => index > 0 ? [', ', ...part] : part)),
+    ),
+    el('span', { class: 'fit', title: `Ranking score ${_rankingScore}` }, fitOf(_rankingScore, hasWords)),
+    _snippet && el('p', { class: 'biography' }, ...highlight(_snippet, _matches._snippet)),
+    hit.interests.length > 0 &&
+      el(
+        'ul',
+        { class: 'tags', 'aria-label': 'Interests' },
+        ...hit.interests.map((interest, place) =>
+          el('li', {}, ...highlight(interest, _matches.interests?.filter(({ index }) => index === place)))
+        ),
+      ),
+    like,
+  )
+}

@@ -1,0 +1,31 @@
+import type { SupabaseClient } from '@supabase/supabase-js'
+import { el, setText } from '../dom.ts'
+import { section } from '../form.ts'
+import { errorText, request } from '../request.ts'
+
+export interface Block {
+  user_id: number
+  name: string
+}
+
+/** Whom the user has blocked, and how to take it back. Null if nobody is. */
+export const blocksSection = (supabase: SupabaseClient, blocks: Block[]): HTMLElement | null => {
+  if (blocks.length === 0) return null
+  const status = el('p', { class: 'hint', role: 'status', hidden: true })
+  const entry = ({ user_id, name }: Block): HTMLElement => {
+    const unblock = async () => {
+      try {
+        await request(supabase, `users/me/blocks/${user_id}`, { method: 'DELETE' })
+        item.remove()
+        setText(status, `${name} is not blocked any more.`)
+      } catch (error) {
+        setText(status, errorText(error))
+      }
+    }
+    const label = `Unblock ${name}`
+    const button = el('button', { type: 'button', 'aria-label': label, click: unblock }, 'Unblock')
+    const item = el('li', { class: 'row' }, name, button)
+    return item
+  }
+  return section('People you have blocked', el('ul', { class: 'fields' }, ...blocks.map(entry)), status)
+}

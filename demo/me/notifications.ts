@@ -1,0 +1,93 @@
+import type { SupabaseClient } from '@supabase/supabase-js'
+import { el, setText, uniqueId } from '../dom.ts'
+import { formField, formSwitch, openForm, section } from '../form.ts'
+import { timeZone } from '../format.ts'
+import { canPush, subscribe } from '../push.ts'
+import { errorText, request } from '../request.ts'
+
+export interface NotificationSettings {
+  push: boolean
+  email: boolean
+  delay_minutes: number
+  quiet_hours: { from: string; to: string; time_zone: string } | null
+  previews: boolean
+}
+
+const path = 'users/me/notifications'
+const delays = {
+  0: 'at once',
+  10: 'after 10 minutes unread',
+  60: 'after an hour unread',
+  480: 'after 8 hours unread',
+  1440: 'after a day unread',
+}
+
+const delayChoice = (minutes: number): HTMLSelectElement => {
+  const all = { ...delays, ...(!Object.hasOwn(delays, minutes) && { [minutes]: `after ${minutes} minutes unread` }) }
+  const select = el('select', {}, ...Object.entries(all).map(([value, label]) => el('option', { value }, label)))
+  select.value = `${minutes}`
+  return select
+}
+
+const pushButton = (supabase: SupabaseClient): HTMLElement => {
+  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
+  const attempt = async () => {
+    setText(alert, '')
+    try {
+      await subscribe(supabase)
+      button.textContent = 'You are notified'
+    } catch (error) {
+      setText(alert, errorText(error))
+    }
+  }
+  const button = el('button', { type: 'button', click: attempt }, 'Notify me')
+  const hint = el('p', { class: 'hint' }, 'This browser tells you of messages while the page is closed.')
+  return el('div', { class: 'fields' }, el('div', { class: 'row' }, hint, button), alert)
+}
+
+/** What the user is told while away, and when not. */
+export const notificationsSection = (supabase: SupabaseClient, settings: NotificationSettings): HTMLElement => {
+  const { push, email, previews, delay_minutes, quiet_hours } = settings
+  const pushes = formSwitch('Push', 'To every browser in which you have asked for it.')
+  const mails = formSwitch('E-mail', 'One mail for what you have not read, and none more until you have.')
+  const texts = formSwitch('With the text', 'Pushes and mails quote the latest message.')
+  const quiet = formSwitch('Quiet hours', 'Nothing is sent in these hours.', () => drawHours())
+  const delay = formField('A mail comes', delayChoice(delay_minutes))
+  const from = formField('From', el('input', { type: 'time' }))
+  const to = formField('Until', el('input', { type: 'time' }))
+  const zones = el(
+    'datalist',
+    { id: uniqueId('zones') },
+    ...Intl.supportedValuesOf('timeZone').map((value) => el('option', { value })),
+  )
+  const zone = formField('In the time zone', el('input', { list: zones.id, autocomplete: 'off' }))
+  const hours = el('div', { class: 'hours' }, from.node, to.node, zone.node, zones)
+  const drawHours = () => hours.hidden = !quiet.control.checked
+  for (
+    const [{ control }, isOn] of [[pushes, push], [mails, email], [texts, previews], [quiet, quiet_hours]] as const
+  ) {
+    control.checked = Boolean(isOn)
+  }
+  from.control.value = quiet_hours?.from ?? '22:00'
+  to.control.value = quiet_hours?.to ?? '08:00'
+  zone.control.value = quiet_hours?.time_zone ?? timeZone
+  drawHours()
+  const save = () => {
+    const body = {
+      push: pushes.control.checked,
+      email: mails.control.checked,
+      previews: texts.control.checked,
+      delay_minutes: Number(delay.control.value),
+      quiet_hours: quiet.control.checked
+        ? { from: from.control.value, to: to.control.value, time_zone: zone.control.value }
+        : null,
+    }
+    return request(supabase, path, { method: 'PATCH', body })
+  }
+  const form = openForm(
+    { delay_minutes: delay },
+    [pushes.node, mails.node, delay.node, texts.node, quiet.node, hours],
+    save,
+  )
+  return section('Notifications', canPush && pushButton(supabase), form)
+}

@@ -1,0 +1,88 @@
+import type { SupabaseClient } from '@supabase/supabase-js'
+import { el, icon, visuallyHidden } from '../dom.ts'
+import { section } from '../form.ts'
+import { formatMonth } from '../format.ts'
+import { link, type Navigation } from '../navigation.ts'
+import { openNotice, skeleton } from '../notices.ts'
+import { errorText, request } from '../request.ts'
+import type { Files } from '../storage.ts'
+import { aboutSection } from './about.ts'
+import { type Block, blocksSection } from './blocks.ts'
+import { interestsSection } from './interests.ts'
+import { type NotificationSettings, notificationsSection } from './notifications.ts'
+import { photoSection } from './photo.ts'
+import type { Me } from './types.ts'
+import { visibilitySection } from './visibility.ts'
+
+interface Dependencies {
+  supabase: SupabaseClient
+  files: Files | null
+  navigation: Navigation
+  onBack: () => void
+}
+
+const roles = { user: 'User', admin: 'Admin' }
+
+/** The user's own profile and settings. */
+export const openMe = ({ supabase, files, navigation, onBack }: Dependencies) => {
+  const closed = new AbortController()
+  const back = el(
+    'button',
+    { type: 'button', class: 'quiet back', click: onBack },
+    icon('back'),
+    visuallyHidden('Back'),
+  )
+  const heading = el('h2', { tabindex: '-1' }, 'Your profile')
+  const header = el('header', { class: 'chat-bar' }, back, heading)
+  const notice = openNotice()
+  const body = el('div', { class: 'page-body' }, notice.node, skeleton(3))
+  const node = el('article', { class: 'page me' }, header, body)
+
+  const account = (me: Me, since: string | undefined): HTMLElement =>
+    section(
+      'Account',
+      el(
+        'dl',
+        {},
+        ...[['E-mail', me.email], ['Role', roles[me.role]], ['Here since', since ? formatMonth(since) : '']]
+          .filter(([, text]) => text)
+          .flatMap(([term, text]) => [el('dt', {}, term!), el('dd', {}, text!)]),
+      ),
+    )
+  const load = async () => {
+    const { signal } = closed
+    notice.show('')
+    try {
+      const [me, settings, blocks, { data: { session } }] = await Promise.all([
+        request<Me>(supabase, 'users/me', { signal }),
+        request<NotificationSettings>(supabase, 'users/me/notifications', { signal }),
+        request<Block[]>(supabase, 'users/me/blocks', { signal }),
+        supabase.auth.getSession(),
+      ])
+      if (signal.aborted) return
+      header.append(link(navigation, { page: 'profile', id: me.Profile.id }, { class: 'end-link' }, 'As others see it'))
+      const sections = [
+        photoSection(supabase, files, me),
+        visibilitySection(supabase, me),
+        aboutSection(supabase, me),
+        interestsSection(supabase, me),
+        notificationsSection(supabase, settings),
+        blocksSection(supabase, blocks),
+        account(me, session?.user.created_at),
+      ]
+      body.replaceChildren(...sections.filter((part) => part !== null))
+    } catch (error) {
+      if (signal.aborted) return
+      body.replaceChildren(notice.node)
+      notice.show(errorText(error), { 'Try again': load })
+    }
+  }
+  load()
+
+  return {
+    node,
+    title: () => 'Your profile',
+    focus: () => heading.focus({ preventScroll: true }),
+    close: () => closed.abort(),
+  }
+}

@@ -1,0 +1,67 @@
+import type { SupabaseClient } from '@supabase/supabase-js'
+import { avatar, el, setText } from '../dom.ts'
+import { section } from '../form.ts'
+import { errorText, request } from '../request.ts'
+import { type Files, ownPhoto, photoRules, refusalOfFile } from '../storage.ts'
+import type { Me } from './types.ts'
+
+/** The photo, which can be changed where there is Storage. A refused one leaves the old one in place. */
+export const photoSection = (supabase: SupabaseClient, files: Files | null, me: Me): HTMLElement => {
+  const face = el('span', { class: 'face' })
+  const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
+  const status = el('p', { class: 'hint', role: 'status', hidden: true })
+  const bar = el('progress', { max: '1', 'aria-label': 'Upload', hidden: true })
+  const show = (url: string | null) => {
+    face.replaceChildren(avatar(me.name, ownPhoto(url), 'large'))
+    remove.hidden = url === null
+  }
+  const set = async (image_url: string | null) => {
+    const next = await request<Me>(supabase, 'users/profile', { method: 'PATCH', body: { image_url } })
+    show(next.Profile.image_url)
+    setText(status, image_url ? 'Your photo was changed.' : 'Your photo was removed.')
+  }
+  const attempt = async (work: () => Promise<void>) => {
+    setText(alert, '')
+    setText(status, '')
+    try {
+      await work()
+    } catch (error) {
+      setText(alert, errorText(error))
+    }
+    bar.hidden = true
+  }
+  const pick = () => {
+    const file = input.files?.[0]
+    input.value = ''
+    if (!file || !files) return
+    attempt(async () => {
+      const refusal = refusalOfFile(file, photoRules)
+      if (refusal) throw new Error(refusal)
+      bar.hidden = false
+      await set(await files.uploadPhoto(file, (part) => bar.value = part))
+    })
+  }
+  const input = el('input', { type: 'file', accept: photoRules.types.join(','), hidden: true, change: pick })
+  const choose = el('button', { type: 'button', click: () => input.click() }, 'Choose a photo')
+  const remove = el(
+    'button',
+    { type: 'button', class: 'quiet', click: () => attempt(() => set(null)) },
+    'Remove the photo',
+  )
+  show(me.Profile.image_url)
+  const hint = files
+    ? 'JPEG, PNG or WebP, at most 2 MB. Everybody who sees your profile sees it.'
+    : 'Photos need Storage, which does not run on this machine. Your initials are shown.'
+  return section(
+    'Photo',
+    el(
+      'div',
+      { class: 'portrait' },
+      face,
+      el('div', {}, el('p', { class: 'hint' }, hint), files && el('div', { class: 'actions' }, choose, remove), input),
+    ),
+    bar,
+    status,
+    alert,
+  )
+}

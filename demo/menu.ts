@@ -1,0 +1,44 @@
+import { el, icon, visuallyHidden } from './dom.ts'
+
+type Item = HTMLElement | null | undefined | false
+
+/** What else can be done here, behind a button. `items` is asked each time that the menu opens. */
+export const openMenu = (label: string, items: () => Item[]): HTMLDetailsElement => {
+  const list = el('div', { class: 'items' })
+  const close = (returnsFocus: boolean) => {
+    node.open = false
+    if (returnsFocus) node.querySelector('summary')!.focus()
+  }
+  const closeFromOutside = ({ target }: Event) => {
+    if (!node.contains(target as Node)) close(false)
+  }
+  const onToggle = () => {
+    document.removeEventListener('pointerdown', closeFromOutside)
+    if (!node.open) return
+    document.addEventListener('pointerdown', closeFromOutside)
+    list.replaceChildren(...items().filter((item) => item instanceof HTMLElement))
+  }
+  const node = el(
+    'details',
+    {
+      class: 'menu',
+      toggle: onToggle,
+      keydown: (event: KeyboardEvent) => {
+        if (event.key !== 'Escape' || !node.open) return
+        event.stopPropagation()
+        close(true)
+      },
+      focusout: ({ relatedTarget }: FocusEvent) => {
+        if (relatedTarget instanceof Node && !node.contains(relatedTarget)) close(false)
+      },
+    },
+    el('summary', {}, icon('more'), visuallyHidden(label)),
+    list,
+  )
+  // The focus is on the menu while a dialog opens, which returns it here.
+  list.addEventListener('click', () => close(true), { capture: true })
+  return node
+}
+
+export const menuItem = (label: string, click: () => void): HTMLElement =>
+  el('button', { type: 'button', class: 'quiet', click }, label)

@@ -1,0 +1,59 @@
+import type { Conversation, Message, Outgoing } from '../clients/inbox.ts'
+import { showAttachment } from './attachment_view.ts'
+import { el, icon, visuallyHidden } from './dom.ts'
+import { formatTime, formatWhole } from './format.ts'
+import { refusalOf } from './request.ts'
+import type { Files } from './storage.ts'
+
+const mark = (name: 'sent' | 'read' | 'clock' | 'refused', label: string): HTMLElement =>
+  el('span', { class: `mark ${name}`, title: label }, icon(name), visuallyHidden(label))
+
+/** A message that the service has. */
+export const renderMessage = (message: Message, own: boolean, follows: boolean, files: Files | null): HTMLElement => {
+  const { id, content, attachment, createdAt, read, Sender } = message
+  return el(
+    'li',
+    { class: `message ${own ? 'own' : 'others'}${follows ? ' follows' : ''}`, 'data-message': `${id}` },
+    visuallyHidden(own ? 'You: ' : `${Sender.name}: `),
+    content !== '' && el('span', { class: 'content' }, content),
+    attachment && showAttachment(attachment, files),
+    el(
+      'span',
+      { class: 'foot' },
+      el('time', { datetime: createdAt, title: formatWhole(createdAt) }, formatTime(createdAt)),
+      own && mark(read ? 'read' : 'sent', read ? 'Read' : 'Sent'),
+    ),
+  )
+}
+
+/** A message of the user's that the service does not have yet, or has refused; then with what can be done about it. */
+export const renderOutgoing = (outgoing: Outgoing, error: string, conversation: Conversation): HTMLElement => {
+  const { client_id, content, attachment, state } = outgoing
+  const button = (label: string, click: () => void) => el('button', { type: 'button', click }, label)
+  const copy = button('Copy the text', async () => {
+    await navigator.clipboard.writeText(content)
+    copy.textContent = 'Copied'
+  })
+  const discard = button('Discard', () => conversation.discard(client_id))
+  const foot = state === 'refused'
+    ? [
+      mark('refused', 'Not sent'),
+      el('span', { role: 'alert' }, `Not sent. ${refusalOf(new Error(error)).text}`),
+      button('Try again', () => conversation.retry(client_id)),
+      content !== '' && copy,
+      discard,
+    ]
+    : state === 'waiting'
+    ? [mark('clock', 'Waiting'), el('span', {}, `Not sent yet, retrying: ${error}`), discard]
+    : state === 'sending'
+    ? [mark('clock', 'Sending')]
+    : [mark('sent', 'Sent')]
+  return el(
+    'li',
+    { class: `message own outgoing ${state}` },
+    visuallyHidden('You: '),
+    content !== '' && el('span', { class: 'content' }, content),
+    attachment && el('span', { class: 'file' }, icon('file'), el('span', { class: 'file-name' }, attachment.name)),
+    el('span', { class: 'foot' }, ...foot),
+  )
+}

@@ -1,0 +1,100 @@
+import type { SupabaseClient } from '@supabase/supabase-js'
+import type { Inbox } from '../clients/inbox.ts'
+import { openChat } from './chat.ts'
+import { el } from './dom.ts'
+import { openMe } from './me/page.ts'
+import type { Navigation } from './navigation.ts'
+import { openProfile } from './profile.ts'
+import { everybody, type Route, type Search } from './router.ts'
+import type { openStates } from './states.ts'
+import type { Files } from './storage.ts'
+
+/** What is open beside the list: a conversation, a profile, or nothing. */
+interface Page {
+  node: HTMLElement
+  title: () => string
+  focus: () => void
+  close: () => void
+}
+
+interface Dependencies {
+  supabase: SupabaseClient
+  inbox: Inbox
+  states: ReturnType<typeof openStates>
+  files: Files | null
+  navigation: Navigation
+  onChange: () => void
+  /** The latest search, to go back to from a profile. */
+  search: () => Search
+}
+
+export const openRoom = (dependencies: Dependencies) => {
+  const { supabase, inbox, states, files, navigation, onChange, search } = dependencies
+  let key = ''
+  let page: Page | null = null
+  let chat: ReturnType<typeof openChat> | null = null
+
+  const leave = () => {
+    const { route } = navigation
+    navigation.back(route.page === 'profile' ? { page: 'people', search: search() } : { page: 'inbox' })
+  }
+  const relationTo = (user: number) => {
+    const { me, conversations } = inbox.view
+    if (me?.id === user) return 'self'
+    const isPartner = conversations.some(({ voyager_id, local_id }) => voyager_id === user || local_id === user)
+    return isPartner ? 'partner' : 'stranger'
+  }
+  const onWrite = async (user: number) => {
+    const opened = await inbox.openWith(user)
+    navigation.go({ page: 'conversation', id: opened.id })
+    // The page has opened it as well.
+    opened.close()
+  }
+  const open = (route: Route): Page | null => {
+    chat = null
+    if (route.page === 'conversation') {
+      const conversation = inbox.open(route.id)
+      const onProfile = (id: number) => navigation.go({ page: 'profile', id })
+      return chat = openChat({ supabase, conversation, inbox, states, files, onChange, onBack: leave, onProfile })
+    }
+    if (route.page === 'profile') {
+      return openProfile({
+        supabase,
+        id: route.id,
+        relationTo,
+        onWrite,
+        onInterest: (interest) => navigation.go({ page: 'people', search: { ...everybody, interests: [interest] } }),
+        onEdit: () => navigation.go({ page: 'me' }),
+        onBack: leave,
+        onTitle: onChange,
+      })
+    }
+    if (route.page === 'me') return openMe({ supabase, files, navigation, onBack: leave })
+    return null
+  }
+  const hints: Partial<Record<Route['page'], string>> = {
+    people: 'Choose a person to read more before you write.',
+    unknown: 'There is no such page. Choose a conversation, or find someone under People.',
+  }
+  const empty = el('p', { class: 'empty' })
+  const node = el('div', { class: 'room-page' }, empty)
+
+  return {
+    node,
+    show(route: Route) {
+      const next = 'id' in route ? `${route.page} ${route.id}` : route.page
+      if (next === key) return
+      key = next
+      page?.close()
+      page = open(route)
+      empty.textContent = hints[route.page] ?? 'Choose a conversation, or find someone under People.'
+      node.replaceChildren(page?.node ?? empty)
+    },
+    isOpen: () => page !== null || navigation.route.page === 'unknown',
+    chat: () => chat,
+    title: () => page?.title() ?? '',
+    focus: () => page?.focus(),
+    leave,
+    close: () => page?.close(),
+  }
+}

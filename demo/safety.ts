@@ -1,0 +1,61 @@
+import type { SupabaseClient } from '@supabase/supabase-js'
+import { field, openDialog } from './dialog.ts'
+import { el } from './dom.ts'
+import { request } from './request.ts'
+
+interface Person {
+  id: number
+  name: string
+}
+
+const reasons = {
+  spam: 'Advertising or spam',
+  harassment: 'Harassment or insults',
+  scam: 'A scam, or money',
+  danger: 'I am afraid for somebody',
+  impersonation: 'Pretends to be somebody else',
+  other: 'Something else',
+}
+
+/** Asks for a report, and sends it. `notify` says what came of it. */
+export const openReport = (supabase: SupabaseClient, person: Person, notify: (text: string) => void): void => {
+  const reason = el(
+    'select',
+    { required: true },
+    ...Object.entries(reasons).map(([value, label]) => el('option', { value }, label)),
+  )
+  const note = el('textarea', { rows: '3', maxlength: '2000' })
+  const share = el('input', { type: 'checkbox' })
+  const block = el('input', { type: 'checkbox' })
+  openDialog(
+    `Report ${person.name}`,
+    [
+      field('What is wrong?', reason),
+      field('What happened?', note, 'Only the moderators read it'),
+      el('label', { class: 'check' }, share, 'Show the moderators our latest 20 messages'),
+      el('label', { class: 'check' }, block, `Block ${person.name} as well`),
+    ],
+    'Send the report',
+    async () => {
+      const body = {
+        user_id: person.id,
+        reason: reason.value,
+        ...(note.value.trim() && { note: note.value.trim() }),
+        share_messages: share.checked,
+        block: block.checked,
+      }
+      await request(supabase, 'users/me/reports', { method: 'POST', body })
+      notify(`Thank you. The moderators look at it, and ${person.name} is not told.`)
+    },
+  )
+}
+
+/** Asks whether to block, and does it. */
+export const openBlock = (supabase: SupabaseClient, person: Person, notify: (text: string) => void): void => {
+  const text = `Neither of you can write to the other or find the other in the search. ${person.name} is not told, ` +
+    'and you can take it back in your profile.'
+  openDialog(`Block ${person.name}?`, [el('p', {}, text)], 'Block', async () => {
+    await request(supabase, `users/me/blocks/${person.id}`, { method: 'PUT' })
+    notify(`You have blocked ${person.name}.`)
+  })
+}

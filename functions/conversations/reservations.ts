@@ -1,0 +1,93 @@
+import { Hono } from 'hono'
+import { requireUser } from '../_shared/auth.ts'
+import { sendJson } from '../_shared/app.ts'
+import { idempotencyKey } from '../_shared/idempotency_key.ts'
+import { route } from '../_shared/openapi.ts'
+import { consumeWriteLimit } from '../_shared/rate_limit.ts'
+import { conversationParam, idempotencyHeader } from '../_shared/schemas/conversations.ts'
+import * as shape from '../_shared/schemas/reservations.ts'
+import { validate } from '../_shared/validate.ts'
+import { forbidden, notFound } from './refusals.ts'
+
+const cannotReserve = `${forbidden}, or the other account was deactivated or erased`
+const reservationNotFound = 'No such reservation, or the caller is not a participant'
+
+/** What two participants offer each other and agree on. */
+export const reservations = new Hono()
+
+reservations.post(
+  '/:id/reservations',
+  route('offerReservation', 'Offer a reservation; with an Idempotency-Key, exactly once', {
+    201: shape.reservation,
+    403: cannotReserve,
+    404: notFound,
+    422: 'The Idempotency-Key was used with another payload',
+  }),
+  requireUser,
+  validate({ params: conversationParam, headers: idempotencyHeader, json: shape.newReservation }),
+  async (c) => {
+    const { client_id: fromBody, ...draft } = c.var.json
+    const client_id = idempotencyKey(c.var.headers['idempotency-key'], fromBody)
+    await consumeWriteLimit('RATE_LIMIT_RESERVE', c.var.claims.sub, client_id)
+    const offered = await c.var.db`offer_reservation(${c.var.params.id}, ${{ ...draft, client_id }})`
+    if (offered.metadata.replayed) c.header('Idempotency-Replayed', 'true')
+    return sendJson(c, offered, 201)
+  },
+)
+
+reservations.get(
+  '/:id/reservations/:rid',
+  route('getReservation', 'A reservation with its history', {
+    200: shape.reservationWithHistory,
+    404: reservationNotFound,
+  }),
+  requireUser,
+  validate({ params: shape.reservationParams }),
+  async (c) => sendJson(c, await c.var.db`get_reservation(${c.var.params.id}, ${c.var.params.rid})`),
+)
+
+reservations.patch(
+  '/:id/reservations/:rid',
+  route('counterReservation', 'Make a counter-offer, which the other participant answers', {
+    200: shape.reservation,
+    403: cannotReserve,
+    404: reservationNotFound,
+    409: shape.conflict,
+  }),
+  requireUser,
+  validate({ params: shape.reservationParams, json: shape.counterOffer }),
+  async (c) => {
+    const { id, rid } = c.var.params
+    await consumeWriteLimit('RATE_LIMIT_RESERVE', c.var.claims.sub)
+    const call = c.var.db`counter_reservation(conversation => ${id}, reservation => ${rid}, changes => ${c.var.json})`
+    return sendJson(c, await call)
+  },
+)
+
+const steps = {
+  accept: 'Accept an offer of the other participant',
+  decline: 'Decline an offer of the other participant',
+  cancel: 'Cancel a reservation that is pending or accepted',
+  complete: 'Complete an accepted reservation that has ended',
+}
+
+for (const [step, summary] of Object.entries(steps) as [keyof typeof steps, string][]) {
+  reservations.post(
+    `/:id/reservations/:rid/${step}`,
+    route(`${step}Reservation`, summary, {
+      200: shape.reservation,
+      403: cannotReserve,
+      404: reservationNotFound,
+      409: shape.conflict,
+    }),
+    requireUser,
+    validate({ params: shape.reservationParams, json: shape.stepNote }),
+    async (c) => {
+      const { params: { id, rid }, json: { note = null } = {} } = c.var
+      await consumeWriteLimit('RATE_LIMIT_RESERVE', c.var.claims.sub)
+      const call = c.var.db`step_reservation(
+        conversation => ${id}, reservation => ${rid}, step => ${step}, note => ${note})`
+      return sendJson(c, await call)
+    },
+  )
+}

@@ -1,0 +1,60 @@
+import { Hono } from 'hono'
+import { createMiddleware } from 'hono/factory'
+import { requireUser } from '../_shared/auth.ts'
+import { sendJson } from '../_shared/app.ts'
+import { drainSoon } from '../_shared/embeddings/drain.ts'
+import { route } from '../_shared/openapi.ts'
+import { consumeRateLimit } from '../_shared/rate_limit.ts'
+import * as shape from '../_shared/schemas/users.ts'
+import { validate } from '../_shared/validate.ts'
+
+const hidden = 'The account is deactivated, or an admin has hidden the profile and it cannot be made searchable'
+
+/** Embeds a changed profile after the response instead of waiting for the schedule. */
+const embedAfterwards = createMiddleware(async (c, next) => {
+  await next()
+  if (c.res.ok) drainSoon()
+})
+
+/** The caller's own profile. */
+export const profile = new Hono()
+
+profile.patch(
+  '/profile',
+  route('updateProfile', 'Update the given fields', { 200: shape.user, 403: hidden }),
+  requireUser,
+  embedAfterwards,
+  validate({ json: shape.profileChanges }),
+  async (c) => {
+    const { is_searchable, ...others } = c.var.json
+    // Hiding a profile is never rate-limited.
+    if (is_searchable !== false || Object.keys(others).length > 0) {
+      await consumeRateLimit('RATE_LIMIT_PROFILE', c.var.claims.sub)
+    }
+    return sendJson(c, await c.var.db`update_profile(${c.var.json})`)
+  },
+)
+
+profile.put(
+  '/profile/interests',
+  route('setInterests', 'Replace the set of interests', { 200: shape.profileInterests }),
+  requireUser,
+  embedAfterwards,
+  validate({ json: shape.interestSet }),
+  async (c) => {
+    await consumeRateLimit('RATE_LIMIT_PROFILE', c.var.claims.sub)
+    return sendJson(c, await c.var.db`set_interests(${{ ids: c.var.json.interest_ids }})`)
+  },
+)
+
+profile.patch(
+  '/searchable',
+  route('setSearchable', 'Show or hide the profile', { 200: shape.searchable, 403: hidden }),
+  requireUser,
+  embedAfterwards,
+  validate({ json: shape.visibility }),
+  async (c) => {
+    if (c.var.json.is_searchable) await consumeRateLimit('RATE_LIMIT_PROFILE', c.var.claims.sub)
+    return sendJson(c, await c.var.db`set_searchable(${c.var.json.is_searchable})`)
+  },
+)

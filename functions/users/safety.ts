@@ -1,0 +1,78 @@
+import { Hono } from 'hono'
+import { requireUser } from '../_shared/auth.ts'
+import { sendJson } from '../_shared/app.ts'
+import { idempotencyKey } from '../_shared/idempotency_key.ts'
+import { sendPage } from '../_shared/next_page.ts'
+import { route } from '../_shared/openapi.ts'
+import { consumeRateLimit, consumeWriteLimit } from '../_shared/rate_limit.ts'
+import { idempotencyHeader } from '../_shared/schemas/conversations.ts'
+import * as reports from '../_shared/schemas/reports.ts'
+import * as shape from '../_shared/schemas/users.ts'
+import { validate } from '../_shared/validate.ts'
+
+/** Reports to the moderators, and blocks. */
+export const safety = new Hono()
+
+safety.get(
+  '/me/reports',
+  route('listMyReports', "A page of the caller's reports, newest first; the Link header names the next one", {
+    200: reports.myReport.array(),
+  }),
+  requireUser,
+  validate({ query: reports.reportPage }),
+  async (c) => sendPage(c, await c.var.db`list_my_reports(${c.var.query})`, c.var.query),
+)
+
+safety.post(
+  '/me/reports',
+  route('reportPerson', 'Report a person or a message to the moderators; with an Idempotency-Key, exactly once', {
+    200: reports.report,
+    201: reports.report,
+    404: 'No such user, or no such message in a conversation of the caller',
+    422: 'The Idempotency-Key was used with another payload',
+  }),
+  requireUser,
+  validate({ headers: idempotencyHeader, json: reports.newReport }),
+  async (c) => {
+    const { client_id: fromBody, ...draft } = c.var.json
+    const client_id = idempotencyKey(c.var.headers['idempotency-key'], fromBody)
+    await consumeWriteLimit('RATE_LIMIT_REPORT', c.var.claims.sub, client_id)
+    const reported = await c.var.db`report_person(${{ ...draft, client_id }})`
+    if (reported.metadata.replayed) c.header('Idempotency-Replayed', 'true')
+    return sendJson(c, reported, reported.metadata.existing ? 200 : 201)
+  },
+)
+
+safety.get(
+  '/me/blocks',
+  route('listBlocks', 'The users whom the caller has blocked, latest first', { 200: shape.block.array() }),
+  requireUser,
+  async (c) => sendJson(c, await c.var.db`list_blocks()`),
+)
+
+safety.put(
+  '/me/blocks/:user_id',
+  route('blockUser', 'Block a user: stops new conversations, messages and search hits both ways', {
+    204: 'Blocked',
+    404: 'No such user',
+  }),
+  requireUser,
+  validate({ params: shape.blockParam }),
+  async (c) => {
+    await consumeRateLimit('RATE_LIMIT_BLOCK', c.var.claims.sub)
+    await c.var.db`block_person(${c.var.params.user_id})`
+    return c.body(null, 204)
+  },
+)
+
+safety.delete(
+  '/me/blocks/:user_id',
+  route('unblockUser', 'Unblock a user', { 204: 'Not blocked', 404: 'No such user' }),
+  requireUser,
+  validate({ params: shape.blockParam }),
+  async (c) => {
+    await consumeRateLimit('RATE_LIMIT_BLOCK', c.var.claims.sub)
+    await c.var.db`unblock_person(${c.var.params.user_id})`
+    return c.body(null, 204)
+  },
+)

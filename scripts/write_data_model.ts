@@ -1,0 +1,156 @@
+/**
+ * Writes docs/data-model.md: the tables that sql/schema creates, as Mermaid diagrams with their comments, read from the
+ * catalogue of a new database. `--check` only compares.
+ */
+import { type Database, openPglite } from '../supabase/local/database.ts'
+import { openPlatform } from '../supabase/local/platform.ts'
+import { readSettings } from '../supabase/local/settings.ts'
+
+/** `references` is the table that the column points to. */
+interface Column {
+  name: string
+  type: string
+  key: 'PK' | 'FK' | 'PK, FK' | ''
+  nullable: boolean
+  unique: boolean
+  references: string | null
+}
+interface Table {
+  name: string
+  comment: string
+  columns: Column[]
+}
+
+/** The number of the first schema file of each part, with its heading. */
+const parts: [first: number, title: string][] = [
+  [10, 'People'],
+  [40, 'Conversations and messages'],
+  [60, 'Reservations'],
+  [64, 'Reports and moderation'],
+  [68, 'Changes'],
+  [70, 'Search'],
+  [83, 'Notifications'],
+  [90, 'Rate limits'],
+]
+
+const catalogue = `
+  select
+    n.nspname || '.' || t.relname as name,
+    obj_description(t.oid) as comment,
+    json_agg(json_build_object(
+      'name', c.attname,
+      'type', format_type(c.atttypid, null),
+      'key', concat_ws(', ', case when k.is_primary then 'PK' end, case when f.target is not null then 'FK' end),
+      'nullable', not c.attnotnull,
+      'unique', k.is_unique,
+      'references', f.target
+    ) order by c.attnum) as columns
+  from pg_class t
+  join pg_namespace n on n.oid = t.relnamespace
+  join pg_attribute c on c.attrelid = t.oid and c.attnum > 0 and not c.attisdropped
+  cross join lateral (
+    select
+      bool_or(i.indisprimary) as is_primary,
+      coalesce(bool_or(i.indisunique and i.indnkeyatts = 1 and i.indpred is null), false) as is_unique
+    from pg_index i
+    where i.indrelid = t.oid and c.attnum = any (i.indkey)
+  ) k
+  left join lateral (
+    select max(fn.nspname || '.' || ft.relname) as target
+    from pg_constraint r
+    join pg_class ft on ft.oid = r.confrelid
+    join pg_namespace fn on fn.oid = ft.relnamespace
+    where r.contype = 'f' and r.conrelid = t.oid and c.attnum = any (r.conkey)
+  ) f on true
+  where n.nspname || '.' || t.relname = any ($1)
+  group by 1, t.oid`
+
+/** The part in which a file of sql/schema creates each table. */
+const readParts = (): Map<string, string> => {
+  const folder = new URL('../sql/schema/', import.meta.url)
+  return new Map(
+    [...Deno.readDirSync(folder)].map(({ name }) => name).sort().flatMap((file) => {
+      const [, title] = parts.findLast(([first]) => first <= parseInt(file)) ?? []
+      const tables = Deno.readTextFileSync(new URL(file, folder)).matchAll(/^create (?:unlogged )?table (\w+\.\w+)/gm)
+      return [...tables].map(([, table]) => [table!, title!] as const)
+    }),
+  )
+}
+
+const openDatabase = async (): Promise<Database> => {
+  const log = console.log
+  console.log = () => {}
+  const database = await openPglite(null)
+  const keys = { jwtSecret: 'x'.repeat(32), publishableKey: 'sb_publishable_x', secretKey: 'sb_secret_x' }
+  await openPlatform(database, keys, readSettings({ DATA_DIR: 'memory', SEED: 'none' }))
+  console.log = log
+  return database
+}
+
+const shortTypes: Record<string, string> = {
+  'timestamp with time zone': 'timestamptz',
+  'character varying': 'varchar',
+  'double precision': 'float8',
+}
+const typeOf = (type: string): string => (shortTypes[type] ?? type).replaceAll(/[^\w[\]]+/g, '_')
+
+const entity = (name: string): string => name.replace('public.', '').replace('.', '_')
+
+const diagram = (tables: Table[]): string[] => {
+  const relations = tables.flatMap(({ name, columns }) =>
+    columns.flatMap((column) => {
+      if (!column.references) return []
+      const [one, many] = [column.nullable ? '|o' : '||', column.unique ? 'o|' : 'o{']
+      return `  ${entity(column.references)} ${one}--${many} ${entity(name)} : ${column.name}`
+    })
+  )
+  const entities = tables.flatMap(({ name, columns }) => [
+    `  ${entity(name)} {`,
+    ...columns.map((column) => `    ${typeOf(column.type)} ${column.name} ${column.key}`.trimEnd()),
+    '  }',
+  ])
+  return ['```mermaid', 'erDiagram', ...relations, ...entities, '```']
+}
+
+const describe = ({ name, comment }: Table): string => `- \`${name}\`: ${comment.replaceAll('\n', ' ')}`
+
+const format = async (markdown: string): Promise<string> => {
+  const formatter = new Deno.Command('deno', { args: ['fmt', '--ext', 'md', '-'], stdin: 'piped', stdout: 'piped' })
+    .spawn()
+  const writer = formatter.stdin.getWriter()
+  await writer.write(new TextEncoder().encode(markdown))
+  await writer.close()
+  return new TextDecoder().decode((await formatter.output()).stdout)
+}
+
+const partOf = readParts()
+const database = await openDatabase()
+const tables = await database.query(catalogue, [[...partOf.keys()]]) as unknown as Table[]
+const order = [...partOf.keys()]
+tables.sort((one, other) => order.indexOf(one.name) - order.indexOf(other.name))
+await database.close()
+
+const sections = parts.flatMap(([, title]) => {
+  const own = tables.filter(({ name }) => partOf.get(name) === title)
+  return ['', `## ${title}`, '', ...diagram(own), '', ...own.map(describe)]
+})
+const text = await format([
+  '# Data model',
+  '',
+  '<!-- Generated from sql/schema by `npm run data-model`. -->',
+  '',
+  'Read this page to see every table and what it points to. Tables of `public` are under row level security, and the',
+  'Data API shows them; those of `private` are drawn with their schema in front, and only SQL functions reach them.',
+  'A line is a foreign key, with its column. [Architecture](architecture.md) has the path of a request through them.',
+  ...sections,
+  '',
+].join('\n'))
+
+const file = new URL('../docs/data-model.md', import.meta.url)
+if (!Deno.args.includes('--check')) {
+  Deno.writeTextFileSync(file, text)
+} else if (Deno.readTextFileSync(file) !== text) {
+  console.error('docs/data-model.md is not up to date; run npm run data-model')
+  Deno.exit(1)
+}
+Deno.exit(0)

@@ -1,0 +1,131 @@
+-- What admins do about people without a report: find, hide, suspend, lift, erase. As in 66, only the secret key and the
+-- owner can call this, and everything but finding is logged.
+create function public.find_people(query text, restricted boolean default false)
+returns table (
+  id bigint, name text, email text, status text, is_hidden boolean, is_searchable boolean, bio text, location text,
+  role text, created_at timestamptz, reports bigint, upheld bigint
+)
+language plpgsql stable security definer set search_path = ''
+as $$
+#variable_conflict use_column
+declare
+  wanted constant text := private.fold(trim(coalesce(query, '')));
+begin
+  return query
+    select
+      users.id, users.name, users.email,
+      case
+        when users.erased_at is not null then 'erased'
+        when users.confirmed_at is null then 'pending'
+        when users.is_active then 'active'
+        else 'suspended'
+      end,
+      hidden.user_id is not null, coalesce(profiles.is_searchable, false), users.bio, users.location, users.role,
+      users.created_at, about.reports, about.upheld
+    from public.users
+    left join public.profiles on profiles.user_id = users.id
+    left join public.hidden_profiles as hidden on hidden.user_id = users.id
+    cross join lateral (
+      select count(*) as reports, count(*) filter (where resolution <> 'dismiss') as upheld
+      from public.reports
+      where reports.user_id = users.id
+    ) as about
+    where (
+        users.id::text = wanted
+        or wanted !~ '^[0-9]+$' and position(wanted in private.fold(users.name || E'\n' || users.email)) > 0
+      )
+      and (
+        not restricted
+        or hidden.user_id is not null
+        or not users.is_active and users.confirmed_at is not null and users.erased_at is null
+      )
+    order by users.id desc
+    limit 50;
+end
+$$;
+comment on function public.find_people(text, boolean) is
+  'The newest 50 people with this id, or with this text in their name or e-mail address, regardless of case and accents;
+restricted: only those who are hidden or suspended. reports counts those about the person, upheld those that ended in a
+warning, hiding or suspension. Definer, because the secret key has no rights on schema private.';
+grant execute on function public.find_people(text, boolean) to service_role;
+
+create function public.restrict_person(person bigint, restriction text, note text)
+returns text
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  if restriction is null or restriction not in ('hide', 'suspend') then
+    raise sqlstate 'PT400' using message = 'restriction: must be hide or suspend';
+  elsif not exists (select from public.users where id = person) then
+    raise sqlstate 'PT404' using message = 'User not found';
+  end if;
+  perform private.lock_person(person);
+  if not private.restrict_person(person, restriction, null) then
+    raise sqlstate 'PT409' using message = case
+      when exists (select from public.users where id = person and erased_at is not null) then 'This account was erased'
+      when restriction = 'hide' then 'This profile is already hidden'
+      else 'This account is not active'
+    end;
+  end if;
+  perform private.log_moderation(action => restriction, report => null, person => person, note => note);
+  return 'restricted';
+end
+$$;
+comment on function public.restrict_person(bigint, text, text) is
+  'Does without a report what resolve_report does with one: hide or suspend. The note says why. Raises 409 if that was
+done before. Definer, as resolve_report.';
+grant execute on function public.restrict_person(bigint, text, text) to service_role;
+
+create function public.lift_restriction(person bigint, restriction text, note text)
+returns text
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  if restriction is null or restriction not in ('hide', 'suspend') then
+    raise sqlstate 'PT400' using message = 'restriction: must be hide or suspend';
+  elsif not exists (select from public.users where id = person) then
+    raise sqlstate 'PT404' using message = 'User not found';
+  end if;
+  perform private.lock_person(person);
+  if restriction = 'hide' then
+    delete from public.hidden_profiles where user_id = person;
+  else
+    update public.users
+    set is_active = true
+    where id = person and not is_active and confirmed_at is not null and erased_at is null;
+  end if;
+  if not found then
+    raise sqlstate 'PT409' using message = case restriction
+      when 'hide' then 'This profile is not hidden'
+      else 'This account is not suspended'
+    end;
+  end if;
+  perform private.log_moderation(action => 'lift ' || restriction, report => null, person => person, note => note);
+  return 'lifted';
+end
+$$;
+comment on function public.lift_restriction(bigint, text, text) is
+  'Ends what resolve_report did to a person: hide (they may make their profile searchable again, which it is not by
+itself) or suspend (they may log in again). The note says why. Definer, as resolve_report.';
+grant execute on function public.lift_restriction(bigint, text, text) to service_role;
+
+create function public.erase_person(person bigint, note text)
+returns text
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  if not exists (select from public.users where id = person) then
+    raise sqlstate 'PT404' using message = 'User not found';
+  end if;
+  -- First, because it locks in the order of every erasure, and the entry in the log locks the person.
+  if not private.erase_person(person) then
+    raise sqlstate 'PT409' using message = 'This account was erased before';
+  end if;
+  perform private.log_moderation(action => 'erase', report => null, person => person, note => note);
+  return 'erased';
+end
+$$;
+comment on function public.erase_person(bigint, text) is
+  'Erases a person on their request, as they can themselves, which cannot be undone. The note says why. Definer, because
+the secret key has no rights on schema private.';
+grant execute on function public.erase_person(bigint, text) to service_role;

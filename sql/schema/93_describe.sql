@@ -1,0 +1,60 @@
+-- What waits and what was run, for admins: the same in the SQL editor and on the page of one machine.
+create function public.describe_queues()
+returns table (queue text, waiting bigint, oldest_seconds double precision, dead bigint)
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  search constant json := private.describe_search();
+begin
+  return query
+    select 'reports', count(*), coalesce(extract(epoch from now() - min(created_at)), 0)::double precision, null::bigint
+    from public.reports
+    where resolved_at is null;
+  return query
+    select channel, (counts ->> 'depth')::bigint, (counts ->> 'age')::double precision, (counts ->> 'dead')::bigint
+    from json_each(private.describe_outbox()) as channels (channel, counts)
+    order by array_position(array['person', 'push', 'mail', 'webhook'], channel);
+  return query
+    select
+      'embeddings', (search ->> 'waiting')::bigint, (search ->> 'oldest')::double precision,
+      (search ->> 'dead')::bigint;
+end
+$$;
+comment on function public.describe_queues() is
+  'For each queue how many entries wait, since when in seconds, and the number of dead letters: the open reports, the
+channels of the outbox (person: before the delay) and the texts without a vector. Definer, because the secret key has no
+rights on schema private.';
+grant execute on function public.describe_queues() to service_role;
+
+create function public.describe_schedule()
+returns table (job text, schedule text, last_start timestamptz, last_status text, last_message text, failures bigint)
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+  if to_regclass('cron.job_run_details') is null then
+    return;
+  end if;
+  -- Dynamic, because there is no pg_cron on one machine.
+  return query execute $query$
+    select jobname::text, schedule::text, start_time, status::text, left(return_message, 200), failures
+    from cron.job
+    left join lateral (
+      select start_time, status, return_message
+      from cron.job_run_details
+      where job_run_details.jobid = job.jobid
+      order by runid desc
+      limit 1
+    ) as latest on true
+    cross join lateral (
+      select count(*) as failures
+      from cron.job_run_details
+      where job_run_details.jobid = job.jobid and status = 'failed' and start_time > now() - interval '1 day'
+    ) as day
+    order by jobname
+  $query$;
+end
+$$;
+comment on function public.describe_schedule() is
+  'The jobs of pg_cron, each with its latest run and the number of failures in the last day; nothing without pg_cron.
+Definer, because pg_cron shows each role its own jobs.';
+grant execute on function public.describe_schedule() to service_role;

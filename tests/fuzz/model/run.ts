@@ -1,0 +1,95 @@
+import fc from 'fast-check'
+import { signUp } from '../../tools/people.ts'
+import { uniqueCity } from '../../tools/search.ts'
+import { activate, block, erase, setSearchable } from './accounts.ts'
+import { compareChanges } from './changes.ts'
+import { compare } from './compare.ts'
+import { open, read, readAll, removeLatest, send } from './messages.ts'
+import { type Command, command, localSide, newModel, voyagerSide } from './model.ts'
+import { lift, report, resolve } from './reports.ts'
+import { answer, counter, end, offer, step } from './reservations.ts'
+import { arrange } from './states.ts'
+
+const userCount = 4
+const user = fc.nat({ max: userCount - 1 })
+/** Mostly a participant, because everybody else is refused whatever they try. */
+const who = fc.oneof(
+  { weight: 4, arbitrary: fc.constant(voyagerSide) },
+  { weight: 4, arbitrary: fc.constant(localSide) },
+  { weight: 1, arbitrary: user },
+)
+/** Half of all is about one conversation and its latest, so that much happens there. */
+const which = fc.oneof(fc.constant(0), fc.nat({ max: 5 }))
+const few = fc.oneof(fc.constant(0), fc.nat({ max: 3 }))
+const slot = fc.nat({ max: 3 })
+/** The voyager writes more, who then waits for an answer. */
+const writer = fc.oneof({ weight: 2, arbitrary: fc.constant(voyagerSide) }, who)
+const rarely = (one: number) => fc.oneof({ weight: one, arbitrary: fc.constant(false) }, fc.constant(true))
+const clientIds = [
+  ...Array<null>(6).fill(null),
+  ...Array.from({ length: 3 }, (_, index) => `00000000-0000-4000-8000-00000000000${index}`),
+]
+
+/** Each kind of command and how often it is chosen. What makes others impossible, as an erasure, is rare. */
+const choices: [weight: number, arbitrary: fc.Arbitrary<Command>][] = [
+  [4, fc.tuple(user, user).map(([one, other]) => open(one, other))],
+  [
+    12,
+    fc.tuple(writer, which, fc.constantFrom('a', 'b', '🏔️ ñ', '<i>'), fc.constantFrom(...clientIds)).map((all) =>
+      send(...all)
+    ),
+  ],
+  [5, fc.tuple(who, which, few, fc.boolean()).map((all) => read(...all))],
+  [4, which.map(readAll)],
+  [3, fc.tuple(user, rarely(2).map((is) => !is), fc.boolean()).map((all) => setSearchable(...all))],
+  [3, fc.tuple(user, rarely(3).map((is) => !is)).map((all) => activate(...all))],
+  [4, fc.tuple(user, user, fc.boolean()).map((all) => block(...all))],
+  [1, fc.oneof({ weight: 2, arbitrary: user.map(compare) }, user.map(erase))],
+  [5, user.map(compare)],
+  // Reservations in four slots, so that those of a host overlap.
+  [4, fc.tuple(who, which, slot, fc.constantFrom(0, 1, 2), fc.boolean()).map((all) => offer(...all))],
+  [3, fc.tuple(who, which, few, fc.constantFrom('A', 'B')).map((all) => counter(...all))],
+  [5, fc.tuple(who, which, few, fc.constantFrom('accept', 'decline', 'cancel', 'complete')).map((all) => step(...all))],
+  [4, fc.tuple(which, few, fc.constantFrom('accept', 'accept', 'decline')).map((all) => answer(...all))],
+  [2, fc.tuple(which, few).map((all) => end(...all))],
+  [
+    8,
+    fc.tuple(who, which, fc.constantFrom('archived', 'muted', 'pinned'), rarely(2).map((is) => !is)).map((
+      all,
+    ) => arrange(...all)),
+  ],
+  [3, which.map(removeLatest)],
+  [4, fc.tuple(who, user, which, fc.option(few), fc.boolean(), rarely(4)).map((all) => report(...all))],
+  [3, fc.tuple(few, fc.constantFrom('dismiss', 'warn', 'hide', 'suspend')).map((all) => resolve(...all))],
+  [2, fc.tuple(user, fc.constantFrom('hide', 'suspend', 'suspend')).map((all) => lift(...all))],
+]
+const perRun = 50
+
+/** Runs of 50 commands, each with new users, on the stack at `base`. Throws at the first difference. */
+export const runModel = async (
+  base: string,
+  { runs, seed, shrink }: { runs: number; seed: number; shrink: boolean },
+): Promise<void> => {
+  const run = async (commands: Command[]): Promise<void> => {
+    const city = uniqueCity('Modelled')
+    const users = await Promise.all(
+      Array.from({ length: userCount }, (_, one) => signUp(`Person ${one}`, { city }, base)),
+    )
+    await fc.asyncModelRun(() => ({ model: newModel(userCount), real: { users, city, base } }), [
+      command('everybody gets a cursor', async (model) => {
+        await Promise.all(users.map((_, one) => compareChanges(one, model, users)))
+      }),
+      // Two conversations with one host, so that what follows has something to change.
+      ...[open(0, 1), open(2, 1), offer(0, 0, 1, 2, false), offer(1, 1, 2, 2, true)],
+      ...commands,
+      ...users.map((_, one) => compare(one)),
+    ])
+  }
+  // fc.commands would try half as many on average, and most runs would end before much has happened.
+  const lists = fc.array(fc.oneof(...choices.map(([weight, arbitrary]) => ({ weight, arbitrary }))), {
+    minLength: perRun,
+    maxLength: perRun,
+    size: 'max',
+  })
+  await fc.assert(fc.asyncProperty(lists, run), { numRuns: runs, seed, endOnFailure: !shrink })
+}
