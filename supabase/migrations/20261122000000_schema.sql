@@ -6083,7 +6083,7 @@ $$;
 comment on function private.hit_body(private.search_entries, double precision) is 'A search hit as JSON.';
 
 -- The candidates of a search: the profiles that pass its filter and contain words of the query (keyword_candidates) or
--- are similar to it in meaning (nearest_profiles).
+-- are similar to it in meaning (nearest_profiles). Between its steps a search looks whether its time is over.
 
 create function private.check_deadline()
 returns void
