@@ -38,6 +38,7 @@ const slow = [
     'db/schedules',
     'clients/live',
     'clients/package',
+    'demo/one_person',
     'demo/page',
     'doctor/doctor',
     'doctor/faults',

@@ -33,6 +33,6 @@ const show = (): void => {
 
 addEventListener('hashchange', () => {
   show()
-  document.querySelector('h2')?.focus()
+  document.querySelector<HTMLElement>('main h2')?.focus()
 })
 show()

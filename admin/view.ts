@@ -2,7 +2,7 @@ import { el, setText } from '../demo/dom.ts'
 
 export const messageOf = (error: unknown): string => error instanceof Error ? error.message : String(error)
 
-const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' })
+const format = new Intl.DateTimeFormat([...navigator.languages], { dateStyle: 'medium', timeStyle: 'short' })
 export const moment = (timestamp: string): HTMLElement =>
   el('time', { datetime: timestamp, title: timestamp }, format.format(new Date(timestamp)))
 
@@ -42,7 +42,7 @@ export const openView = (fixed: HTMLElement[], draw: () => Promise<(HTMLElement 
     status.textContent = done
     content.removeAttribute('aria-busy')
     // The button of what was done may be gone.
-    if (done && document.activeElement === document.body) document.querySelector('h2')?.focus()
+    if (done && document.activeElement === document.body) document.querySelector<HTMLElement>('main h2')?.focus()
   }
   return { node: el('section', {}, ...fixed, status, alert, content), load }
 }

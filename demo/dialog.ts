@@ -33,7 +33,7 @@ export const openDialog = (
   const form = el(
     'form',
     { submit: onSubmit },
-    el('h2', {}, title),
+    el('h3', {}, title),
     ...fields,
     alert,
     el('div', { class: 'actions' }, cancel, button),

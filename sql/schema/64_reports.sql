@@ -101,9 +101,11 @@ begin
   select
     report.id, messages.id, messages.user_id = report.user_id, messages.content, messages.attachment,
     messages.created_at
-  from public.messages
-  where messages.id = report.message_id
-    or messages.id in (
+  -- A union instead of `or`, which would read all messages: 86 ms a report with a million of them.
+  from (
+    select report.message_id as id
+    union
+    (
       select latest.id
       from public.conversations
       join public.messages as latest on latest.conversation_id = conversations.id
@@ -113,6 +115,8 @@ begin
       order by latest.id desc
       limit 20
     )
+  ) as wanted
+  join public.messages using (id)
   on conflict do nothing;
 end
 $$;

@@ -1,6 +1,6 @@
--- The search: api.search_profiles reads what is asked for, and find_profiles takes the candidates, scores those that can
--- be on the requested page, and prints it. Of the search's functions only those of schema api are security definer; no
--- role may call the functions behind them.
+-- The search: api.search_profiles reads what is asked for, and find_profiles takes the candidates, scores those that
+-- can be on the requested page, and prints it. Of the search's functions only those of schema api are security definer;
+-- no role may call the functions behind them.
 
 create function private.find_profiles(
   request jsonb,

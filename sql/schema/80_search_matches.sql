@@ -144,13 +144,21 @@ set search_path = ''
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
+  -- What half of the profiles have, as "the" and "in", would hide the words that say something.
+  common constant double precision := ln(1 + 2);
+  telling constant integer[] := array(
+    select unit
+    from unnest(asked.units)
+    where rarity >= common or (select max(rarity) from unnest(asked.units)) < common
+  );
   wanted constant text[] := array(
     select distinct word
     from (
-      select term.word from unnest(asked.terms) as term
+      select term.word, term.unit from unnest(asked.terms) as term
       union all
-      select part.word from unnest(asked.words) as part where not excluded
+      select part.word, part.unit from unnest(asked.words) as part where not excluded
     ) as words
+    where unit = any (telling)
   );
 begin
   return query
@@ -180,7 +188,7 @@ begin
         row_number() over (partition by part.unit order by position) as number,
         count(*) over (partition by part.unit) as size
       from unnest(asked.words) as part
-      where not excluded
+      where not excluded and part.unit = any (telling)
     ),
     terms as materialized (
       select * from unnest(asked.terms) as term where term.unit in (select phrases.unit from phrases where size = 1)
@@ -211,5 +219,6 @@ begin
 end
 $$;
 comment on function private.text_matches(json, private.search_query) is
-  'Where hits have the words of a query, as typed, completed or corrected, and its phrases. Of each word only the
-matches with the fewest typing errors in the hit, as in its score.';
+  'Where hits have the words of a query, as typed, completed or corrected, and its phrases, without those that half of
+the profiles have, unless all are such. Of each word only the matches with the fewest typing errors in the hit, as in
+its score.';

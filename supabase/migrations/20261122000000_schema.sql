@@ -70,7 +70,7 @@ begin
   end if;
   -- The role is a literal and never taken from the claims.
   is_set := set_config('role', case when claims is null then 'anon' else 'authenticated' end, true);
-  return true;
+  return is_set is not null;
 end
 $$;
 comment on function private.act_as(jsonb, boolean) is
@@ -3194,9 +3194,11 @@ begin
   select
     report.id, messages.id, messages.user_id = report.user_id, messages.content, messages.attachment,
     messages.created_at
-  from public.messages
-  where messages.id = report.message_id
-    or messages.id in (
+  -- A union instead of `or`, which would read all messages: 86 ms a report with a million of them.
+  from (
+    select report.message_id as id
+    union
+    (
       select latest.id
       from public.conversations
       join public.messages as latest on latest.conversation_id = conversations.id
@@ -3206,6 +3208,8 @@ begin
       order by latest.id desc
       limit 20
     )
+  ) as wanted
+  join public.messages using (id)
   on conflict do nothing;
 end
 $$;
@@ -4431,8 +4435,8 @@ grant execute on function api.list_changes(text, integer) to edge_functions;
 --   79 find_profiles, the ranking: 78 nearest_profiles and keyword_candidates, with bounds of their scores;
 --      77 keyword_scores, exact, for those who can be on the page; the page as JSON
 --   80 and 81 highlights, facets and nearness to one profile, if asked for
--- Around it: 70 tables · 71 how texts become words · 72 triggers that keep the index in sync · 89 completions of a search
--- box · 96 embeddings, made later from a queue · 97 audit and repair
+-- Around it: 70 tables · 71 how texts become words · 72 triggers that keep the index in sync · 89 completions of a
+-- search box · 96 embeddings, made later from a queue · 97 audit and repair
 create extension if not exists unaccent with schema extensions;
 create extension if not exists fuzzystrmatch with schema extensions;
 create extension if not exists vector with schema extensions;
@@ -6354,9 +6358,9 @@ comment on function private.nearest_profiles(
   'Up to max_results profiles within max_distance of a vector, and their cosine distances. Scans the vector index, or
 all vectors if few pass the filter.';
 
--- The search: api.search_profiles reads what is asked for, and find_profiles takes the candidates, scores those that can
--- be on the requested page, and prints it. Of the search's functions only those of schema api are security definer; no
--- role may call the functions behind them.
+-- The search: api.search_profiles reads what is asked for, and find_profiles takes the candidates, scores those that
+-- can be on the requested page, and prints it. Of the search's functions only those of schema api are security definer;
+-- no role may call the functions behind them.
 
 create function private.find_profiles(
   request jsonb,
@@ -6799,13 +6803,21 @@ set search_path = ''
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
+  -- What half of the profiles have, as "the" and "in", would hide the words that say something.
+  common constant double precision := ln(1 + 2);
+  telling constant integer[] := array(
+    select unit
+    from unnest(asked.units)
+    where rarity >= common or (select max(rarity) from unnest(asked.units)) < common
+  );
   wanted constant text[] := array(
     select distinct word
     from (
-      select term.word from unnest(asked.terms) as term
+      select term.word, term.unit from unnest(asked.terms) as term
       union all
-      select part.word from unnest(asked.words) as part where not excluded
+      select part.word, part.unit from unnest(asked.words) as part where not excluded
     ) as words
+    where unit = any (telling)
   );
 begin
   return query
@@ -6835,7 +6847,7 @@ begin
         row_number() over (partition by part.unit order by position) as number,
         count(*) over (partition by part.unit) as size
       from unnest(asked.words) as part
-      where not excluded
+      where not excluded and part.unit = any (telling)
     ),
     terms as materialized (
       select * from unnest(asked.terms) as term where term.unit in (select phrases.unit from phrases where size = 1)
@@ -6866,8 +6878,9 @@ begin
 end
 $$;
 comment on function private.text_matches(json, private.search_query) is
-  'Where hits have the words of a query, as typed, completed or corrected, and its phrases. Of each word only the
-matches with the fewest typing errors in the hit, as in its score.';
+  'Where hits have the words of a query, as typed, completed or corrected, and its phrases, without those that half of
+the profiles have, unless all are such. Of each word only the matches with the fewest typing errors in the hit, as in
+its score.';
 
 -- What else a search says if it is asked to: the part of a biography that shows the words, facet counts, and nearness
 -- to one profile.
@@ -9306,7 +9319,7 @@ create trigger broadcast_block
 -- sends only the primary key, which is all that the default replica identity logs.
 alter publication supabase_realtime add table public.messages;
 
--- Embeddings of profiles and of users' contexts are made later: the queue from which the Edge Function embed takes them.
+-- Embeddings of profiles and of users' contexts are made later: the queue that the Edge Function embed takes them from.
 
 create table private.embedding_queue (
   kind text not null check (kind in ('profile', 'context')),

@@ -32,7 +32,7 @@ const changes: Record<string, Change[]> = {
   ],
   'private.add_block': [['>= 1000', '>= 100000']],
   'private.copy_evidence': [
-    ['messages.id = report.message_id', 'false'],
+    ['select report.message_id', 'select null::bigint'],
     ['report.shares_messages', 'true'],
     ['and least(voyager_id, local_id) = least(report.reporter_id, report.user_id)', ''],
     ['and greatest(voyager_id, local_id) = greatest(report.reporter_id, report.user_id)', ''],

@@ -75,7 +75,7 @@ export const logIn = async (side: Locator): Promise<void> => {
 /** Chooses from the menu of the account, or from that of the open conversation or profile. */
 export const choose = async (side: Locator, label: string, menu: '.bar' | '.chat-bar' = '.chat-bar'): Promise<void> => {
   await side.locator(`${menu} .menu summary`).click()
-  await side.locator(menu).getByText(label, { exact: true }).click()
+  await side.locator(`${menu} .items`).getByText(label, { exact: true }).click()
 }
 
 export const openWith = async (side: Locator, name: string): Promise<void> => {
@@ -137,3 +137,5 @@ export const openDemo = () => {
   }
   return { open, openBoth, base: () => stack.base }
 }
+
+export type Demo = ReturnType<typeof openDemo>

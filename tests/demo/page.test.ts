@@ -168,7 +168,7 @@ describe.skipIf(!hasBrowser)('the demo page in a browser', { timeout: 120_000 },
     expect(await page.title()).toBe('Voyagers and locals')
     const { nameless, duplicates, language } = await page.evaluate(() => {
       const nameOf = (control: HTMLElement & Partial<HTMLInputElement>) =>
-        control.getAttribute('data-name') || control.labels?.[0]?.textContent || control.textContent
+        control.getAttribute('aria-label') || control.labels?.[0]?.textContent || control.textContent
       const controls = [...document.querySelectorAll<HTMLElement>('button, a, input, select, textarea, [tabindex]')]
       const ids = [...document.querySelectorAll('[id]')].map(({ id }) => id)
       const nameless = controls.filter((control) => control.checkVisibility() && !nameOf(control)?.trim())

@@ -104,7 +104,7 @@ describe.skipIf(!hasBrowser)('the search of the demo page', { timeout: 120_000 }
     }, eventually)
   })
 
-  test('has a placeholder while it loads, tries again after an error, and says what to do about no result', async () => {
+  test('has a placeholder while it loads, tries again after an error, and advises where nobody is found', async () => {
     const { page, ines } = await open('/demo/side-by-side', {}, [500])
     let release = () => {}
     let fails = true

@@ -1,5 +1,5 @@
--- A page reads only the rows that it shows, also of a long conversation among many short ones.
-select plan(6);
+-- A page reads only the rows that it shows, also of a long conversation among many short ones; a report its evidence.
+select plan(7);
 select tests.make_person('person' || number) from generate_series(1, 25) as number;
 insert into public.conversations (voyager_id, local_id)
 select voyager.id, local.id
@@ -82,3 +82,12 @@ select is(
   pg_temp.messages_read('list_conversations(null, 0)'), 24::bigint, 'the list of 24 conversations reads 24 messages'
 );
 select is(pg_temp.exported(), 501::bigint, 'a piece of an export reads only its messages');
+select cmp_ok(
+  pg_temp.messages_read(
+    format(
+      'report_person(%L)',
+      json_build_object('user_id', tests.id_of('person2'), 'reason', 'spam', 'share_messages', true)
+    )
+  ),
+  '<=', 60::bigint, 'a report reads the latest 20 messages, a few times'
+);

@@ -1,5 +1,5 @@
 -- Where the words of a query stand in a text as written. Columns: the word, folded; what it covers.
-select plan(12);
+select plan(15);
 
 create function pg_temp.words(value text)
 returns text[]
@@ -102,3 +102,28 @@ select is(
 select is(
   pg_temp.snippet(repeat('x', 400), 0, 400), repeat('x', 158) || '…', 'and within a word only if nothing else is left'
 );
+
+-- The words of “the jazz” that are marked in a biography, if `the` and `jazz` say so much.
+create function pg_temp.marked(the double precision, jazz double precision)
+returns text[]
+language sql
+as $$
+  select array_agg(substr('the jazz of the hills', start + 1, length) order by start)
+  from private.text_matches(
+    '[{"name": "Ada", "biography": "the jazz of the hills", "interests": []}]',
+    row(
+      array[
+        jsonb_populate_record(null::private.query_word, '{"word": "the", "unit": 1, "position": 1, "excluded": false}'),
+        jsonb_populate_record(null::private.query_word, '{"word": "jazz", "unit": 2, "position": 2, "excluded": false}')
+      ],
+      array[row(1, 1, 'the', 0, false), row(2, 2, 'jazz', 0, false)]::private.search_term[],
+      array[
+        jsonb_populate_record(null::private.search_unit, jsonb_build_object('unit', 1, 'rarity', the)),
+        jsonb_populate_record(null::private.search_unit, jsonb_build_object('unit', 2, 'rarity', jazz))
+      ]
+    )::private.search_query
+  )
+$$;
+select is(pg_temp.marked(ln(2), ln(20)), array['jazz'], 'what half of the profiles have is not marked beside others');
+select is(pg_temp.marked(ln(1.5), ln(2)), array['the', 'jazz', 'the'], 'unless all words are such');
+select is(pg_temp.marked(ln(4), ln(20)), array['the', 'jazz', 'the'], 'words that fewer have are all marked');

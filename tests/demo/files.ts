@@ -1,0 +1,125 @@
+/// <reference lib="dom" />
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { type Demo, logIn } from './browser.ts'
+
+const pixel = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
+const picture = { name: 'größe [1].png', mimeType: 'image/png', buffer: pixel }
+
+/** Says that there is Storage, and answers as it does. The first upload fails, and each waits for `release`. */
+const addStorage = async (page: Page) => {
+  const uploads: { path: string; type: string; bytes: number }[] = []
+  let release = () => {}
+  await page.route('**/demo/config.json', async (route) => {
+    const response = await route.fetch()
+    await route.fulfill({ response, json: { ...await response.json(), storage: true } })
+  })
+  await page.route('**/storage/v1/object/**', async (route) => {
+    const request = route.request()
+    const path = new URL(request.url()).pathname.replace('/storage/v1/object/', '')
+    if (request.method() === 'GET') return route.fulfill({ contentType: 'image/png', body: pixel })
+    if (path.startsWith('sign/')) return route.fulfill({ json: { signedURL: `/object/${path}?token=signed` } })
+    uploads.push({
+      path,
+      type: request.headers()['content-type']!,
+      bytes: request.postDataBuffer()?.length ?? 0,
+    })
+    await new Promise<void>((resolve) => release = resolve)
+    await route.fulfill(uploads.length === 1 ? { status: 500, json: {} } : { json: { Key: path } })
+  })
+  await page.reload()
+  return { uploads, release: () => release() }
+}
+
+export const files = ({ open }: Demo) =>
+  describe('files on the demo page', () => {
+    const openWithStorage = async (path: string) => {
+      const { page, you } = await open(path, {}, [500])
+      const storage = await addStorage(page)
+      await logIn(you)
+      return { page, you, storage }
+    }
+
+    test('a file is refused in plain words, uploaded, kept when that fails, sent and shown', async () => {
+      const { page, you, storage } = await openWithStorage('/demo/c/1')
+      await you.locator('.message').first().waitFor()
+      const pick = (file: typeof picture) => you.locator('.picker input').setInputFiles(file)
+      const alert = you.locator('.picker').getByRole('alert')
+      const text = you.getByRole('textbox', { name: 'Message to' })
+      await text.fill('The tile that I mean')
+      expect(await you.getByRole('button', { name: 'Attach a file' }).isVisible()).toBe(true)
+      await pick({ name: 'setup.exe', mimeType: 'application/x-msdownload', buffer: pixel })
+      await alert.filter({ hasText: '“setup.exe” is of another kind' }).waitFor()
+      await pick({ ...picture, buffer: Buffer.alloc(10 * 2 ** 20 + 1) })
+      await alert.filter({ hasText: 'and at most 10.5 MB can be sent' }).waitFor()
+      expect(await text.inputValue()).toBe('The tile that I mean')
+
+      await pick(picture)
+      await you.locator('.picked', { hasText: 'größe [1].png' }).waitFor()
+      await page.keyboard.press('Enter')
+      await you.getByRole('progressbar', { name: 'Upload' }).waitFor()
+      await expect.poll(() => storage.uploads.length).toBe(1)
+      storage.release()
+      await alert.filter({ hasText: 'The file could not be stored. Please try again.' }).waitFor()
+      expect([await text.inputValue(), await you.locator('.picked').isVisible()]).toEqual([
+        'The tile that I mean',
+        true,
+      ])
+
+      await you.getByRole('button', { name: 'Send' }).click()
+      await expect.poll(() => storage.uploads.length).toBe(2)
+      storage.release()
+      const sent = you.locator('.message:not(.outgoing)', { hasText: 'The tile that I mean' })
+      await sent.getByRole('img', { name: 'größe [1].png' }).waitFor()
+      expect(await sent.locator('.file').textContent()).toMatch(/größe \[1\]\.png70 ?byte/)
+      expect(storage.uploads[1]).toEqual({
+        path: expect.stringMatching(/^attachments\/1\/[0-9a-f-]{36}\/file\.png$/),
+        type: 'image/png',
+        bytes: pixel.length,
+      })
+      expect([await text.inputValue(), await you.locator('.picked').isVisible()]).toEqual(['', false])
+    })
+
+    test('a photo of another kind or size is refused, and the old one stays; a good one is shown', async () => {
+      const { page, you, storage } = await openWithStorage('/demo/me')
+      const photo = you.getByRole('region', { name: 'Photo' })
+      const pick = (file: typeof picture) => photo.locator('input').setInputFiles(file)
+      await photo.getByRole('button', { name: 'Choose a photo' }).waitFor()
+      await pick({ name: 'me.gif', mimeType: 'image/gif', buffer: pixel })
+      await photo.getByRole('alert').filter({ hasText: 'JPEG, PNG and WebP pictures can be sent' }).waitFor()
+      await pick({ ...picture, buffer: Buffer.alloc(2 * 2 ** 20 + 1) })
+      await photo.getByRole('alert').filter({ hasText: 'at most 2.1 MB' }).waitFor()
+      expect(storage.uploads).toEqual([])
+
+      // The service wants https, which this machine does not have.
+      await page.route('**/users/profile', async (route) => {
+        const { image_url } = route.request().postDataJSON()
+        const response = await route.fetch({ postData: {} })
+        const me = await response.json()
+        await route.fulfill({ response, json: { ...me, Profile: { ...me.Profile, image_url } } })
+      })
+      for (const text of ['could not be stored', 'Your photo was changed']) {
+        const before = storage.uploads.length
+        await pick(picture)
+        await expect.poll(() => storage.uploads.length).toBe(before + 1)
+        storage.release()
+        await photo.getByText(text).waitFor()
+      }
+      expect(storage.uploads[1]!.path).toMatch(/^avatars\/[0-9a-f-]{36}\/[0-9a-f-]{36}\.png$/)
+      expect(await photo.locator('img').getAttribute('src')).toContain(`/object/public/${storage.uploads[1]!.path}`)
+    })
+
+    test('where there is no Storage nothing is offered, and a photo elsewhere is not loaded', async () => {
+      const { page, you } = await open('/demo/c/1')
+      await logIn(you)
+      await you.locator('.message').first().waitFor()
+      expect(await you.getByRole('button', { name: 'Attach a file' }).count()).toBe(0)
+      await page.goto(new URL('/demo/me', page.url()).href)
+      await you.getByText('Photos need Storage').waitFor()
+      // The profile has one at images.example.com; this file's pages may only load from the stack.
+      expect(await you.locator('img').count()).toBe(0)
+    })
+  })

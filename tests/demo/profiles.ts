@@ -1,0 +1,145 @@
+/// <reference lib="dom" />
+import { describe, expect, test, vi } from 'vitest'
+import { call } from '../tools/people.ts'
+import { testKeys } from '../tools/stack.ts'
+import { choose, type Demo, logIn } from './browser.ts'
+
+const eventually = { timeout: 50_000, interval: 50 }
+const eva = { email: 'eva@example.com', password: 'correct horse' }
+
+export const profiles = ({ open, base }: Demo) =>
+  describe('profiles of the demo page', () => {
+    const openMe = async (refusals: number[] = []) => {
+      const { page, you } = await open('/demo/me', {}, refusals)
+      await logIn(you)
+      await you.getByRole('region', { name: 'Account' }).waitFor()
+      expect(await you.locator('.side > :visible').count()).toBe(1)
+      const part = (name: string) => you.getByRole('region', { name, exact: true })
+      return { page, you, part }
+    }
+
+    test('shows what somebody has written as text, finds people by an interest, and reports and blocks', async () => {
+      const markup = '<img src=x onerror="document.title=1"> and <b>more</b>'
+      const fields = { name: `Eva ${markup}`, is_searchable: true, city: '<i>Here</i>', biography: `${markup}\nA line` }
+      const { body } = await call('POST', `${base()}/auth/signup`, { ...eva, ...fields, interest_ids: [10] })
+      const me = await call('GET', `${base()}/users/me`, undefined, { token: body.access_token })
+      const { page, you } = await open(`/demo/people/${me.body.Profile.id}`)
+      await logIn(you)
+      await you.locator('.profile .text').waitFor()
+      expect(await you.locator('.profile .text').textContent()).toBe(`${markup}\nA line`)
+      expect(await you.locator('.portrait .where').first().textContent()).toBe('<i>Here</i>')
+      expect(await you.locator('img, b, i').count()).toBe(0)
+      expect(await page.title()).toMatch(/^(\(\d+\) )?Eva <img/)
+
+      await choose(you, 'Block…')
+      await page.getByRole('dialog').getByRole('button', { name: 'Block', exact: true }).click()
+      await you.getByText(/^You have blocked Eva/).waitFor()
+      await you.getByRole('button', { name: 'Ceramics' }).click()
+      await vi.waitFor(() => expect(page.url()).toMatch(/\/demo\/people\?interest=Ceramics$/), eventually)
+      await you.locator('.hit').first().waitFor()
+      await you.getByRole('link', { name: 'Your profile' }).click()
+      await you.getByRole('button', { name: /^Unblock Eva/ }).click()
+      await you.getByText(/is not blocked any more/).waitFor()
+    })
+
+    test('a deleted account cannot be written to, and a deactivated one is not shown as live', async () => {
+      const signUp = async (email: string) => {
+        const body = { email, name: 'Zoe', password: eva.password }
+        return (await call('POST', `${base()}/auth/signup`, body)).body
+      }
+      const inesAccount = { email: 'ines.carvalho@example.com', password: 'voyage-2026' }
+      const { access_token: token } = await signUp('zoe@example.com')
+      const ines = (await call('POST', `${base()}/auth/login`, inesAccount)).body.user.id
+      const { id } = (await call('POST', `${base()}/conversations`, { other_user_id: ines }, { token })).body
+      await call('POST', `${base()}/conversations/${id}/messages`, { content: 'Bye' }, { token })
+      expect((await call('DELETE', `${base()}/users/me`, undefined, { token })).status).toBe(204)
+      const { page, you } = await open(`/demo/c/${id}`, {}, [401, 403])
+      await logIn(you)
+      await you.getByText('This account was deleted.').waitFor()
+      expect(await you.getByRole('textbox').count()).toBe(0)
+      await you.locator('.chat-bar .menu summary').click()
+      expect(await you.locator('.chat-bar .menu').getByRole('button').allTextContents()).not.toContain('Block…')
+
+      const other = await signUp('adam@example.com')
+      const change = `${new URL(base()).origin}/rest/v1/users?id=eq.${other.user.id}`
+      await page.keyboard.press('Escape')
+      await choose(you, 'Log out', '.bar')
+      await you.getByLabel('E-mail').fill('adam@example.com')
+      await you.getByLabel('Password').fill(eva.password)
+      await logIn(you)
+      const headers = { apikey: testKeys.secretKey }
+      expect((await call('PATCH', change, { is_active: false }, { headers })).status).toBe(204)
+      await page.reload()
+      await you.locator('.bar .status', { hasText: 'deactivated' }).waitFor()
+    })
+
+    test('an edit is saved, and a refused one is explained at its field and not lost', async () => {
+      const { page, you, part } = await openMe([400])
+      const about = part('About you')
+      await about.getByLabel('Name').fill('')
+      await about.getByLabel('City').fill('Porto')
+      await about.getByRole('button', { name: 'Save' }).click()
+      await about.getByRole('alert').filter({ hasText: /^The name must/ }).waitFor()
+      expect(await about.getByLabel('Name').getAttribute('aria-invalid')).toBe('true')
+      expect(await about.locator('input:focus').getAttribute('autocomplete')).toBe('name')
+      expect(await about.getByLabel('City').inputValue()).toBe('Porto')
+      await about.getByLabel('Name').fill('Inês Carvalho')
+      await about.getByRole('button', { name: 'Save' }).click()
+      await about.getByText('Saved.').waitFor()
+      await page.reload()
+      await vi.waitFor(async () => expect(await about.getByLabel('City').inputValue()).toBe('Porto'), eventually)
+      await you.getByRole('link', { name: 'As others see it' }).click()
+      await you.locator('.portrait', { hasText: 'Porto, Portugal' }).waitFor()
+      expect(await you.getByRole('button', { name: /^Write/ }).count()).toBe(0)
+      await you.getByRole('button', { name: 'Change your profile' }).click()
+      await part('About you').waitFor()
+    })
+
+    test('interests are added and removed, and one that does not exist is refused in its place', async () => {
+      const { page, part } = await openMe()
+      const interests = part('Interests')
+      const mine = interests.getByRole('list', { name: 'Your interests' })
+      const add = async (name: string) => {
+        await interests.getByRole('combobox', { name: 'Add an interest' }).fill(name)
+        await page.keyboard.press('Enter')
+      }
+      await interests.locator('option').first().waitFor({ state: 'attached' })
+      await add('poerty')
+      await interests.getByRole('alert').filter({ hasText: 'There is no interest “poerty”' }).waitFor()
+      await add('poetry')
+      await mine.getByRole('button', { name: 'Remove Poetry' }).waitFor()
+      await interests.getByText('Poetry was added').waitFor()
+      await mine.getByRole('button', { name: 'Remove Poetry' }).click()
+      await interests.getByText('Poetry was removed').waitFor()
+      expect(await mine.textContent()).not.toContain('Poetry')
+    })
+
+    test('the switch hides the profile and goes back when the service refuses; quiet hours are kept', async () => {
+      const { page, part } = await openMe([403])
+      const findable = part('Visibility').getByRole('switch', { name: 'Others can find me' })
+      await findable.uncheck()
+      await part('Visibility').getByText('You are hidden now.').waitFor()
+      await page.route(
+        '**/users/searchable',
+        (route) => route.fulfill({ status: 403, json: { error: 'Hidden by an admin' } }),
+      )
+      await findable.click()
+      await part('Visibility').getByRole('alert').filter({ hasText: 'Hidden by an admin' }).waitFor()
+      expect(await findable.isChecked()).toBe(false)
+      await page.unroute('**/users/searchable')
+      await findable.check()
+      await part('Visibility').getByText('You can be found now.').waitFor()
+
+      const told = part('Notifications')
+      await told.getByRole('switch', { name: 'Quiet hours' }).check()
+      await told.getByLabel('From').fill('23:00')
+      await told.getByLabel('Until').fill('07:30')
+      await told.getByLabel('In the time zone').fill('Europe/Lisbon')
+      await told.getByLabel('A mail comes').selectOption('after an hour unread')
+      await told.getByRole('button', { name: 'Save' }).click()
+      await told.getByText('Saved.').waitFor()
+      await page.reload()
+      await vi.waitFor(async () => expect(await told.getByLabel('Until').inputValue()).toBe('07:30'), eventually)
+      expect(await told.getByLabel('A mail comes').inputValue()).toBe('60')
+    })
+  })
