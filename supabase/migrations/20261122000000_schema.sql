@@ -3194,22 +3194,25 @@ begin
   select
     report.id, messages.id, messages.user_id = report.user_id, messages.content, messages.attachment,
     messages.created_at
-  -- A union instead of `or`, which would read all messages: 86 ms a report with a million of them.
-  from (
-    select report.message_id as id
+  -- A union instead of `or`, and a list of ids instead of a join, which would read all messages: 86 ms a report with a
+  -- million of them.
+  from public.messages
+  where id = any (array(
+    select report.message_id
     union
-    (
-      select latest.id
-      from public.conversations
-      join public.messages as latest on latest.conversation_id = conversations.id
-      where report.shares_messages
-        and least(voyager_id, local_id) = least(report.reporter_id, report.user_id)
-        and greatest(voyager_id, local_id) = greatest(report.reporter_id, report.user_id)
-      order by latest.id desc
+    select latest.id
+    from public.conversations
+    cross join lateral (
+      select messages.id
+      from public.messages
+      where conversation_id = conversations.id
+      order by messages.id desc
       limit 20
-    )
-  ) as wanted
-  join public.messages using (id)
+    ) as latest
+    where report.shares_messages
+      and least(voyager_id, local_id) = least(report.reporter_id, report.user_id)
+      and greatest(voyager_id, local_id) = greatest(report.reporter_id, report.user_id)
+  ))
   on conflict do nothing;
 end
 $$;
