@@ -1,7 +1,7 @@
 /**
- * What the outbox adds to sending a message: processor time of the backend and pages that it touches, in one session,
- * without it, with it, and with it and a webhook, in turns. Without it the trigger of messages lacks the part that writes
- * the outbox. On a Postgres on this machine that has the migrations:
+ * What the outbox adds to sending a message: processor time of the backend, in one session, without it, with it, and
+ * with it and a webhook, in turns. Without it the trigger of messages lacks the part that writes the outbox. On a
+ * Postgres on this machine that has the migrations:
  *   npx deno run -A bench/outbox.ts postgresql://postgres@127.0.0.1:5432/postgres [ROUNDS]
  */
 import postgres from 'postgres'
