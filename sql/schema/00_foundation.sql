@@ -68,7 +68,7 @@ begin
   end if;
   -- The role is a literal and never taken from the claims.
   is_set := set_config('role', case when claims is null then 'anon' else 'authenticated' end, true);
-  return true;
+  return is_set is not null;
 end
 $$;
 comment on function private.act_as(jsonb, boolean) is

@@ -8,8 +8,8 @@
 --   79 find_profiles, the ranking: 78 nearest_profiles and keyword_candidates, with bounds of their scores;
 --      77 keyword_scores, exact, for those who can be on the page; the page as JSON
 --   80 and 81 highlights, facets and nearness to one profile, if asked for
--- Around it: 70 tables · 71 how texts become words · 72 triggers that keep the index in sync · 89 completions of a search
--- box · 93 embeddings, made later from a queue · 96 audit and repair
+-- Around it: 70 tables · 71 how texts become words · 72 triggers that keep the index in sync · 89 completions of a
+-- search box · 96 embeddings, made later from a queue · 97 audit and repair
 create extension if not exists unaccent with schema extensions;
 create extension if not exists fuzzystrmatch with schema extensions;
 create extension if not exists vector with schema extensions;

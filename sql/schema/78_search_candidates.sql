@@ -1,5 +1,5 @@
 -- The candidates of a search: the profiles that pass its filter and contain words of the query (keyword_candidates) or
--- are similar to it in meaning (nearest_profiles).
+-- are similar to it in meaning (nearest_profiles). Between its steps a search looks whether its time is over.
 
 create function private.check_deadline()
 returns void

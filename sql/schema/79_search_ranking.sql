@@ -1,6 +1,6 @@
--- The search: api.search_profiles reads what is asked for, and find_profiles takes the candidates, scores those that can
--- be on the requested page, and prints it. Of the search's functions only those of schema api are security definer; no
--- role may call the functions behind them.
+-- The search: api.search_profiles reads what is asked for, and find_profiles takes the candidates, scores those that
+-- can be on the requested page, and prints it. Of the search's functions only those of schema api are security definer;
+-- no role may call the functions behind them.
 
 create function private.find_profiles(
   request jsonb,
@@ -23,8 +23,8 @@ declare
   -- The most that nearness to the caller's own interests can add to a score.
   context_share constant double precision := 0.1;
   query_model constant text := request ->> 'model';
-  page_limit constant integer := request ->> 'limit';
-  page_offset constant bigint := request ->> 'offset';
+  page_limit constant integer := (request ->> 'limit')::integer;
+  page_offset constant bigint := (request ->> 'offset')::bigint;
   page_end constant integer := least(page_offset, max_results) + page_limit;
   explain constant boolean := coalesce((request ->> 'explain')::boolean, false);
   facets constant text[] := case
@@ -258,7 +258,7 @@ declare
     else jsonb_populate_record(null::private.search_query, request -> 'asked')
   end;
   filter private.search_filter := private.read_filter(request, asked, me);
-  query_vector extensions.halfvec := request ->> 'vector';
+  query_vector extensions.halfvec := (request ->> 'vector')::extensions.halfvec;
   context_vector extensions.halfvec;
   liked private.search_entries;
 begin

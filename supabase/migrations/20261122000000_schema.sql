@@ -70,7 +70,7 @@ begin
   end if;
   -- The role is a literal and never taken from the claims.
   is_set := set_config('role', case when claims is null then 'anon' else 'authenticated' end, true);
-  return true;
+  return is_set is not null;
 end
 $$;
 comment on function private.act_as(jsonb, boolean) is
@@ -4435,8 +4435,8 @@ grant execute on function api.list_changes(text, integer) to edge_functions;
 --   79 find_profiles, the ranking: 78 nearest_profiles and keyword_candidates, with bounds of their scores;
 --      77 keyword_scores, exact, for those who can be on the page; the page as JSON
 --   80 and 81 highlights, facets and nearness to one profile, if asked for
--- Around it: 70 tables · 71 how texts become words · 72 triggers that keep the index in sync · 89 completions of a search
--- box · 93 embeddings, made later from a queue · 96 audit and repair
+-- Around it: 70 tables · 71 how texts become words · 72 triggers that keep the index in sync · 89 completions of a
+-- search box · 96 embeddings, made later from a queue · 97 audit and repair
 create extension if not exists unaccent with schema extensions;
 create extension if not exists fuzzystrmatch with schema extensions;
 create extension if not exists vector with schema extensions;
@@ -6087,7 +6087,7 @@ $$;
 comment on function private.hit_body(private.search_entries, double precision) is 'A search hit as JSON.';
 
 -- The candidates of a search: the profiles that pass its filter and contain words of the query (keyword_candidates) or
--- are similar to it in meaning (nearest_profiles).
+-- are similar to it in meaning (nearest_profiles). Between its steps a search looks whether its time is over.
 
 create function private.check_deadline()
 returns void
@@ -6358,9 +6358,9 @@ comment on function private.nearest_profiles(
   'Up to max_results profiles within max_distance of a vector, and their cosine distances. Scans the vector index, or
 all vectors if few pass the filter.';
 
--- The search: api.search_profiles reads what is asked for, and find_profiles takes the candidates, scores those that can
--- be on the requested page, and prints it. Of the search's functions only those of schema api are security definer; no
--- role may call the functions behind them.
+-- The search: api.search_profiles reads what is asked for, and find_profiles takes the candidates, scores those that
+-- can be on the requested page, and prints it. Of the search's functions only those of schema api are security definer;
+-- no role may call the functions behind them.
 
 create function private.find_profiles(
   request jsonb,
@@ -6383,8 +6383,8 @@ declare
   -- The most that nearness to the caller's own interests can add to a score.
   context_share constant double precision := 0.1;
   query_model constant text := request ->> 'model';
-  page_limit constant integer := request ->> 'limit';
-  page_offset constant bigint := request ->> 'offset';
+  page_limit constant integer := (request ->> 'limit')::integer;
+  page_offset constant bigint := (request ->> 'offset')::bigint;
   page_end constant integer := least(page_offset, max_results) + page_limit;
   explain constant boolean := coalesce((request ->> 'explain')::boolean, false);
   facets constant text[] := case
@@ -6618,7 +6618,7 @@ declare
     else jsonb_populate_record(null::private.search_query, request -> 'asked')
   end;
   filter private.search_filter := private.read_filter(request, asked, me);
-  query_vector extensions.halfvec := request ->> 'vector';
+  query_vector extensions.halfvec := (request ->> 'vector')::extensions.halfvec;
   context_vector extensions.halfvec;
   liked private.search_entries;
 begin
@@ -9139,7 +9139,187 @@ comment on function public.describe_schedule() is
 Definer, because pg_cron shows each role its own jobs.';
 grant execute on function public.describe_schedule() to service_role;
 
--- Embeddings of profiles and of users' contexts are made later: the queue from which the Edge Function embed takes them.
+-- Realtime events for the participants of a conversation. An event is only a hint that something is new: the tables are
+-- the truth, and a client that missed an event catches up by paging with after_id.
+create function private.broadcast_to_users(
+  event text, conversation bigint, id bigint, previous_id bigint, user_id bigint, one bigint, other bigint
+)
+returns void
+language plpgsql volatile security invoker
+set search_path = ''
+-- Realtime creates and drops partitions of its table from time to time; a message must not wait for that. Each of the
+-- two events may wait this long.
+set lock_timeout = '50ms'
+as $$
+begin
+  -- Realtime checks its policies when a client joins, not for each event, so events must not be sent to deactivated
+  -- users. There is no topic for the conversation: a plan's limit counts each event, and two say the same as three.
+  perform realtime.send(
+    jsonb_build_object(
+      'conversation_id', conversation, 'id', broadcast_to_users.id, 'previous_id', previous_id,
+      'user_id', broadcast_to_users.user_id
+    ),
+    event, 'user:' || users.id, true
+  )
+  from public.users
+  -- An array instead would be planned again at each call: 50 of the 430 µs of a send.
+  where users.id in (one, other) and users.is_active;
+exception
+  -- The write must succeed even if Realtime fails or does not exist.
+  when others then
+    raise warning 'Could not broadcast %: %', event, sqlstate;
+end
+$$;
+comment on function private.broadcast_to_users(text, bigint, bigint, bigint, bigint, bigint, bigint) is
+  'Broadcasts an event {conversation_id, id, previous_id, user_id} to one or two users, if they are active. Never
+raises. Only for definer functions: callers may not send on these topics, and a trigger with the writer''s rights would
+send nothing.';
+
+create function private.broadcast_to_participants(
+  event text, conversation bigint, id bigint, previous_id bigint, user_id bigint
+)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  perform private.broadcast_to_users(
+    event => event, conversation => conversation, id => broadcast_to_participants.id, previous_id => previous_id,
+    user_id => broadcast_to_participants.user_id, one => voyager_id, other => local_id
+  )
+  from public.conversations
+  where conversations.id = conversation;
+end
+$$;
+comment on function private.broadcast_to_participants(text, bigint, bigint, bigint, bigint) is
+  'As broadcast_to_users, to both participants.';
+
+create function private.broadcast_conversation()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.broadcast_to_participants(
+    event => 'conversation.created', conversation => new.id, id => new.id, previous_id => null,
+    user_id => new.voyager_id
+  );
+  return null;
+end
+$$;
+comment on function private.broadcast_conversation() is
+  'conversation.created: user_id is the voyager, who opened it. Definer, because callers may not send events.';
+
+create trigger broadcast_conversation
+  after insert on public.conversations
+  for each row
+  execute function private.broadcast_conversation();
+
+create function private.broadcast_read()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.broadcast_to_participants(
+    event => 'message.read',
+    conversation => marked.conversation_id,
+    id => marked.id,
+    previous_id => (
+      select max(id) from public.messages where conversation_id = marked.conversation_id and id < marked.id
+    ),
+    user_id => marked.reader
+  )
+  from (
+    select
+      now_read.conversation_id,
+      max(now_read.id) as id,
+      case now_read.user_id
+        when conversations.voyager_id then conversations.local_id
+        else conversations.voyager_id
+      end as reader
+    from now_read
+    join was_read using (id)
+    join public.conversations on conversations.id = now_read.conversation_id
+    where now_read.read and not was_read.read
+    group by now_read.conversation_id, reader
+  ) as marked;
+  return null;
+end
+$$;
+comment on function private.broadcast_read() is
+  'message.read: id is the newest message of a conversation that the statement marked, user_id the reader. One event,
+however many messages were marked. Definer, because callers may not send events.';
+
+create trigger broadcast_read
+  after update on public.messages
+  referencing old table as was_read new table as now_read
+  for each statement
+  execute function private.broadcast_read();
+
+create function private.broadcast_reservation()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.broadcast_to_participants(
+    event => 'reservation.changed', conversation => affected.conversation, id => coalesce(new.id, old.id),
+    previous_id => null, user_id => null
+  )
+  from (select old.conversation_id union select new.conversation_id) as affected (conversation)
+  where affected.conversation is not null;
+  return null;
+end
+$$;
+comment on function private.broadcast_reservation() is
+  'reservation.changed: a reservation was created, changed, moved to another conversation or removed. Definer, because
+callers may not send events.';
+
+create trigger broadcast_reservation
+  after insert or update or delete on public.reservations
+  for each row
+  execute function private.broadcast_reservation();
+
+create function private.broadcast_block()
+returns trigger
+language plpgsql volatile security definer
+set search_path = ''
+-- As in broadcast_to_participants.
+set lock_timeout = '50ms'
+as $$
+declare
+  block constant private.blocks := coalesce(new, old);
+begin
+  perform realtime.send(
+    jsonb_build_object(
+      'conversation_id', (
+        select id
+        from public.conversations
+        where least(voyager_id, local_id) = least(block.blocker_id, block.blocked_id)
+          and greatest(voyager_id, local_id) = greatest(block.blocker_id, block.blocked_id)
+      ),
+      'id', null, 'previous_id', null, 'user_id', block.blocked_id
+    ),
+    'block.changed', 'user:' || block.blocker_id, true
+  );
+  return null;
+exception
+  when others then
+    raise warning 'Could not broadcast %: %', 'block.changed', sqlstate;
+    return null;
+end
+$$;
+comment on function private.broadcast_block() is
+  'block.changed: user_id is the user who was blocked or unblocked. Sent only to the devices of the user who did it,
+which then leave the pair''s typing: topic; the other user is not told. Definer, because callers may not send events.';
+
+create trigger broadcast_block
+  after insert or delete on private.blocks
+  for each row
+  execute function private.broadcast_block();
+
+-- For clients that subscribe to postgres_changes. Realtime applies row level security to each row; of the old row it
+-- sends only the primary key, which is all that the default replica identity logs.
+alter publication supabase_realtime add table public.messages;
+
+-- Embeddings of profiles and of users' contexts are made later: the queue that the Edge Function embed takes them from.
 
 create table private.embedding_queue (
   kind text not null check (kind in ('profile', 'context')),
@@ -9392,186 +9572,6 @@ $$;
 comment on function private.count_pending_embeddings() is
   'How many jobs are pending. Definer, because edge_functions has no rights on the queue.';
 grant execute on function private.count_pending_embeddings() to edge_functions;
-
--- Realtime events for the participants of a conversation. An event is only a hint that something is new: the tables are
--- the truth, and a client that missed an event catches up by paging with after_id.
-create function private.broadcast_to_users(
-  event text, conversation bigint, id bigint, previous_id bigint, user_id bigint, one bigint, other bigint
-)
-returns void
-language plpgsql volatile security invoker
-set search_path = ''
--- Realtime creates and drops partitions of its table from time to time; a message must not wait for that. Each of the
--- two events may wait this long.
-set lock_timeout = '50ms'
-as $$
-begin
-  -- Realtime checks its policies when a client joins, not for each event, so events must not be sent to deactivated
-  -- users. There is no topic for the conversation: a plan's limit counts each event, and two say the same as three.
-  perform realtime.send(
-    jsonb_build_object(
-      'conversation_id', conversation, 'id', broadcast_to_users.id, 'previous_id', previous_id,
-      'user_id', broadcast_to_users.user_id
-    ),
-    event, 'user:' || users.id, true
-  )
-  from public.users
-  -- An array instead would be planned again at each call: 50 of the 430 µs of a send.
-  where users.id in (one, other) and users.is_active;
-exception
-  -- The write must succeed even if Realtime fails or does not exist.
-  when others then
-    raise warning 'Could not broadcast %: %', event, sqlstate;
-end
-$$;
-comment on function private.broadcast_to_users(text, bigint, bigint, bigint, bigint, bigint, bigint) is
-  'Broadcasts an event {conversation_id, id, previous_id, user_id} to one or two users, if they are active. Never
-raises. Only for definer functions: callers may not send on these topics, and a trigger with the writer''s rights would
-send nothing.';
-
-create function private.broadcast_to_participants(
-  event text, conversation bigint, id bigint, previous_id bigint, user_id bigint
-)
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  perform private.broadcast_to_users(
-    event => event, conversation => conversation, id => broadcast_to_participants.id, previous_id => previous_id,
-    user_id => broadcast_to_participants.user_id, one => voyager_id, other => local_id
-  )
-  from public.conversations
-  where conversations.id = conversation;
-end
-$$;
-comment on function private.broadcast_to_participants(text, bigint, bigint, bigint, bigint) is
-  'As broadcast_to_users, to both participants.';
-
-create function private.broadcast_conversation()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.broadcast_to_participants(
-    event => 'conversation.created', conversation => new.id, id => new.id, previous_id => null,
-    user_id => new.voyager_id
-  );
-  return null;
-end
-$$;
-comment on function private.broadcast_conversation() is
-  'conversation.created: user_id is the voyager, who opened it. Definer, because callers may not send events.';
-
-create trigger broadcast_conversation
-  after insert on public.conversations
-  for each row
-  execute function private.broadcast_conversation();
-
-create function private.broadcast_read()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.broadcast_to_participants(
-    event => 'message.read',
-    conversation => marked.conversation_id,
-    id => marked.id,
-    previous_id => (
-      select max(id) from public.messages where conversation_id = marked.conversation_id and id < marked.id
-    ),
-    user_id => marked.reader
-  )
-  from (
-    select
-      now_read.conversation_id,
-      max(now_read.id) as id,
-      case now_read.user_id
-        when conversations.voyager_id then conversations.local_id
-        else conversations.voyager_id
-      end as reader
-    from now_read
-    join was_read using (id)
-    join public.conversations on conversations.id = now_read.conversation_id
-    where now_read.read and not was_read.read
-    group by now_read.conversation_id, reader
-  ) as marked;
-  return null;
-end
-$$;
-comment on function private.broadcast_read() is
-  'message.read: id is the newest message of a conversation that the statement marked, user_id the reader. One event,
-however many messages were marked. Definer, because callers may not send events.';
-
-create trigger broadcast_read
-  after update on public.messages
-  referencing old table as was_read new table as now_read
-  for each statement
-  execute function private.broadcast_read();
-
-create function private.broadcast_reservation()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.broadcast_to_participants(
-    event => 'reservation.changed', conversation => affected.conversation, id => coalesce(new.id, old.id),
-    previous_id => null, user_id => null
-  )
-  from (select old.conversation_id union select new.conversation_id) as affected (conversation)
-  where affected.conversation is not null;
-  return null;
-end
-$$;
-comment on function private.broadcast_reservation() is
-  'reservation.changed: a reservation was created, changed, moved to another conversation or removed. Definer, because
-callers may not send events.';
-
-create trigger broadcast_reservation
-  after insert or update or delete on public.reservations
-  for each row
-  execute function private.broadcast_reservation();
-
-create function private.broadcast_block()
-returns trigger
-language plpgsql volatile security definer
-set search_path = ''
--- As in broadcast_to_participants.
-set lock_timeout = '50ms'
-as $$
-declare
-  block constant private.blocks := coalesce(new, old);
-begin
-  perform realtime.send(
-    jsonb_build_object(
-      'conversation_id', (
-        select id
-        from public.conversations
-        where least(voyager_id, local_id) = least(block.blocker_id, block.blocked_id)
-          and greatest(voyager_id, local_id) = greatest(block.blocker_id, block.blocked_id)
-      ),
-      'id', null, 'previous_id', null, 'user_id', block.blocked_id
-    ),
-    'block.changed', 'user:' || block.blocker_id, true
-  );
-  return null;
-exception
-  when others then
-    raise warning 'Could not broadcast %: %', 'block.changed', sqlstate;
-    return null;
-end
-$$;
-comment on function private.broadcast_block() is
-  'block.changed: user_id is the user who was blocked or unblocked. Sent only to the devices of the user who did it,
-which then leave the pair''s typing: topic; the other user is not told. Definer, because callers may not send events.';
-
-create trigger broadcast_block
-  after insert or delete on private.blocks
-  for each row
-  execute function private.broadcast_block();
-
--- For clients that subscribe to postgres_changes. Realtime applies row level security to each row; of the old row it
--- sends only the primary key, which is all that the default replica identity logs.
-alter publication supabase_realtime add table public.messages;
 
 -- For operators: does the index agree with the profiles, and how long is the queue of embeddings?
 

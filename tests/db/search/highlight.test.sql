@@ -124,6 +124,6 @@ as $$
     )::private.search_query
   )
 $$;
-select is(pg_temp.marked(ln(2), ln(20)), array['jazz'], 'what half of the profiles have is not marked beside rarer ones');
+select is(pg_temp.marked(ln(2), ln(20)), array['jazz'], 'what half of the profiles have is not marked beside others');
 select is(pg_temp.marked(ln(1.5), ln(2)), array['the', 'jazz', 'the'], 'unless all words are such');
 select is(pg_temp.marked(ln(4), ln(20)), array['the', 'jazz', 'the'], 'words that fewer have are all marked');

@@ -20,7 +20,7 @@ const who = fc.oneof(
 )
 /** Half of all is about one conversation and its latest, so that much happens there. */
 const which = fc.oneof(fc.constant(0), fc.nat({ max: 5 }))
-const recent = fc.oneof(fc.constant(0), fc.nat({ max: 3 }))
+const nth = fc.oneof(fc.constant(0), fc.nat({ max: 3 }))
 const slot = fc.nat({ max: 3 })
 /** The voyager writes more, who then waits for an answer. */
 const writer = fc.oneof({ weight: 2, arbitrary: fc.constant(voyagerSide) }, who)
@@ -39,7 +39,7 @@ const choices: [weight: number, arbitrary: fc.Arbitrary<Command>][] = [
       send(...all)
     ),
   ],
-  [5, fc.tuple(who, which, recent, fc.boolean()).map((all) => read(...all))],
+  [5, fc.tuple(who, which, nth, fc.boolean()).map((all) => read(...all))],
   [4, which.map(readAll)],
   [3, fc.tuple(user, rarely(2).map((is) => !is), fc.boolean()).map((all) => setSearchable(...all))],
   [3, fc.tuple(user, rarely(3).map((is) => !is)).map((all) => activate(...all))],
@@ -48,13 +48,10 @@ const choices: [weight: number, arbitrary: fc.Arbitrary<Command>][] = [
   [5, user.map(compare)],
   // Reservations in four slots, so that those of a host overlap.
   [4, fc.tuple(who, which, slot, fc.constantFrom(0, 1, 2), fc.boolean()).map((all) => offer(...all))],
-  [3, fc.tuple(who, which, recent, fc.constantFrom('A', 'B')).map((all) => counter(...all))],
-  [
-    5,
-    fc.tuple(who, which, recent, fc.constantFrom('accept', 'decline', 'cancel', 'complete')).map((all) => step(...all)),
-  ],
-  [4, fc.tuple(which, recent, fc.constantFrom('accept', 'accept', 'decline')).map((all) => answer(...all))],
-  [2, fc.tuple(which, recent).map((all) => end(...all))],
+  [3, fc.tuple(who, which, nth, fc.constantFrom('A', 'B')).map((all) => counter(...all))],
+  [5, fc.tuple(who, which, nth, fc.constantFrom('accept', 'decline', 'cancel', 'complete')).map((all) => step(...all))],
+  [4, fc.tuple(which, nth, fc.constantFrom('accept', 'accept', 'decline')).map((all) => answer(...all))],
+  [2, fc.tuple(which, nth).map((all) => end(...all))],
   [
     8,
     fc.tuple(who, which, fc.constantFrom('archived', 'muted', 'pinned'), rarely(2).map((is) => !is)).map((
@@ -62,8 +59,8 @@ const choices: [weight: number, arbitrary: fc.Arbitrary<Command>][] = [
     ) => arrange(...all)),
   ],
   [3, which.map(removeLatest)],
-  [4, fc.tuple(who, user, which, fc.option(recent), fc.boolean(), rarely(4)).map((all) => report(...all))],
-  [3, fc.tuple(recent, fc.constantFrom('dismiss', 'warn', 'hide', 'suspend')).map((all) => resolve(...all))],
+  [4, fc.tuple(who, user, which, fc.option(nth), fc.boolean(), rarely(4)).map((all) => report(...all))],
+  [3, fc.tuple(nth, fc.constantFrom('dismiss', 'warn', 'hide', 'suspend')).map((all) => resolve(...all))],
   [2, fc.tuple(user, fc.constantFrom('hide', 'suspend', 'suspend')).map((all) => lift(...all))],
 ]
 const perRun = 50

@@ -1,4 +1,4 @@
--- Embeddings of profiles and of users' contexts are made later: the queue from which the Edge Function embed takes them.
+-- Embeddings of profiles and of users' contexts are made later: the queue that the Edge Function embed takes them from.
 
 create table private.embedding_queue (
   kind text not null check (kind in ('profile', 'context')),
