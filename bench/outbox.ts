@@ -1,13 +1,7 @@
 /**
-<<<<<<< HEAD
- * What the outbox adds to sending a message: processor time of the backend, in one session, without it, with it, and
- * with it and a webhook, in turns. Without it the trigger of messages lacks the part that writes the outbox. On a
- * Postgres on this machine that has the migrations:
-=======
  * What the outbox adds to sending a message: processor time of the backend and pages that it touches, in one session,
  * without it, with it, and with it and a webhook, in turns. Without it the trigger of messages lacks the part that
  * writes the outbox. On a Postgres on this machine that has the migrations:
->>>>>>> 901ffe999410327b67c8de332b32ec2c03fd5c16
  *   npx deno run -A bench/outbox.ts postgresql://postgres@127.0.0.1:5432/postgres [ROUNDS]
  */
 import postgres from 'postgres'
