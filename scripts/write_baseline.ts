@@ -1,6 +1,6 @@
 /** Writes supabase/migrations from sql/schema: the schema, then Realtime's policies. `--check` only compares. */
 const root = new URL('../', import.meta.url)
-const realtimePolicies = '95_realtime_policies.sql'
+const realtimePolicies = '99_realtime_policies.sql'
 
 const names = [...Deno.readDirSync(new URL('sql/schema/', root))].map(({ name }) => name).sort()
 const sources = (selected: string[]): string =>

@@ -27,10 +27,10 @@ const parts: [first: number, title: string][] = [
   [40, 'Conversations and messages'],
   [60, 'Reservations'],
   [64, 'Reports and moderation'],
-  [68, 'Changes'],
-  [70, 'Search'],
-  [83, 'Notifications'],
-  [90, 'Rate limits'],
+  [70, 'Changes'],
+  [72, 'Search'],
+  [89, 'Notifications'],
+  [95, 'Rate limits'],
 ]
 
 const catalogue = `

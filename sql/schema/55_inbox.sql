@@ -34,7 +34,7 @@ return old values, and looking it up took 5 of the 79 pages of a send.';
 comment on column private.conversation_activity.active_at is
   'When the latest message was sent; when the conversation was opened, without one.';
 comment on column private.conversation_activity.voyager_has_written is
-  'Whether the voyager has ever sent a message here, also if an admin has deleted it since (67_first_contact.sql).';
+  'Whether the voyager has ever sent a message here, also if an admin has deleted it since (69_first_contact.sql).';
 comment on column private.conversation_activity.local_has_written is 'As voyager_has_written, of the local.';
 comment on column private.conversation_activity.voyager_archived_id is
   'The latest message when the voyager archived the conversation; null if they did not. A newer message shows it again,
@@ -195,7 +195,7 @@ begin
   insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
   values (voyager, local, 'message', new.conversation_id, new.id);
 
-  -- Whoever writes is here again, which ends a silence (85_outbox.sql). There rarely is one.
+  -- Whoever writes is here again, which ends a silence (91_outbox.sql). There rarely is one.
   recipient := case new.user_id when voyager then local else voyager end;
   select
     coalesce(60 * (select delay_minutes from private.notification_settings where user_id = recipient), delay_seconds),
@@ -224,8 +224,8 @@ begin
 end
 $$;
 comment on function private.handle_new_message() is
-  'Moves the conversation up in both inboxes, counts the message as unread, logs it as a change (68_changes.sql), queues
-it for the recipient and the webhook (85_outbox.sql) and broadcasts message.created, of which user_id is the sender
+  'Moves the conversation up in both inboxes, counts the message as unread, logs it as a change (70_changes.sql), queues
+it for the recipient and the webhook (91_outbox.sql) and broadcasts message.created, of which user_id is the sender
 (80_realtime_events.sql). One trigger, because the rest needs what the update returns, and every message pays for what
 it does; docs/scale.md has the costs. Definer, as handle_new_conversation, and because callers may not send events.';
 

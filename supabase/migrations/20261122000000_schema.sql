@@ -1611,7 +1611,7 @@ return old values, and looking it up took 5 of the 79 pages of a send.';
 comment on column private.conversation_activity.active_at is
   'When the latest message was sent; when the conversation was opened, without one.';
 comment on column private.conversation_activity.voyager_has_written is
-  'Whether the voyager has ever sent a message here, also if an admin has deleted it since (67_first_contact.sql).';
+  'Whether the voyager has ever sent a message here, also if an admin has deleted it since (69_first_contact.sql).';
 comment on column private.conversation_activity.local_has_written is 'As voyager_has_written, of the local.';
 comment on column private.conversation_activity.voyager_archived_id is
   'The latest message when the voyager archived the conversation; null if they did not. A newer message shows it again,
@@ -1772,7 +1772,7 @@ begin
   insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
   values (voyager, local, 'message', new.conversation_id, new.id);
 
-  -- Whoever writes is here again, which ends a silence (85_outbox.sql). There rarely is one.
+  -- Whoever writes is here again, which ends a silence (91_outbox.sql). There rarely is one.
   recipient := case new.user_id when voyager then local else voyager end;
   select
     coalesce(60 * (select delay_minutes from private.notification_settings where user_id = recipient), delay_seconds),
@@ -1801,8 +1801,8 @@ begin
 end
 $$;
 comment on function private.handle_new_message() is
-  'Moves the conversation up in both inboxes, counts the message as unread, logs it as a change (68_changes.sql), queues
-it for the recipient and the webhook (85_outbox.sql) and broadcasts message.created, of which user_id is the sender
+  'Moves the conversation up in both inboxes, counts the message as unread, logs it as a change (70_changes.sql), queues
+it for the recipient and the webhook (91_outbox.sql) and broadcasts message.created, of which user_id is the sender
 (80_realtime_events.sql). One trigger, because the rest needs what the update returns, and every message pays for what
 it does; docs/scale.md has the costs. Definer, as handle_new_conversation, and because callers may not send events.';
 
@@ -4427,16 +4427,16 @@ grant execute on function api.list_changes(text, integer) to edge_functions;
 
 -- The search. Its index has one row for each profile that is searchable and whose owner is active. What a query passes
 -- through, in this order:
---   73 parse_query: its words · corrections_of: what a mistyped one may stand for
---   74 read_query: words and phrases as queries of the index, and how rare each is
---   75 api.understand_query: completed, corrected, a name, or nothing; what remains, the Edge Function embeds
---   79 api.search_profiles: from here on with the vector
---   76 read_filter: what every hit must meet, and who meets it if they are few
---   79 find_profiles, the ranking: 78 nearest_profiles and keyword_candidates, with bounds of their scores;
---      77 keyword_scores, exact, for those who can be on the page; the page as JSON
---   80 and 81 highlights, facets and nearness to one profile, if asked for
--- Around it: 70 tables · 71 how texts become words · 72 triggers that keep the index in sync · 89 completions of a
--- search box · 96 embeddings, made later from a queue · 97 audit and repair
+--   75 parse_query: its words · corrections_of: what a mistyped one may stand for
+--   76 read_query: words and phrases as queries of the index, and how rare each is
+--   77 api.understand_query: completed, corrected, a name, or nothing; what remains, the Edge Function embeds
+--   81 api.search_profiles: from here on with the vector
+--   78 read_filter: what every hit must meet, and who meets it if they are few
+--   81 find_profiles, the ranking: 80 nearest_profiles and keyword_candidates, with bounds of their scores;
+--      79 keyword_scores, exact, for those who can be on the page; the page as JSON
+--   82 and 83 highlights, facets and nearness to one profile, if asked for
+-- Around it: 72 tables · 73 how texts become words · 74 triggers that keep the index in sync · 84 completions of a
+-- search box · 85 embeddings, made later from a queue · 86 audit and repair
 create extension if not exists unaccent with schema extensions;
 create extension if not exists fuzzystrmatch with schema extensions;
 create extension if not exists vector with schema extensions;
@@ -7139,6 +7139,768 @@ comment on function private.like_profile(bigint, bigint) is
   'The profile that a search compares others to. 404 unless it is searchable, its owner active, and no block between
 them and the caller.';
 
+-- What the text of a search box may go on to. Searches themselves do not use it.
+
+create function private.completion_keys(name text, city text, interests text[])
+returns tsvector
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+begin
+  return array_to_tsvector(array(
+    select left(kind || ' ' || array_to_string(words[first_word:], ' '), 60)
+    from (
+      values ('names', name), ('cities', city)
+      union all
+      select 'interests', unnest(interests)
+    ) as printed (kind, value)
+    cross join lateral (select private.words_of(value) as words) as split
+    cross join lateral generate_series(1, least(8, cardinality(words))) as first_word
+  ));
+end
+$$;
+comment on function private.completion_keys(text, text, text[]) is
+  'What a profile completes: each value from each of its first eight words to its end, folded, after its kind.';
+
+create table private.search_completions (
+  profile_id bigint primary key references private.search_entries (profile_id) on delete cascade,
+  keys tsvector not null
+);
+comment on table private.search_completions is
+  'What each entry completes (private.completion_keys). Not an index on the entries, which each saved embedding would
+write again.';
+create index search_completions_keys_idx on private.search_completions using gin (keys) with (fastupdate = off);
+alter table private.search_completions enable row level security;
+
+create function private.sync_completions()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  insert into private.search_completions (profile_id, keys)
+  values (
+    new.profile_id, private.completion_keys(name => new.name, city => new.city, interests => new.interests)
+  )
+  on conflict (profile_id) do update set keys = excluded.keys;
+  return null;
+end
+$$;
+comment on function private.sync_completions() is
+  'Updates what an entry completes. Definer, as refresh_search_entry.';
+
+create trigger sync_new_completions
+  after insert on private.search_entries
+  for each row
+  execute function private.sync_completions();
+
+create trigger sync_changed_completions
+  after update of name, city, interests on private.search_entries
+  for each row
+  when ((old.name, old.city, old.interests) is distinct from (new.name, new.city, new.interests))
+  execute function private.sync_completions();
+
+create function private.completions(kind text, typed text, hidden_ids bigint[], max_results integer)
+returns json
+language plpgsql stable security invoker
+set search_path = ''
+set enable_seqscan = off
+set plan_cache_mode = 'force_generic_plan'
+as $$
+declare
+  prefix constant tsquery := (private.lexeme(left(kind || ' ' || typed, 60)) || ':*')::tsquery;
+begin
+  return (
+    with found as materialized (
+      select profile_id
+      from private.search_completions
+      where keys @@ prefix and profile_id <> all (hidden_ids)
+      limit 200
+    ),
+    spellings as materialized (
+      select value, count(*) as holders
+      from found
+      join private.search_entries using (profile_id)
+      cross join lateral unnest(
+        case kind when 'names' then array[name] when 'cities' then array[city] else interests end
+      ) as value
+      group by value
+    ),
+    completed as (
+      select
+        (array_agg(value order by holders desc, value collate "C"))[1] as value,
+        row_number() over (order by starts_with(folded, typed) desc, sum(holders) desc, folded) as place
+      from spellings
+      cross join lateral (select private.fold(trim(value)) as folded offset 0) as keys
+      -- Of a profile's interests, those that are meant.
+      where kind <> 'interests' or ' ' || array_to_string(private.words_of(value), ' ') like '% ' || typed || '%'
+      group by folded
+    )
+    select coalesce(json_agg(value order by place), '[]') from completed where place <= max_results
+  );
+end
+$$;
+comment on function private.completions(text, text, bigint[], integer) is
+  'Values of a kind, names, cities or interests, of searchable profiles, that go on from the typed words at their
+beginning or from a later word. First those that begin with them, then the most frequent in 200 profiles that have
+one.';
+
+create function api.complete_search(request jsonb)
+returns json
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+  max_results constant integer := (request ->> 'limit')::integer;
+  typed constant text := array_to_string(private.words_of(request ->> 'q'), ' ');
+  hidden_ids constant bigint[] := private.hidden_profiles_of(private.my_id());
+begin
+  if coalesce(typed, '') = '' then
+    return json_build_object('interests', '[]'::json, 'cities', '[]'::json, 'names', '[]'::json);
+  end if;
+  return json_build_object(
+    'interests',
+    private.completions(kind => 'interests', typed => typed, hidden_ids => hidden_ids, max_results => max_results),
+    'cities',
+    private.completions(kind => 'cities', typed => typed, hidden_ids => hidden_ids, max_results => max_results),
+    'names',
+    private.completions(kind => 'names', typed => typed, hidden_ids => hidden_ids, max_results => max_results)
+  );
+end
+$$;
+comment on function api.complete_search(jsonb) is
+  'What the text of a search box, {q, limit}, may go on to: {interests, cities, names} of the profiles that a search of
+the caller finds. Definer, as api.search_profiles.';
+grant execute on function api.complete_search(jsonb) to edge_functions;
+
+-- Embeddings of profiles and of users' contexts are made later: the queue that the Edge Function embed takes them from.
+
+create table private.embedding_queue (
+  kind text not null check (kind in ('profile', 'context')),
+  id bigint not null,
+  attempts integer not null default 0,
+  failures integer not null default 0,
+  due_at timestamptz not null default now(),
+  last_error text,
+  queued_at timestamptz not null default now(),
+  model text,
+  primary key (kind, id)
+);
+comment on table private.embedding_queue is
+  'What needs an embedding: profiles (by profile id) and contexts (by user id). A row is deleted when its embedding is
+saved. After 8 attempts it is a dead letter until its text or the model changes.';
+comment on column private.embedding_queue.attempts is
+  'How often a worker began to embed it and was killed, or the provider refused it by itself. A worker claims what its
+next call embeds and nothing else, so one that is killed does not count against texts that it had not begun. Nor do
+failures of the provider count, so an outage makes no dead letters, however long it lasts.';
+comment on column private.embedding_queue.failures is
+  'How often it was tried for whatever reason: the next attempt waits longer after each, and it is tried alone.';
+comment on column private.embedding_queue.due_at is
+  'When the next attempt may begin. Until then the worker of the last one has it, or it waits after a failure.';
+comment on column private.embedding_queue.last_error is
+  'Why the last attempt failed; null if it was not told: its worker is at it, or was killed.';
+comment on column private.embedding_queue.queued_at is
+  'Since when the embedding is missing. Another change of the text does not reset it.';
+comment on column private.embedding_queue.model is
+  'The model of the attempts and failures. They start again at 0 for another model, which may accept what this one
+refused.';
+create index embedding_queue_due_at_idx on private.embedding_queue (due_at) where attempts < 8;
+alter table private.embedding_queue enable row level security;
+
+create function private.enqueue_embedding()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  subject bigint;
+begin
+  if tg_argv[0] = 'profile' then
+    subject := new.profile_id;
+  else
+    subject := new.user_id;
+  end if;
+  insert into private.embedding_queue (kind, id)
+  values (tg_argv[0], subject)
+  on conflict (kind, id) do update set attempts = 0, failures = 0, due_at = now(), last_error = null;
+  return null;
+end
+$$;
+comment on function private.enqueue_embedding() is
+  'Queues a row for embedding. Definer, because users who change a profile may not write the queue.';
+
+create trigger enqueue_new_entry
+  after insert on private.search_entries
+  for each row
+  execute function private.enqueue_embedding('profile');
+
+create trigger enqueue_changed_entry
+  after update of content_hash on private.search_entries
+  for each row
+  when (old.content_hash is distinct from new.content_hash)
+  execute function private.enqueue_embedding('profile');
+
+create trigger enqueue_context
+  after insert or update of content_hash on private.search_contexts
+  for each row
+  when (new.embedding is null)
+  execute function private.enqueue_embedding('context');
+
+create function private.adopt_model(wanted text)
+returns void
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  insert into private.search_models (name, similarity_floor, similarity_ceiling, similarity_threshold)
+  values (wanted, 0.1, 0.6, 0.3)
+  on conflict do nothing;
+  -- Skips rows that are queued for this model already. Otherwise each process that starts would lock the whole queue
+  -- for a moment.
+  insert into private.embedding_queue as job (kind, id, model)
+  select kind, id, wanted
+  from (
+    select 'profile' as kind, profile_id as id from private.search_entries where model is distinct from wanted
+    union all
+    select 'context', user_id from private.search_contexts where model is distinct from wanted
+  ) as missing
+  where not exists (
+    select from private.embedding_queue as queued
+    where queued.kind = missing.kind and queued.id = missing.id and queued.model = wanted
+  )
+  on conflict (kind, id) do update set attempts = 0, failures = 0, due_at = now(), last_error = null, model = wanted
+  where job.model is distinct from wanted;
+end
+$$;
+comment on function private.adopt_model(text) is
+  'Queues everything that has no embedding of this model, dead letters of other models included. Embeddings of different
+models are never compared; until theirs is made, profiles are found by words. Definer, because edge_functions has no
+rights on the index.';
+grant execute on function private.adopt_model(text) to edge_functions;
+
+create function private.claim_embeddings(wanted text, max_jobs integer, newest boolean default false)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  claimed json;
+  jobs json;
+begin
+  -- Usually once. Again if all that was claimed is deleted below, but not without end, because a statement has 5 s.
+  for round in 1..100 loop
+    with oldest_due as (
+      select kind, id, failures, due_at
+      from private.embedding_queue
+      where not newest and due_at <= now() and attempts < 8
+      order by due_at
+      limit max_jobs
+      for update skip locked
+    ),
+    -- Profiles before contexts, because others look for them.
+    newest_untried as (
+      select kind, id, failures, due_at
+      from private.embedding_queue
+      where newest and due_at <= now() and attempts < 8 and failures = 0
+      order by due_at desc, kind desc
+      limit max_jobs
+      for update skip locked
+    ),
+    due as (
+      select
+        kind, id, failures, row_number() over (order by due_at) as place,
+        first_value(failures) over (order by due_at) as first_failures
+      from (select * from oldest_due union all select * from newest_untried) as locked
+    ),
+    taken as (
+      update private.embedding_queue
+      set
+        attempts = attempts + 1,
+        failures = failures + 1,
+        -- The worker has half a minute. Then the job is due again, later after each failure, up to 16 minutes: after an
+        -- outage everything is embedded within that time.
+        due_at = now() + interval '30 seconds' * 2 ^ least(failures, 5),
+        last_error = null,
+        model = wanted
+      where (kind, id) in (
+        select kind, id
+        from due
+        -- What was tried before is tried alone: it may be what made its call fail, or killed its worker.
+        where failures = 0 and first_failures = 0 or place = 1
+      )
+      returning kind, id
+    )
+    select coalesce(json_agg(taken), '[]') into claimed from taken;
+
+    -- Deletes jobs whose entry was hidden or deleted since they were queued. These are separate statements, because a
+    -- statement cannot delete a row that it updates, and does not see an entry that was shown again before it locked
+    -- the row. Showing an entry from now on waits for this transaction, and queues the job again.
+    delete from private.embedding_queue as job
+    using json_to_recordset(claimed) as mine (kind text, id bigint)
+    where job.kind = mine.kind and job.id = mine.id
+      and not exists (select from private.search_entries where mine.kind = 'profile' and profile_id = mine.id)
+      and not exists (select from private.search_contexts where mine.kind = 'context' and user_id = mine.id);
+
+    select coalesce(
+      json_agg(
+        json_build_object(
+          'kind', mine.kind,
+          'id', mine.id,
+          'text', case mine.kind when 'profile' then private.entry_text(mine.id) else private.context_text(mine.id) end,
+          'content_hash', coalesce(entry.content_hash, context.content_hash)
+        )
+      ),
+      '[]'
+    )
+    into jobs
+    from json_to_recordset(claimed) as mine (kind text, id bigint)
+    left join private.search_entries as entry on mine.kind = 'profile' and entry.profile_id = mine.id
+    left join private.search_contexts as context on mine.kind = 'context' and context.user_id = mine.id
+    where entry.profile_id is not null or context.user_id is not null;
+
+    exit when json_array_length(jobs) > 0 or json_array_length(claimed) = 0;
+  end loop;
+  return jobs;
+end
+$$;
+comment on function private.claim_embeddings(text, integer, boolean) is
+  'Claims up to max_jobs due jobs for this model, to be embedded in one call, as [{kind, id, text, content_hash}]: those
+that are due longest, or the newest of those that were never tried. A job that was tried before comes alone. Two workers
+never get the same job. Definer, because edge_functions has no rights on the queue.';
+grant execute on function private.claim_embeddings(text, integer, boolean) to edge_functions;
+
+create function private.save_embeddings(made_by text, vectors jsonb)
+returns void
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  with made as (
+    select kind, id, content_hash, nullif(embedding, 'null')::text::extensions.halfvec as embedding
+    from jsonb_to_recordset(vectors) as vector (kind text, id bigint, content_hash text, embedding jsonb)
+  ),
+  profiles as (
+    update private.search_entries as entry
+    set model = made_by, embedding = made.embedding
+    from made
+    where made.kind = 'profile' and entry.profile_id = made.id and entry.content_hash = made.content_hash
+    returning 'profile' as kind, profile_id as id
+  ),
+  contexts as (
+    update private.search_contexts as context
+    set model = made_by, embedding = made.embedding
+    from made
+    where made.kind = 'context' and context.user_id = made.id and context.content_hash = made.content_hash
+    returning 'context', user_id
+  )
+  delete from private.embedding_queue as job
+  using (select * from profiles union all select * from contexts) as saved
+  where job.kind = saved.kind and job.id = saved.id;
+end
+$$;
+comment on function private.save_embeddings(text, jsonb) is
+  'Saves embeddings [{kind, id, content_hash, embedding}] of texts that have not changed; the other jobs stay queued.
+Definer, because edge_functions has no rights on the index.';
+grant execute on function private.save_embeddings(text, jsonb) to edge_functions;
+
+create function private.fail_embeddings(jobs jsonb, reason text, refused boolean)
+returns void
+language sql volatile security definer set search_path = ''
+as $$
+  update private.embedding_queue as job
+  set
+    last_error = left(reason, 500),
+    -- claim_embeddings has counted it already, for the case that the worker is killed. Since then the text may have
+    -- changed.
+    attempts = case when refused then attempts else greatest(attempts - 1, 0) end
+  from jsonb_to_recordset(jobs) as failed (kind text, id bigint)
+  where job.kind = failed.kind and job.id = failed.id
+$$;
+comment on function private.fail_embeddings(jsonb, text, boolean) is
+  'Records why jobs failed. Only if the provider refused a text by itself, the attempt counts against it.
+claim_embeddings has already set when they are due again. Definer, because edge_functions has no rights on the queue.';
+grant execute on function private.fail_embeddings(jsonb, text, boolean) to edge_functions;
+
+create function private.count_pending_embeddings()
+returns json
+language sql stable security definer set search_path = ''
+as $$
+  select to_json(count(*)) from private.embedding_queue where attempts < 8
+$$;
+comment on function private.count_pending_embeddings() is
+  'How many jobs are pending. Definer, because edge_functions has no rights on the queue.';
+grant execute on function private.count_pending_embeddings() to edge_functions;
+
+-- For operators: does the index agree with the profiles, and how long is the queue of embeddings?
+
+create table private.search_audit (
+  finding text primary key,
+  amount bigint not null check (amount >= 0),
+  audited_at timestamptz not null
+);
+comment on table private.search_audit is
+  'What the latest audit of the index found: a row for each kind of fault, with 0 if there is none.';
+alter table private.search_audit enable row level security;
+
+create function private.sweep_lexicon()
+returns void
+language plpgsql volatile security invoker
+set search_path = ''
+set lock_timeout = '200ms'
+as $$
+declare
+  removed text[];
+begin
+  -- Every change of a profile inserts into the lexicon, if only nothing. So this waits for the changes under way, and
+  -- later ones wait for the sweep: a word that one of them has found in the lexicon is not taken for unused. On a busy
+  -- database the wait ends, and the words stay until the next sweep.
+  lock table private.search_lexicon in share row exclusive mode;
+  -- Hiding a profile adds no word, so it does not wait. Only the rows that are seen here are deleted: one that is added
+  -- meanwhile, for a word that its profile still had when it was looked for below, is for the next sweep.
+  with taken as (
+    delete from private.search_removed_words returning word
+  )
+  select array_agg(distinct word) into removed from taken;
+  delete from private.search_lexicon
+  where word = any (removed)
+    and not exists (
+      select from private.search_words where words @@ private.lexeme(search_lexicon.word)::tsquery
+    );
+  delete from private.search_lexicon
+  where ctid in (
+    select ctid
+    from (select ctid, row_number() over (partition by word) as copy from private.search_lexicon) as copies
+    where copy > 1
+  );
+exception
+  when lock_not_available then
+    return;
+end
+$$;
+comment on function private.sweep_lexicon() is
+  'Deletes from the lexicon the words that no profile has any more, and second copies.';
+
+create function private.audit_search_index()
+returns json
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  -- One audit at a time. A concurrent call returns the previous result.
+  if pg_try_advisory_xact_lock('private.search_audit'::regclass::oid::bigint) then
+    perform private.sweep_lexicon();
+    -- A statement sees one snapshot, and in every snapshot the index is in sync, so that writers need not wait.
+    with expected as (
+      select
+        profiles, profiles.id, users.id as user_id, users.name, profiles.biography, profiles.city, profiles.country,
+        coalesce(interest_names.names, '{}') as interests, profiles.image_url
+      from public.profiles
+      join public.users on users.id = profiles.user_id
+      left join (
+        select profile_id, array_agg(interests.name order by interests.name) as names
+        from public.profile_interests
+        join public.interests on interests.id = profile_interests.interest_id
+        group by profile_id
+      ) as interest_names on interest_names.profile_id = profiles.id
+      where profiles.is_searchable and users.is_active
+    ),
+    -- Comparing every word takes up to 5 ms a profile (PGlite, a busy machine), so each audit takes a random hundred.
+    sample as (
+      select expected.profiles, expected.id, expected.name, expected.interests
+      from expected
+      join private.search_entries as entry on entry.profile_id = expected.id
+      order by random()
+      limit 100
+    ),
+    findings (finding, amount) as (
+      select 'missing', count(*)
+      from expected
+      where not exists (select from private.search_entries where profile_id = expected.id)
+      union all
+      select 'surplus', count(*)
+      from private.search_entries
+      where not exists (select from expected where expected.id = profile_id)
+      union all
+      select 'stale', count(*)
+      from expected
+      join private.search_entries as entry on entry.profile_id = expected.id
+      where (entry.user_id, entry.name, entry.biography, entry.city, entry.country, entry.interests, entry.image_url)
+        is distinct from (
+          expected.user_id, expected.name, expected.biography, expected.city, expected.country, expected.interests,
+          expected.image_url
+        )
+      union all
+      select 'misworded', count(*)
+      from sample
+      left join private.search_words as stored on stored.profile_id = sample.id
+      where stored.words is distinct from private.words_vector(
+        profile => sample.profiles, name => sample.name, interests => sample.interests
+      )
+      union all
+      select 'unlisted', count(distinct word)
+      from sample
+      join private.search_words as stored on stored.profile_id = sample.id
+      cross join lateral unnest(tsvector_to_array(stored.words)) as listed (word)
+      where word !~ '^[.@]' and word not in (select lexicon.word from private.search_lexicon as lexicon)
+      union all
+      select 'forgotten', count(*)
+      from (
+        select 'profile' as kind, profile_id as id from private.search_entries where model is null
+        union all
+        select 'context', user_id from private.search_contexts where model is null
+      ) as without_vector
+      where not exists (
+        select from private.embedding_queue as job where job.kind = without_vector.kind and job.id = without_vector.id
+      )
+    )
+    insert into private.search_audit as audit (finding, amount, audited_at)
+    select finding, amount, now()
+    from findings
+    on conflict (finding) do update set amount = excluded.amount, audited_at = excluded.audited_at;
+  end if;
+  return (select json_object_agg(finding, amount order by finding) from private.search_audit);
+end
+$$;
+comment on function private.audit_search_index() is
+  'Sweeps the lexicon, and counts the differences between the index and the profiles. missing: not in the index, but
+should be; surplus: in it, but should not be; stale: with other texts; misworded: with other words, and unlisted: words
+that the lexicon lacks (both of 100 random profiles); forgotten: without an embedding and not queued for one.';
+
+create function private.rebuild_search_index()
+returns json
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  delete from private.search_entries as entry
+  where not exists (
+    select
+    from public.profiles
+    join public.users on users.id = profiles.user_id
+    where profiles.id = entry.profile_id and profiles.is_searchable and users.is_active
+  );
+  -- Makes every entry stale, so that each is written again. An embedding stays if its text is the same.
+  update private.search_entries set name = '';
+  perform private.refresh_search_entry(id) from public.profiles where is_searchable order by id;
+  perform private.refresh_search_context(id) from public.users;
+  perform private.sweep_lexicon();
+  insert into private.embedding_queue (kind, id)
+  select 'profile', profile_id from private.search_entries where model is null
+  union all
+  select 'context', user_id from private.search_contexts where model is null
+  on conflict (kind, id) do nothing;
+  return private.audit_search_index();
+end
+$$;
+comment on function private.rebuild_search_index() is
+  'Rebuilds the index from the profiles, and returns the audit. A profile that it has written cannot change until it has
+finished, which takes up to 5 ms per profile.';
+
+create function private.describe_search()
+returns json
+language sql stable security definer set search_path = ''
+as $$
+  select json_build_object(
+    'waiting', count(*) filter (where attempts < 8),
+    'dead', count(*) filter (where attempts >= 8),
+    'oldest', coalesce(extract(epoch from now() - min(queued_at) filter (where attempts < 8)), 0),
+    'audit', (select json_object_agg(finding, amount order by finding) from private.search_audit),
+    'audit_age', (select extract(epoch from now() - max(audited_at)) from private.search_audit)
+  )
+  from private.embedding_queue
+$$;
+comment on function private.describe_search() is
+  'The state of the queue, and what the latest audit found and how many seconds ago; null if there was none. Definer,
+because edge_functions has no rights on either.';
+grant execute on function private.describe_search() to edge_functions;
+
+create function private.report_search(max_audit_age double precision)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  if not exists (select from private.search_audit where audited_at > now() - max_audit_age * interval '1 second') then
+    perform private.audit_search_index();
+  end if;
+  return private.describe_search();
+end
+$$;
+comment on function private.report_search(double precision) is
+  'As describe_search, but first audits the index if the latest audit is more than max_audit_age seconds old. The audit
+can exceed the timeout. Definer, as describe_search.';
+grant execute on function private.report_search(double precision) to edge_functions;
+
+-- Realtime events for the participants of a conversation. An event is only a hint that something is new: the tables are
+-- the truth, and a client that missed an event catches up by paging with after_id.
+create function private.broadcast_to_users(
+  event text, conversation bigint, id bigint, previous_id bigint, user_id bigint, one bigint, other bigint
+)
+returns void
+language plpgsql volatile security invoker
+set search_path = ''
+-- Realtime creates and drops partitions of its table from time to time; a message must not wait for that. Each of the
+-- two events may wait this long.
+set lock_timeout = '50ms'
+as $$
+begin
+  -- Realtime checks its policies when a client joins, not for each event, so events must not be sent to deactivated
+  -- users. There is no topic for the conversation: a plan's limit counts each event, and two say the same as three.
+  perform realtime.send(
+    jsonb_build_object(
+      'conversation_id', conversation, 'id', broadcast_to_users.id, 'previous_id', previous_id,
+      'user_id', broadcast_to_users.user_id
+    ),
+    event, 'user:' || users.id, true
+  )
+  from public.users
+  -- An array instead would be planned again at each call: 50 of the 430 µs of a send.
+  where users.id in (one, other) and users.is_active;
+exception
+  -- The write must succeed even if Realtime fails or does not exist.
+  when others then
+    raise warning 'Could not broadcast %: %', event, sqlstate;
+end
+$$;
+comment on function private.broadcast_to_users(text, bigint, bigint, bigint, bigint, bigint, bigint) is
+  'Broadcasts an event {conversation_id, id, previous_id, user_id} to one or two users, if they are active. Never
+raises. Only for definer functions: callers may not send on these topics, and a trigger with the writer''s rights would
+send nothing.';
+
+create function private.broadcast_to_participants(
+  event text, conversation bigint, id bigint, previous_id bigint, user_id bigint
+)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  perform private.broadcast_to_users(
+    event => event, conversation => conversation, id => broadcast_to_participants.id, previous_id => previous_id,
+    user_id => broadcast_to_participants.user_id, one => voyager_id, other => local_id
+  )
+  from public.conversations
+  where conversations.id = conversation;
+end
+$$;
+comment on function private.broadcast_to_participants(text, bigint, bigint, bigint, bigint) is
+  'As broadcast_to_users, to both participants.';
+
+create function private.broadcast_conversation()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.broadcast_to_participants(
+    event => 'conversation.created', conversation => new.id, id => new.id, previous_id => null,
+    user_id => new.voyager_id
+  );
+  return null;
+end
+$$;
+comment on function private.broadcast_conversation() is
+  'conversation.created: user_id is the voyager, who opened it. Definer, because callers may not send events.';
+
+create trigger broadcast_conversation
+  after insert on public.conversations
+  for each row
+  execute function private.broadcast_conversation();
+
+create function private.broadcast_read()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.broadcast_to_participants(
+    event => 'message.read',
+    conversation => marked.conversation_id,
+    id => marked.id,
+    previous_id => (
+      select max(id) from public.messages where conversation_id = marked.conversation_id and id < marked.id
+    ),
+    user_id => marked.reader
+  )
+  from (
+    select
+      now_read.conversation_id,
+      max(now_read.id) as id,
+      case now_read.user_id
+        when conversations.voyager_id then conversations.local_id
+        else conversations.voyager_id
+      end as reader
+    from now_read
+    join was_read using (id)
+    join public.conversations on conversations.id = now_read.conversation_id
+    where now_read.read and not was_read.read
+    group by now_read.conversation_id, reader
+  ) as marked;
+  return null;
+end
+$$;
+comment on function private.broadcast_read() is
+  'message.read: id is the newest message of a conversation that the statement marked, user_id the reader. One event,
+however many messages were marked. Definer, because callers may not send events.';
+
+create trigger broadcast_read
+  after update on public.messages
+  referencing old table as was_read new table as now_read
+  for each statement
+  execute function private.broadcast_read();
+
+create function private.broadcast_reservation()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.broadcast_to_participants(
+    event => 'reservation.changed', conversation => affected.conversation, id => coalesce(new.id, old.id),
+    previous_id => null, user_id => null
+  )
+  from (select old.conversation_id union select new.conversation_id) as affected (conversation)
+  where affected.conversation is not null;
+  return null;
+end
+$$;
+comment on function private.broadcast_reservation() is
+  'reservation.changed: a reservation was created, changed, moved to another conversation or removed. Definer, because
+callers may not send events.';
+
+create trigger broadcast_reservation
+  after insert or update or delete on public.reservations
+  for each row
+  execute function private.broadcast_reservation();
+
+create function private.broadcast_block()
+returns trigger
+language plpgsql volatile security definer
+set search_path = ''
+-- As in broadcast_to_participants.
+set lock_timeout = '50ms'
+as $$
+declare
+  block constant private.blocks := coalesce(new, old);
+begin
+  perform realtime.send(
+    jsonb_build_object(
+      'conversation_id', (
+        select id
+        from public.conversations
+        where least(voyager_id, local_id) = least(block.blocker_id, block.blocked_id)
+          and greatest(voyager_id, local_id) = greatest(block.blocker_id, block.blocked_id)
+      ),
+      'id', null, 'previous_id', null, 'user_id', block.blocked_id
+    ),
+    'block.changed', 'user:' || block.blocker_id, true
+  );
+  return null;
+exception
+  when others then
+    raise warning 'Could not broadcast %: %', 'block.changed', sqlstate;
+    return null;
+end
+$$;
+comment on function private.broadcast_block() is
+  'block.changed: user_id is the user who was blocked or unblocked. Sent only to the devices of the user who did it,
+which then leave the pair''s typing: topic; the other user is not told. Definer, because callers may not send events.';
+
+create trigger broadcast_block
+  after insert or delete on private.blocks
+  for each row
+  execute function private.broadcast_block();
+
+-- For clients that subscribe to postgres_changes. Realtime applies row level security to each row; of the old row it
+-- sends only the primary key, which is all that the default replica identity logs.
+alter publication supabase_realtime add table public.messages;
+
 -- Storage: buckets, who can read and write which file, and the check that an attachment is an uploaded file.
 --   attachments/<conversation id>/<uuid>/<name>   private, for the two participants
 --   avatars/<Auth account id>/<name>              public to read, writable by their owner
@@ -8484,137 +9246,6 @@ as $$
 $$;
 comment on function private.forget_dead_letters() is 'Deletes dead letters of more than 30 days. Scheduled.';
 
--- What the text of a search box may go on to. Searches themselves do not use it.
-
-create function private.completion_keys(name text, city text, interests text[])
-returns tsvector
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return array_to_tsvector(array(
-    select left(kind || ' ' || array_to_string(words[first_word:], ' '), 60)
-    from (
-      values ('names', name), ('cities', city)
-      union all
-      select 'interests', unnest(interests)
-    ) as printed (kind, value)
-    cross join lateral (select private.words_of(value) as words) as split
-    cross join lateral generate_series(1, least(8, cardinality(words))) as first_word
-  ));
-end
-$$;
-comment on function private.completion_keys(text, text, text[]) is
-  'What a profile completes: each value from each of its first eight words to its end, folded, after its kind.';
-
-create table private.search_completions (
-  profile_id bigint primary key references private.search_entries (profile_id) on delete cascade,
-  keys tsvector not null
-);
-comment on table private.search_completions is
-  'What each entry completes (private.completion_keys). Not an index on the entries, which each saved embedding would
-write again.';
-create index search_completions_keys_idx on private.search_completions using gin (keys) with (fastupdate = off);
-alter table private.search_completions enable row level security;
-
-create function private.sync_completions()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  insert into private.search_completions (profile_id, keys)
-  values (
-    new.profile_id, private.completion_keys(name => new.name, city => new.city, interests => new.interests)
-  )
-  on conflict (profile_id) do update set keys = excluded.keys;
-  return null;
-end
-$$;
-comment on function private.sync_completions() is
-  'Updates what an entry completes. Definer, as refresh_search_entry.';
-
-create trigger sync_new_completions
-  after insert on private.search_entries
-  for each row
-  execute function private.sync_completions();
-
-create trigger sync_changed_completions
-  after update of name, city, interests on private.search_entries
-  for each row
-  when ((old.name, old.city, old.interests) is distinct from (new.name, new.city, new.interests))
-  execute function private.sync_completions();
-
-create function private.completions(kind text, typed text, hidden_ids bigint[], max_results integer)
-returns json
-language plpgsql stable security invoker
-set search_path = ''
-set enable_seqscan = off
-set plan_cache_mode = 'force_generic_plan'
-as $$
-declare
-  prefix constant tsquery := (private.lexeme(left(kind || ' ' || typed, 60)) || ':*')::tsquery;
-begin
-  return (
-    with found as materialized (
-      select profile_id
-      from private.search_completions
-      where keys @@ prefix and profile_id <> all (hidden_ids)
-      limit 200
-    ),
-    spellings as materialized (
-      select value, count(*) as holders
-      from found
-      join private.search_entries using (profile_id)
-      cross join lateral unnest(
-        case kind when 'names' then array[name] when 'cities' then array[city] else interests end
-      ) as value
-      group by value
-    ),
-    completed as (
-      select
-        (array_agg(value order by holders desc, value collate "C"))[1] as value,
-        row_number() over (order by starts_with(folded, typed) desc, sum(holders) desc, folded) as place
-      from spellings
-      cross join lateral (select private.fold(trim(value)) as folded offset 0) as keys
-      -- Of a profile's interests, those that are meant.
-      where kind <> 'interests' or ' ' || array_to_string(private.words_of(value), ' ') like '% ' || typed || '%'
-      group by folded
-    )
-    select coalesce(json_agg(value order by place), '[]') from completed where place <= max_results
-  );
-end
-$$;
-comment on function private.completions(text, text, bigint[], integer) is
-  'Values of a kind, names, cities or interests, of searchable profiles, that go on from the typed words at their
-beginning or from a later word. First those that begin with them, then the most frequent in 200 profiles that have
-one.';
-
-create function api.complete_search(request jsonb)
-returns json
-language plpgsql stable security definer set search_path = ''
-as $$
-declare
-  max_results constant integer := (request ->> 'limit')::integer;
-  typed constant text := array_to_string(private.words_of(request ->> 'q'), ' ');
-  hidden_ids constant bigint[] := private.hidden_profiles_of(private.my_id());
-begin
-  if coalesce(typed, '') = '' then
-    return json_build_object('interests', '[]'::json, 'cities', '[]'::json, 'names', '[]'::json);
-  end if;
-  return json_build_object(
-    'interests',
-    private.completions(kind => 'interests', typed => typed, hidden_ids => hidden_ids, max_results => max_results),
-    'cities',
-    private.completions(kind => 'cities', typed => typed, hidden_ids => hidden_ids, max_results => max_results),
-    'names',
-    private.completions(kind => 'names', typed => typed, hidden_ids => hidden_ids, max_results => max_results)
-  );
-end
-$$;
-comment on function api.complete_search(jsonb) is
-  'What the text of a search box, {q, limit}, may go on to: {interests, cities, names} of the profiles that a search of
-the caller finds. Definer, as api.search_profiles.';
-grant execute on function api.complete_search(jsonb) to edge_functions;
-
 -- Rate limits by the generic cell rate algorithm (GCRA): one row for each user or IP address and kind of request, with
 -- its theoretical arrival time (tat). Unlogged, because a count is worth neither a write to the WAL nor a place in a
 -- backup; after a crash everybody starts again with a full burst.
@@ -9138,634 +9769,3 @@ comment on function public.describe_schedule() is
   'The jobs of pg_cron, each with its latest run and the number of failures in the last day; nothing without pg_cron.
 Definer, because pg_cron shows each role its own jobs.';
 grant execute on function public.describe_schedule() to service_role;
-
--- Realtime events for the participants of a conversation. An event is only a hint that something is new: the tables are
--- the truth, and a client that missed an event catches up by paging with after_id.
-create function private.broadcast_to_users(
-  event text, conversation bigint, id bigint, previous_id bigint, user_id bigint, one bigint, other bigint
-)
-returns void
-language plpgsql volatile security invoker
-set search_path = ''
--- Realtime creates and drops partitions of its table from time to time; a message must not wait for that. Each of the
--- two events may wait this long.
-set lock_timeout = '50ms'
-as $$
-begin
-  -- Realtime checks its policies when a client joins, not for each event, so events must not be sent to deactivated
-  -- users. There is no topic for the conversation: a plan's limit counts each event, and two say the same as three.
-  perform realtime.send(
-    jsonb_build_object(
-      'conversation_id', conversation, 'id', broadcast_to_users.id, 'previous_id', previous_id,
-      'user_id', broadcast_to_users.user_id
-    ),
-    event, 'user:' || users.id, true
-  )
-  from public.users
-  -- An array instead would be planned again at each call: 50 of the 430 µs of a send.
-  where users.id in (one, other) and users.is_active;
-exception
-  -- The write must succeed even if Realtime fails or does not exist.
-  when others then
-    raise warning 'Could not broadcast %: %', event, sqlstate;
-end
-$$;
-comment on function private.broadcast_to_users(text, bigint, bigint, bigint, bigint, bigint, bigint) is
-  'Broadcasts an event {conversation_id, id, previous_id, user_id} to one or two users, if they are active. Never
-raises. Only for definer functions: callers may not send on these topics, and a trigger with the writer''s rights would
-send nothing.';
-
-create function private.broadcast_to_participants(
-  event text, conversation bigint, id bigint, previous_id bigint, user_id bigint
-)
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  perform private.broadcast_to_users(
-    event => event, conversation => conversation, id => broadcast_to_participants.id, previous_id => previous_id,
-    user_id => broadcast_to_participants.user_id, one => voyager_id, other => local_id
-  )
-  from public.conversations
-  where conversations.id = conversation;
-end
-$$;
-comment on function private.broadcast_to_participants(text, bigint, bigint, bigint, bigint) is
-  'As broadcast_to_users, to both participants.';
-
-create function private.broadcast_conversation()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.broadcast_to_participants(
-    event => 'conversation.created', conversation => new.id, id => new.id, previous_id => null,
-    user_id => new.voyager_id
-  );
-  return null;
-end
-$$;
-comment on function private.broadcast_conversation() is
-  'conversation.created: user_id is the voyager, who opened it. Definer, because callers may not send events.';
-
-create trigger broadcast_conversation
-  after insert on public.conversations
-  for each row
-  execute function private.broadcast_conversation();
-
-create function private.broadcast_read()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.broadcast_to_participants(
-    event => 'message.read',
-    conversation => marked.conversation_id,
-    id => marked.id,
-    previous_id => (
-      select max(id) from public.messages where conversation_id = marked.conversation_id and id < marked.id
-    ),
-    user_id => marked.reader
-  )
-  from (
-    select
-      now_read.conversation_id,
-      max(now_read.id) as id,
-      case now_read.user_id
-        when conversations.voyager_id then conversations.local_id
-        else conversations.voyager_id
-      end as reader
-    from now_read
-    join was_read using (id)
-    join public.conversations on conversations.id = now_read.conversation_id
-    where now_read.read and not was_read.read
-    group by now_read.conversation_id, reader
-  ) as marked;
-  return null;
-end
-$$;
-comment on function private.broadcast_read() is
-  'message.read: id is the newest message of a conversation that the statement marked, user_id the reader. One event,
-however many messages were marked. Definer, because callers may not send events.';
-
-create trigger broadcast_read
-  after update on public.messages
-  referencing old table as was_read new table as now_read
-  for each statement
-  execute function private.broadcast_read();
-
-create function private.broadcast_reservation()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.broadcast_to_participants(
-    event => 'reservation.changed', conversation => affected.conversation, id => coalesce(new.id, old.id),
-    previous_id => null, user_id => null
-  )
-  from (select old.conversation_id union select new.conversation_id) as affected (conversation)
-  where affected.conversation is not null;
-  return null;
-end
-$$;
-comment on function private.broadcast_reservation() is
-  'reservation.changed: a reservation was created, changed, moved to another conversation or removed. Definer, because
-callers may not send events.';
-
-create trigger broadcast_reservation
-  after insert or update or delete on public.reservations
-  for each row
-  execute function private.broadcast_reservation();
-
-create function private.broadcast_block()
-returns trigger
-language plpgsql volatile security definer
-set search_path = ''
--- As in broadcast_to_participants.
-set lock_timeout = '50ms'
-as $$
-declare
-  block constant private.blocks := coalesce(new, old);
-begin
-  perform realtime.send(
-    jsonb_build_object(
-      'conversation_id', (
-        select id
-        from public.conversations
-        where least(voyager_id, local_id) = least(block.blocker_id, block.blocked_id)
-          and greatest(voyager_id, local_id) = greatest(block.blocker_id, block.blocked_id)
-      ),
-      'id', null, 'previous_id', null, 'user_id', block.blocked_id
-    ),
-    'block.changed', 'user:' || block.blocker_id, true
-  );
-  return null;
-exception
-  when others then
-    raise warning 'Could not broadcast %: %', 'block.changed', sqlstate;
-    return null;
-end
-$$;
-comment on function private.broadcast_block() is
-  'block.changed: user_id is the user who was blocked or unblocked. Sent only to the devices of the user who did it,
-which then leave the pair''s typing: topic; the other user is not told. Definer, because callers may not send events.';
-
-create trigger broadcast_block
-  after insert or delete on private.blocks
-  for each row
-  execute function private.broadcast_block();
-
--- For clients that subscribe to postgres_changes. Realtime applies row level security to each row; of the old row it
--- sends only the primary key, which is all that the default replica identity logs.
-alter publication supabase_realtime add table public.messages;
-
--- Embeddings of profiles and of users' contexts are made later: the queue that the Edge Function embed takes them from.
-
-create table private.embedding_queue (
-  kind text not null check (kind in ('profile', 'context')),
-  id bigint not null,
-  attempts integer not null default 0,
-  failures integer not null default 0,
-  due_at timestamptz not null default now(),
-  last_error text,
-  queued_at timestamptz not null default now(),
-  model text,
-  primary key (kind, id)
-);
-comment on table private.embedding_queue is
-  'What needs an embedding: profiles (by profile id) and contexts (by user id). A row is deleted when its embedding is
-saved. After 8 attempts it is a dead letter until its text or the model changes.';
-comment on column private.embedding_queue.attempts is
-  'How often a worker began to embed it and was killed, or the provider refused it by itself. A worker claims what its
-next call embeds and nothing else, so one that is killed does not count against texts that it had not begun. Nor do
-failures of the provider count, so an outage makes no dead letters, however long it lasts.';
-comment on column private.embedding_queue.failures is
-  'How often it was tried for whatever reason: the next attempt waits longer after each, and it is tried alone.';
-comment on column private.embedding_queue.due_at is
-  'When the next attempt may begin. Until then the worker of the last one has it, or it waits after a failure.';
-comment on column private.embedding_queue.last_error is
-  'Why the last attempt failed; null if it was not told: its worker is at it, or was killed.';
-comment on column private.embedding_queue.queued_at is
-  'Since when the embedding is missing. Another change of the text does not reset it.';
-comment on column private.embedding_queue.model is
-  'The model of the attempts and failures. They start again at 0 for another model, which may accept what this one
-refused.';
-create index embedding_queue_due_at_idx on private.embedding_queue (due_at) where attempts < 8;
-alter table private.embedding_queue enable row level security;
-
-create function private.enqueue_embedding()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  subject bigint;
-begin
-  if tg_argv[0] = 'profile' then
-    subject := new.profile_id;
-  else
-    subject := new.user_id;
-  end if;
-  insert into private.embedding_queue (kind, id)
-  values (tg_argv[0], subject)
-  on conflict (kind, id) do update set attempts = 0, failures = 0, due_at = now(), last_error = null;
-  return null;
-end
-$$;
-comment on function private.enqueue_embedding() is
-  'Queues a row for embedding. Definer, because users who change a profile may not write the queue.';
-
-create trigger enqueue_new_entry
-  after insert on private.search_entries
-  for each row
-  execute function private.enqueue_embedding('profile');
-
-create trigger enqueue_changed_entry
-  after update of content_hash on private.search_entries
-  for each row
-  when (old.content_hash is distinct from new.content_hash)
-  execute function private.enqueue_embedding('profile');
-
-create trigger enqueue_context
-  after insert or update of content_hash on private.search_contexts
-  for each row
-  when (new.embedding is null)
-  execute function private.enqueue_embedding('context');
-
-create function private.adopt_model(wanted text)
-returns void
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  insert into private.search_models (name, similarity_floor, similarity_ceiling, similarity_threshold)
-  values (wanted, 0.1, 0.6, 0.3)
-  on conflict do nothing;
-  -- Skips rows that are queued for this model already. Otherwise each process that starts would lock the whole queue
-  -- for a moment.
-  insert into private.embedding_queue as job (kind, id, model)
-  select kind, id, wanted
-  from (
-    select 'profile' as kind, profile_id as id from private.search_entries where model is distinct from wanted
-    union all
-    select 'context', user_id from private.search_contexts where model is distinct from wanted
-  ) as missing
-  where not exists (
-    select from private.embedding_queue as queued
-    where queued.kind = missing.kind and queued.id = missing.id and queued.model = wanted
-  )
-  on conflict (kind, id) do update set attempts = 0, failures = 0, due_at = now(), last_error = null, model = wanted
-  where job.model is distinct from wanted;
-end
-$$;
-comment on function private.adopt_model(text) is
-  'Queues everything that has no embedding of this model, dead letters of other models included. Embeddings of different
-models are never compared; until theirs is made, profiles are found by words. Definer, because edge_functions has no
-rights on the index.';
-grant execute on function private.adopt_model(text) to edge_functions;
-
-create function private.claim_embeddings(wanted text, max_jobs integer, newest boolean default false)
-returns json
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  claimed json;
-  jobs json;
-begin
-  -- Usually once. Again if all that was claimed is deleted below, but not without end, because a statement has 5 s.
-  for round in 1..100 loop
-    with oldest_due as (
-      select kind, id, failures, due_at
-      from private.embedding_queue
-      where not newest and due_at <= now() and attempts < 8
-      order by due_at
-      limit max_jobs
-      for update skip locked
-    ),
-    -- Profiles before contexts, because others look for them.
-    newest_untried as (
-      select kind, id, failures, due_at
-      from private.embedding_queue
-      where newest and due_at <= now() and attempts < 8 and failures = 0
-      order by due_at desc, kind desc
-      limit max_jobs
-      for update skip locked
-    ),
-    due as (
-      select
-        kind, id, failures, row_number() over (order by due_at) as place,
-        first_value(failures) over (order by due_at) as first_failures
-      from (select * from oldest_due union all select * from newest_untried) as locked
-    ),
-    taken as (
-      update private.embedding_queue
-      set
-        attempts = attempts + 1,
-        failures = failures + 1,
-        -- The worker has half a minute. Then the job is due again, later after each failure, up to 16 minutes: after an
-        -- outage everything is embedded within that time.
-        due_at = now() + interval '30 seconds' * 2 ^ least(failures, 5),
-        last_error = null,
-        model = wanted
-      where (kind, id) in (
-        select kind, id
-        from due
-        -- What was tried before is tried alone: it may be what made its call fail, or killed its worker.
-        where failures = 0 and first_failures = 0 or place = 1
-      )
-      returning kind, id
-    )
-    select coalesce(json_agg(taken), '[]') into claimed from taken;
-
-    -- Deletes jobs whose entry was hidden or deleted since they were queued. These are separate statements, because a
-    -- statement cannot delete a row that it updates, and does not see an entry that was shown again before it locked
-    -- the row. Showing an entry from now on waits for this transaction, and queues the job again.
-    delete from private.embedding_queue as job
-    using json_to_recordset(claimed) as mine (kind text, id bigint)
-    where job.kind = mine.kind and job.id = mine.id
-      and not exists (select from private.search_entries where mine.kind = 'profile' and profile_id = mine.id)
-      and not exists (select from private.search_contexts where mine.kind = 'context' and user_id = mine.id);
-
-    select coalesce(
-      json_agg(
-        json_build_object(
-          'kind', mine.kind,
-          'id', mine.id,
-          'text', case mine.kind when 'profile' then private.entry_text(mine.id) else private.context_text(mine.id) end,
-          'content_hash', coalesce(entry.content_hash, context.content_hash)
-        )
-      ),
-      '[]'
-    )
-    into jobs
-    from json_to_recordset(claimed) as mine (kind text, id bigint)
-    left join private.search_entries as entry on mine.kind = 'profile' and entry.profile_id = mine.id
-    left join private.search_contexts as context on mine.kind = 'context' and context.user_id = mine.id
-    where entry.profile_id is not null or context.user_id is not null;
-
-    exit when json_array_length(jobs) > 0 or json_array_length(claimed) = 0;
-  end loop;
-  return jobs;
-end
-$$;
-comment on function private.claim_embeddings(text, integer, boolean) is
-  'Claims up to max_jobs due jobs for this model, to be embedded in one call, as [{kind, id, text, content_hash}]: those
-that are due longest, or the newest of those that were never tried. A job that was tried before comes alone. Two workers
-never get the same job. Definer, because edge_functions has no rights on the queue.';
-grant execute on function private.claim_embeddings(text, integer, boolean) to edge_functions;
-
-create function private.save_embeddings(made_by text, vectors jsonb)
-returns void
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  with made as (
-    select kind, id, content_hash, nullif(embedding, 'null')::text::extensions.halfvec as embedding
-    from jsonb_to_recordset(vectors) as vector (kind text, id bigint, content_hash text, embedding jsonb)
-  ),
-  profiles as (
-    update private.search_entries as entry
-    set model = made_by, embedding = made.embedding
-    from made
-    where made.kind = 'profile' and entry.profile_id = made.id and entry.content_hash = made.content_hash
-    returning 'profile' as kind, profile_id as id
-  ),
-  contexts as (
-    update private.search_contexts as context
-    set model = made_by, embedding = made.embedding
-    from made
-    where made.kind = 'context' and context.user_id = made.id and context.content_hash = made.content_hash
-    returning 'context', user_id
-  )
-  delete from private.embedding_queue as job
-  using (select * from profiles union all select * from contexts) as saved
-  where job.kind = saved.kind and job.id = saved.id;
-end
-$$;
-comment on function private.save_embeddings(text, jsonb) is
-  'Saves embeddings [{kind, id, content_hash, embedding}] of texts that have not changed; the other jobs stay queued.
-Definer, because edge_functions has no rights on the index.';
-grant execute on function private.save_embeddings(text, jsonb) to edge_functions;
-
-create function private.fail_embeddings(jobs jsonb, reason text, refused boolean)
-returns void
-language sql volatile security definer set search_path = ''
-as $$
-  update private.embedding_queue as job
-  set
-    last_error = left(reason, 500),
-    -- claim_embeddings has counted it already, for the case that the worker is killed. Since then the text may have
-    -- changed.
-    attempts = case when refused then attempts else greatest(attempts - 1, 0) end
-  from jsonb_to_recordset(jobs) as failed (kind text, id bigint)
-  where job.kind = failed.kind and job.id = failed.id
-$$;
-comment on function private.fail_embeddings(jsonb, text, boolean) is
-  'Records why jobs failed. Only if the provider refused a text by itself, the attempt counts against it.
-claim_embeddings has already set when they are due again. Definer, because edge_functions has no rights on the queue.';
-grant execute on function private.fail_embeddings(jsonb, text, boolean) to edge_functions;
-
-create function private.count_pending_embeddings()
-returns json
-language sql stable security definer set search_path = ''
-as $$
-  select to_json(count(*)) from private.embedding_queue where attempts < 8
-$$;
-comment on function private.count_pending_embeddings() is
-  'How many jobs are pending. Definer, because edge_functions has no rights on the queue.';
-grant execute on function private.count_pending_embeddings() to edge_functions;
-
--- For operators: does the index agree with the profiles, and how long is the queue of embeddings?
-
-create table private.search_audit (
-  finding text primary key,
-  amount bigint not null check (amount >= 0),
-  audited_at timestamptz not null
-);
-comment on table private.search_audit is
-  'What the latest audit of the index found: a row for each kind of fault, with 0 if there is none.';
-alter table private.search_audit enable row level security;
-
-create function private.sweep_lexicon()
-returns void
-language plpgsql volatile security invoker
-set search_path = ''
-set lock_timeout = '200ms'
-as $$
-declare
-  removed text[];
-begin
-  -- Every change of a profile inserts into the lexicon, if only nothing. So this waits for the changes under way, and
-  -- later ones wait for the sweep: a word that one of them has found in the lexicon is not taken for unused. On a busy
-  -- database the wait ends, and the words stay until the next sweep.
-  lock table private.search_lexicon in share row exclusive mode;
-  -- Hiding a profile adds no word, so it does not wait. Only the rows that are seen here are deleted: one that is added
-  -- meanwhile, for a word that its profile still had when it was looked for below, is for the next sweep.
-  with taken as (
-    delete from private.search_removed_words returning word
-  )
-  select array_agg(distinct word) into removed from taken;
-  delete from private.search_lexicon
-  where word = any (removed)
-    and not exists (
-      select from private.search_words where words @@ private.lexeme(search_lexicon.word)::tsquery
-    );
-  delete from private.search_lexicon
-  where ctid in (
-    select ctid
-    from (select ctid, row_number() over (partition by word) as copy from private.search_lexicon) as copies
-    where copy > 1
-  );
-exception
-  when lock_not_available then
-    return;
-end
-$$;
-comment on function private.sweep_lexicon() is
-  'Deletes from the lexicon the words that no profile has any more, and second copies.';
-
-create function private.audit_search_index()
-returns json
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  -- One audit at a time. A concurrent call returns the previous result.
-  if pg_try_advisory_xact_lock('private.search_audit'::regclass::oid::bigint) then
-    perform private.sweep_lexicon();
-    -- A statement sees one snapshot, and in every snapshot the index is in sync, so that writers need not wait.
-    with expected as (
-      select
-        profiles, profiles.id, users.id as user_id, users.name, profiles.biography, profiles.city, profiles.country,
-        coalesce(interest_names.names, '{}') as interests, profiles.image_url
-      from public.profiles
-      join public.users on users.id = profiles.user_id
-      left join (
-        select profile_id, array_agg(interests.name order by interests.name) as names
-        from public.profile_interests
-        join public.interests on interests.id = profile_interests.interest_id
-        group by profile_id
-      ) as interest_names on interest_names.profile_id = profiles.id
-      where profiles.is_searchable and users.is_active
-    ),
-    -- Comparing every word takes up to 5 ms a profile (PGlite, a busy machine), so each audit takes a random hundred.
-    sample as (
-      select expected.profiles, expected.id, expected.name, expected.interests
-      from expected
-      join private.search_entries as entry on entry.profile_id = expected.id
-      order by random()
-      limit 100
-    ),
-    findings (finding, amount) as (
-      select 'missing', count(*)
-      from expected
-      where not exists (select from private.search_entries where profile_id = expected.id)
-      union all
-      select 'surplus', count(*)
-      from private.search_entries
-      where not exists (select from expected where expected.id = profile_id)
-      union all
-      select 'stale', count(*)
-      from expected
-      join private.search_entries as entry on entry.profile_id = expected.id
-      where (entry.user_id, entry.name, entry.biography, entry.city, entry.country, entry.interests, entry.image_url)
-        is distinct from (
-          expected.user_id, expected.name, expected.biography, expected.city, expected.country, expected.interests,
-          expected.image_url
-        )
-      union all
-      select 'misworded', count(*)
-      from sample
-      left join private.search_words as stored on stored.profile_id = sample.id
-      where stored.words is distinct from private.words_vector(
-        profile => sample.profiles, name => sample.name, interests => sample.interests
-      )
-      union all
-      select 'unlisted', count(distinct word)
-      from sample
-      join private.search_words as stored on stored.profile_id = sample.id
-      cross join lateral unnest(tsvector_to_array(stored.words)) as listed (word)
-      where word !~ '^[.@]' and word not in (select lexicon.word from private.search_lexicon as lexicon)
-      union all
-      select 'forgotten', count(*)
-      from (
-        select 'profile' as kind, profile_id as id from private.search_entries where model is null
-        union all
-        select 'context', user_id from private.search_contexts where model is null
-      ) as without_vector
-      where not exists (
-        select from private.embedding_queue as job where job.kind = without_vector.kind and job.id = without_vector.id
-      )
-    )
-    insert into private.search_audit as audit (finding, amount, audited_at)
-    select finding, amount, now()
-    from findings
-    on conflict (finding) do update set amount = excluded.amount, audited_at = excluded.audited_at;
-  end if;
-  return (select json_object_agg(finding, amount order by finding) from private.search_audit);
-end
-$$;
-comment on function private.audit_search_index() is
-  'Sweeps the lexicon, and counts the differences between the index and the profiles. missing: not in the index, but
-should be; surplus: in it, but should not be; stale: with other texts; misworded: with other words, and unlisted: words
-that the lexicon lacks (both of 100 random profiles); forgotten: without an embedding and not queued for one.';
-
-create function private.rebuild_search_index()
-returns json
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  delete from private.search_entries as entry
-  where not exists (
-    select
-    from public.profiles
-    join public.users on users.id = profiles.user_id
-    where profiles.id = entry.profile_id and profiles.is_searchable and users.is_active
-  );
-  -- Makes every entry stale, so that each is written again. An embedding stays if its text is the same.
-  update private.search_entries set name = '';
-  perform private.refresh_search_entry(id) from public.profiles where is_searchable order by id;
-  perform private.refresh_search_context(id) from public.users;
-  perform private.sweep_lexicon();
-  insert into private.embedding_queue (kind, id)
-  select 'profile', profile_id from private.search_entries where model is null
-  union all
-  select 'context', user_id from private.search_contexts where model is null
-  on conflict (kind, id) do nothing;
-  return private.audit_search_index();
-end
-$$;
-comment on function private.rebuild_search_index() is
-  'Rebuilds the index from the profiles, and returns the audit. A profile that it has written cannot change until it has
-finished, which takes up to 5 ms per profile.';
-
-create function private.describe_search()
-returns json
-language sql stable security definer set search_path = ''
-as $$
-  select json_build_object(
-    'waiting', count(*) filter (where attempts < 8),
-    'dead', count(*) filter (where attempts >= 8),
-    'oldest', coalesce(extract(epoch from now() - min(queued_at) filter (where attempts < 8)), 0),
-    'audit', (select json_object_agg(finding, amount order by finding) from private.search_audit),
-    'audit_age', (select extract(epoch from now() - max(audited_at)) from private.search_audit)
-  )
-  from private.embedding_queue
-$$;
-comment on function private.describe_search() is
-  'The state of the queue, and what the latest audit found and how many seconds ago; null if there was none. Definer,
-because edge_functions has no rights on either.';
-grant execute on function private.describe_search() to edge_functions;
-
-create function private.report_search(max_audit_age double precision)
-returns json
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  if not exists (select from private.search_audit where audited_at > now() - max_audit_age * interval '1 second') then
-    perform private.audit_search_index();
-  end if;
-  return private.describe_search();
-end
-$$;
-comment on function private.report_search(double precision) is
-  'As describe_search, but first audits the index if the latest audit is more than max_audit_age seconds old. The audit
-can exceed the timeout. Definer, as describe_search.';
-grant execute on function private.report_search(double precision) to edge_functions;
