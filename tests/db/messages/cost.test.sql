@@ -82,6 +82,8 @@ select is(
   pg_temp.messages_read('list_conversations(null, 0)'), 24::bigint, 'the list of 24 conversations reads 24 messages'
 );
 select is(pg_temp.exported(), 501::bigint, 'a piece of an export reads only its messages');
+-- So few messages are read at once otherwise; what needs to read all of them still does.
+set local enable_seqscan = off;
 select cmp_ok(
   pg_temp.messages_read(
     format(
