@@ -6,14 +6,14 @@ import { denoVersions } from './tests/tools/deno_versions.ts'
 const hasServer = Boolean(process.env.PLATFORM_URL)
 
 // npm run test:platform runs tests/platform, with Supabase's own servers.
-// Slow tests run once. The mutants of policies and grants are quicker on a server. Tests that start their own stack on
-// PGlite, or no stack, do not depend on the server.
+// Slow tests run once. The mutants of policies and grants are quicker on a server, and response times vary less there.
+// Tests that start their own stack on PGlite, or no stack, do not depend on the server.
 const onServer = [
   'tests/postgres/**',
   'tests/crash/postgres.test.ts',
   'tests/notifications/{kills,post}.test.ts',
   'tests/attack/{mutants,guard_mutants}.test.ts',
-  'tests/{clients/live,doctor/doctor,fuzz/cost,fuzz/model_faults}.test.ts',
+  'tests/{clients/live,doctor/doctor,fuzz/cost,fuzz/model_faults,http/account_enumeration}.test.ts',
 ]
 const onPglite = [
   'tests/demo/**',
@@ -35,6 +35,9 @@ const slow = [
   ...[
     'attack/mutants',
     'attack/guard_mutants',
+    'attack/matrix',
+    'attack/data_api',
+    'crash/pglite',
     'db/schedules',
     'clients/live',
     'clients/package',
@@ -54,6 +57,8 @@ const slow = [
     'notifications/kills',
     'notifications/worker',
     'postgres/outage',
+    'realtime/events',
+    'search/sync',
   ],
 ]
 
