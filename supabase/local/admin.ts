@@ -68,6 +68,14 @@ export const admin = (dashboard: Dashboard, keys: Keys, build = bundle) => {
     if (!equals(key.trim(), keys.secretKey)) return await askForKey(c, 'This is not the secret key of this stack.')
     return c.body(null, 303, { Location: '/admin', 'Set-Cookie': cookie })
   })
+  // Also with the cookie of an earlier start, which opens nothing any more.
+  page.post('/close', (c) => {
+    const { url, peerAddress } = c.env
+    if (dashboard.cookieFor(c.req.raw, url, peerAddress) === null) {
+      return c.json({ error: 'This form works on its own page alone' }, 403)
+    }
+    return c.body(null, 303, { Location: '/admin', 'Set-Cookie': dashboard.expiredCookie })
+  })
   page.get('/', async (c) => {
     if (!c.env.isDashboard) return await askForKey(c)
     // Fail here, rather than serve a page without a script.
@@ -79,7 +87,6 @@ export const admin = (dashboard: Dashboard, keys: Keys, build = bundle) => {
     '/main.js',
     async (c) => c.body(await bundled('main.ts'), 200, { 'Content-Type': 'text/javascript; charset=utf-8' }),
   )
-  page.post('/close', (c) => c.body(null, 303, { Location: '/admin', 'Set-Cookie': dashboard.expiredCookie }))
   page.all('*', (c) => c.text('There is no such page\n', 404))
   return page
 }
