@@ -24,11 +24,12 @@ export const askWhy = (
       await submit(note.value)
       void view.load(`Done: ${title}`)
     },
+    view.signal,
   )
 }
 
 /** A field of a row: its column, and the text that it has at first. */
-export interface Input {
+interface Input {
   column: string
   label: string
   control: HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement
@@ -51,7 +52,7 @@ export const askForChanges = (
       changed.map(({ column, control, parse }) => [column, parse ? parse(control.value) : control.value]),
     ))
     void view.load(`Saved: ${title}`)
-  })
+  }, view.signal)
 }
 
 export const select = (options: Record<string, string>, chosen: string): HTMLSelectElement =>

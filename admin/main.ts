@@ -14,6 +14,7 @@ const views: Record<string, { title: string; open: (query: URLSearchParams) => V
   health: { title: 'Health', open: openHealth },
 }
 const main = document.querySelector('main')!
+let shown: View | null = null
 
 /** Shows the view of the address: its name and parameters are the fragment, as in #people?q=ines. */
 const show = (): void => {
@@ -26,9 +27,10 @@ const show = (): void => {
   }
   document.title = `${title} – Admin`
   const heading = el('h2', { tabindex: '-1' }, title)
-  const view = open(new URLSearchParams(query))
-  main.replaceChildren(heading, view.node)
-  void view.load()
+  shown?.close()
+  shown = open(new URLSearchParams(query))
+  main.replaceChildren(heading, shown.node)
+  void shown.load()
 }
 
 addEventListener('hashchange', () => {

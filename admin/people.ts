@@ -5,6 +5,9 @@ import { rpc } from './api.ts'
 import { openSteps, type Person } from './person_steps.ts'
 import { detail, empty, moment, openView, tag, type View } from './view.ts'
 
+/** Mail programs want the @ before the domain as it is. */
+const mailTo = (email: string): string => `mailto:${encodeURIComponent(email).replace(/%40(?!.*%40)/, '@')}`
+
 const card = (person: Person, view: View): HTMLElement =>
   el(
     'article',
@@ -24,7 +27,7 @@ const card = (person: Person, view: View): HTMLElement =>
       detail('Id', `${person.id}`),
       detail(
         'E-mail',
-        person.email && el('a', { href: `mailto:${encodeURIComponent(person.email)}` }, person.email),
+        person.email && el('a', { href: mailTo(person.email) }, person.email),
       ),
       detail('Since', moment(person.created_at)),
       detail('Bio', person.bio),

@@ -23,6 +23,9 @@ export interface View {
   node: HTMLElement
   /** Loads and draws; what was done before is announced. Never rejects: an error is shown in its place. */
   load: (done?: string) => Promise<void>
+  /** Aborted when another view is shown. */
+  signal: AbortSignal
+  close: () => void
 }
 
 /** A view whose content `draw` loads. `fixed` stays above it. */
@@ -30,13 +33,19 @@ export const openView = (fixed: HTMLElement[], draw: () => Promise<(HTMLElement 
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
   const status = el('p', { class: 'found', role: 'status' })
   const content = el('div', { class: 'loaded' })
+  const closed = new AbortController()
+  let latest = 0
   const load: View['load'] = async (done = '') => {
+    // The response of an earlier load must not replace that of this one.
+    const number = ++latest
     content.setAttribute('aria-busy', 'true')
     try {
       const drawn = await draw()
+      if (number !== latest) return
       content.replaceChildren(...drawn.filter((node) => node !== null))
       setText(alert, '')
     } catch (error) {
+      if (number !== latest) return
       setText(alert, messageOf(error))
     }
     status.textContent = done
@@ -44,7 +53,8 @@ export const openView = (fixed: HTMLElement[], draw: () => Promise<(HTMLElement 
     // The button of what was done may be gone.
     if (done && document.activeElement === document.body) document.querySelector<HTMLElement>('main h2')?.focus()
   }
-  return { node: el('section', {}, ...fixed, status, alert, content), load }
+  const node = el('section', {}, ...fixed, status, alert, content)
+  return { node, load, signal: closed.signal, close: () => closed.abort() }
 }
 
 export const empty = (text: string): HTMLElement => el('p', { class: 'empty' }, text)

@@ -2,7 +2,7 @@ import type { SupabaseClient } from '@supabase/supabase-js'
 import type { Conversation, Inbox } from '../clients/inbox.ts'
 import { openChatMenu } from './chat_menu.ts'
 import { openComposer } from './composer.ts'
-import { avatar, el, icon, setText, visuallyHidden } from './dom.ts'
+import { avatar, backButton, el, setText } from './dom.ts'
 import { findProfile } from './find_profile.ts'
 import { openMessages } from './messages.ts'
 import { errorText } from './request.ts'
@@ -26,8 +26,9 @@ export const openChat = (
   { supabase, conversation, inbox, states, files, onChange, onBack, onProfile }: Dependencies,
 ) => {
   const { id } = conversation
+  const closed = new AbortController()
   const messages = openMessages(conversation, inbox, files)
-  const reservations = openReservations(supabase, id)
+  const reservations = openReservations(supabase, id, closed.signal)
   const composer = openComposer(conversation, files, messages.scrollToEnd)
   const notice = el('p', { class: 'hint', role: 'status', hidden: true })
   const showProfile = async () => {
@@ -35,8 +36,10 @@ export const openChat = (
     if (!person) return
     try {
       const profile = await findProfile(supabase, person)
+      // The user has gone to another page meanwhile.
+      if (closed.signal.aborted) return
       if (profile) onProfile(profile)
-      else setText(notice, `${person.name} does not show a profile now.`)
+      else setText(notice, `The profile of ${person.name} could not be found.`)
     } catch (error) {
       setText(notice, errorText(error))
     }
@@ -51,12 +54,6 @@ export const openChat = (
   const name = el('button', { type: 'button', class: 'plain', title: 'See the profile', click: showProfile })
   const status = el('p', { class: 'status', role: 'status', hidden: true })
   const typing = el('p', { class: 'typing' })
-  const back = el(
-    'button',
-    { type: 'button', class: 'quiet back', click: onBack },
-    icon('back'),
-    visuallyHidden('Back'),
-  )
   const menu = openChatMenu({
     supabase,
     conversation: id,
@@ -64,8 +61,16 @@ export const openChat = (
     other: () => isErased() ? null : conversation.view.other,
     showProfile,
     notify: (text) => setText(notice, text),
+    signal: closed.signal,
   })
-  const header = el('header', { class: 'chat-bar' }, back, face, el('div', {}, el('h2', {}, name), status), menu)
+  const header = el(
+    'header',
+    { class: 'chat-bar' },
+    backButton(onBack),
+    face,
+    el('div', {}, el('h2', {}, name), status),
+    menu,
+  )
   const missing = el('p', { class: 'empty', role: 'status', hidden: true })
   const body = [notice, reservations.node, messages.node, typing, composer.node]
   const node = el('div', { class: 'chat' }, header, missing, ...body)
@@ -116,6 +121,7 @@ export const openChat = (
     },
     focus: composer.focus,
     close() {
+      closed.abort()
       unsubscribe()
       unsubscribeInbox()
       messages.close()

@@ -14,10 +14,12 @@ interface Dependencies {
   other: () => { id: number; name: string } | null
   showProfile: () => void
   notify: (text: string) => void
+  /** Closes the dialogs when the conversation is closed. */
+  signal: AbortSignal
 }
 
 /** What one can do with a conversation besides writing: pin, mute, archive, report and block. */
-export const openChatMenu = ({ supabase, conversation, states, other, showProfile, notify }: Dependencies) => {
+export const openChatMenu = ({ supabase, conversation, states, other, showProfile, notify, signal }: Dependencies) => {
   const set = (change: Parameters<typeof states.change>[1]) => async () => {
     try {
       await states.change(conversation, change)
@@ -35,8 +37,8 @@ export const openChatMenu = ({ supabase, conversation, states, other, showProfil
       menuItem(pinned ? 'Unpin' : 'Pin to the top', set({ pinned: !pinned })),
       muted_until ? menuItem('Unmute', set({ muted_until: null })) : menuItem('Mute for 8 hours', mute),
       menuItem(archived ? 'Move back to the inbox' : 'Archive', set({ archived: !archived })),
-      person && menuItem('Report…', () => openReport(supabase, person, notify)),
-      person && menuItem('Block…', () => openBlock(supabase, person, notify)),
+      person && menuItem('Report…', () => openReport(supabase, person, notify, signal)),
+      person && menuItem('Block…', () => openBlock(supabase, person, notify, signal)),
     ]
   })
 }

@@ -7,23 +7,24 @@ export const field = (label: string, control: HTMLElement, hint = ''): HTMLEleme
 
 /**
  * Asks in a modal dialog. `submit` sends the request; while it fails the dialog stays open and shows why. The focus
- * returns to where it was.
+ * returns to where it was. The signal closes the dialog with the page that it belongs to.
  */
 export const openDialog = (
   title: string,
   fields: HTMLElement[],
   action: string,
   submit: () => Promise<unknown>,
+  signal: AbortSignal,
 ): void => {
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
   const button = el('button', { class: 'strong' }, action)
-  const cancel = el('button', { type: 'button', class: 'quiet', click: () => dialog.close() }, 'Cancel')
+  const cancel = el('button', { type: 'button', class: 'quiet', click: () => close() }, 'Cancel')
   const onSubmit = async (event: Event) => {
     event.preventDefault()
     button.disabled = true
     try {
       await submit()
-      dialog.close()
+      close()
     } catch (error) {
       setText(alert, errorText(error))
     } finally {
@@ -39,15 +40,18 @@ export const openDialog = (
     el('div', { class: 'actions' }, cancel, button),
   )
   const focused = document.activeElement
+  const close = () => dialog.close()
   const dialog = el('dialog', {
     'aria-label': title,
     close: () => {
+      signal.removeEventListener('abort', close)
       dialog.remove()
       if (focused instanceof HTMLElement) focused.focus()
     },
     // Escape closes the dialog and not the conversation behind it.
     keydown: (event: KeyboardEvent) => event.stopPropagation(),
   }, form)
+  signal.addEventListener('abort', close)
   document.body.append(dialog)
   dialog.showModal()
 }

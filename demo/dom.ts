@@ -50,6 +50,10 @@ export const icon = (name: keyof typeof iconPaths): SVGElement => {
   return svg
 }
 
+/** The button that leads from a page to the one before. */
+export const backButton = (onBack: () => void): HTMLElement =>
+  el('button', { type: 'button', class: 'quiet back', click: onBack }, icon('back'), visuallyHidden('Back'))
+
 /** Text for screen readers only. */
 export const visuallyHidden = (text: string): HTMLElement => el('span', { class: 'visually-hidden' }, text)
 

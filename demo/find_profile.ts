@@ -1,7 +1,10 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
 import { request } from './request.ts'
 
-/** The id of a user's profile, which a conversation does not name. Null if it is shown to nobody. */
+/**
+ * The id of a user's profile, which a conversation does not name. Null if the search does not find it: it is hidden, or
+ * too many people have this name.
+ */
 export const findProfile = async (
   supabase: SupabaseClient,
   { id, name }: { id: number; name: string },

@@ -20,7 +20,7 @@ export const formField = (label: string, control: Control, hint = '') => {
     },
   }
 }
-export type Field = ReturnType<typeof formField>
+type Field = ReturnType<typeof formField>
 
 /** A checkbox as a switch, with a sentence that says what it means. */
 export const formSwitch = (label: string, sentence: string, change: () => void = () => {}) => {

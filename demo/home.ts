@@ -32,6 +32,8 @@ export const openHome = (
 ) => {
   const inbox = openInbox(supabase)
   let previous: Route | null = null
+  // The inbox reads the user's name only once.
+  let newName: string | null = null
 
   const update = () => {
     const { me, unread, status, error } = inbox.view
@@ -41,7 +43,7 @@ export const openHome = (
     // The service answers a deactivated user with 403 whatever they ask for.
     const isDeactivated = error?.status === 403
     onChange({
-      name: me?.name,
+      name: newName ?? me?.name,
       title: room.title() || (isPeople(navigation.route) ? 'People' : 'Conversations'),
       unread,
       status: isDeactivated ? 'deactivated' : open ? worse(status, open.status) : status,
@@ -88,7 +90,11 @@ export const openHome = (
   const states = openStates(supabase, () => conversations.update())
   const conversations = openConversations(inbox, states, navigation)
   const people = openPeople(supabase, navigation)
-  const room = openRoom({ supabase, inbox, states, files, navigation, onChange: update, search: people.search })
+  const onName = (name: string) => {
+    newName = name
+    update()
+  }
+  const room = openRoom({ supabase, inbox, states, files, navigation, onChange: update, onName, search: people.search })
   const onKey = (event: KeyboardEvent) => {
     if (event.key !== 'Escape' || !room.isOpen() || event.isComposing) return
     event.preventDefault()

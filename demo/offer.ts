@@ -34,6 +34,7 @@ export const openOffer = (
   conversation: number,
   current: ReservationDetail | null,
   onDone: () => void,
+  signal: AbortSignal,
 ): void => {
   const title = el('input', { required: true, maxlength: '120', placeholder: 'Two nights on the sofa' })
   const date = el('input', { type: 'datetime-local', required: true })
@@ -64,5 +65,6 @@ export const openOffer = (
       else await request(supabase, path, { method: 'POST', body })
       onDone()
     },
+    signal,
   )
 }

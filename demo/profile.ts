@@ -1,5 +1,5 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
-import { avatar, el, icon, setText, visuallyHidden } from './dom.ts'
+import { avatar, backButton, el, setText, visuallyHidden } from './dom.ts'
 import { menuItem, openMenu } from './menu.ts'
 import { openNotice, skeleton } from './notices.ts'
 import { errorText, request, RequestError } from './request.ts'
@@ -22,11 +22,15 @@ interface PublicProfile {
   }
 }
 
+/** What the user of a profile is to its reader; unknown until the reader's conversations have loaded. */
+export type Relation = 'unknown' | 'stranger' | 'partner' | 'self'
+
 interface Dependencies {
   supabase: SupabaseClient
   id: number
-  /** Whether the reader has a conversation with this user, and whether this user is the reader. */
-  relationTo: (user: number) => 'stranger' | 'partner' | 'self'
+  relationTo: (user: number) => Relation
+  /** Calls the listener when a relation may have changed, until the returned function is called. */
+  subscribe: (listener: () => void) => () => void
   onWrite: (user: number) => Promise<void>
   onInterest: (interest: string) => void
   onEdit: () => void
@@ -41,18 +45,20 @@ const refusals: Record<number, string> = {
 
 /** Somebody's profile, before one writes to them. */
 export const openProfile = (
-  { supabase, id, relationTo, onWrite, onInterest, onEdit, onBack, onTitle }: Dependencies,
+  { supabase, id, relationTo, subscribe, onWrite, onInterest, onEdit, onBack, onTitle }: Dependencies,
 ) => {
-  let name = ''
+  let shown: PublicProfile | null = null
   const closed = new AbortController()
-  const back = el(
-    'button',
-    { type: 'button', class: 'quiet back', click: onBack },
-    icon('back'),
-    visuallyHidden('Back'),
-  )
   const heading = el('h2', { tabindex: '-1' }, 'Profile')
-  const header = el('header', { class: 'chat-bar' }, back, heading)
+  const notify = (text: string) => setText(hint, text)
+  const menu = openMenu('More', () =>
+    shown
+      ? [
+        menuItem('Report…', () => openReport(supabase, shown!, notify, closed.signal)),
+        menuItem('Block…', () => openBlock(supabase, shown!, notify, closed.signal)),
+      ]
+      : [])
+  const header = el('header', { class: 'chat-bar' }, backButton(onBack), heading, menu)
   const hint = el('p', { class: 'hint', role: 'status', hidden: true })
   const missing = el('p', { class: 'empty', role: 'status', hidden: true })
   const notice = openNotice()
@@ -64,29 +70,32 @@ export const openProfile = (
     el('div', { class: 'page-body' }, hint, notice.node, missing, body),
   )
 
-  const show = ({ id: user, name, profile }: PublicProfile) => {
+  const write = async () => {
+    if (!shown) return
+    notice.show('')
+    await onWrite(shown.id).catch((error) => notice.show(errorText(error), { 'Try again': write }))
+  }
+  let relation: Relation = 'unknown'
+  const button = el('button', {
+    type: 'button',
+    class: 'strong',
+    click: () => relation === 'self' ? onEdit() : write(),
+  })
+  /** Draws what the reader can do with this person. */
+  const drawActions = () => {
+    relation = shown ? relationTo(shown.id) : 'unknown'
+    button.hidden = relation === 'unknown'
+    menu.hidden = relation === 'unknown' || relation === 'self'
+    const [label, hidden] = {
+      unknown: ['', ''],
+      stranger: ['Write', ` to ${shown?.name}`],
+      partner: ['Open the conversation', ` with ${shown?.name}`],
+      self: ['Change your profile', ''],
+    }[relation]
+    button.replaceChildren(label!, visuallyHidden(hidden!))
+  }
+  const show = ({ name, profile }: PublicProfile) => {
     const { age, biography, city, country, image_url, interests } = profile
-    const relation = relationTo(user)
-    const write = async () => {
-      notice.show('')
-      await onWrite(user).catch((error) => notice.show(errorText(error), { 'Try again': write }))
-    }
-    const button = relation === 'self'
-      ? el('button', { type: 'button', class: 'strong', click: onEdit }, 'Change your profile')
-      : el(
-        'button',
-        { type: 'button', class: 'strong', click: write },
-        relation === 'partner' ? 'Open the conversation' : 'Write',
-        visuallyHidden(relation === 'partner' ? ` with ${name}` : ` to ${name}`),
-      )
-    const notify = (text: string) => setText(hint, text)
-    const person = { id: user, name }
-    if (relation !== 'self') {
-      header.append(openMenu('More', () => [
-        menuItem('Report…', () => openReport(supabase, person, notify)),
-        menuItem('Block…', () => openBlock(supabase, person, notify)),
-      ]))
-    }
     heading.replaceChildren('Profile', visuallyHidden(` of ${name}`))
     const place = [city, country].filter(Boolean).join(', ')
     body.replaceChildren(
@@ -123,7 +132,8 @@ export const openProfile = (
     try {
       const profile = await request<PublicProfile>(supabase, `users/${id}`, { signal: closed.signal })
       if (closed.signal.aborted) return
-      name = profile.name
+      shown = profile
+      drawActions()
       show(profile)
       onTitle()
     } catch (error) {
@@ -134,13 +144,17 @@ export const openProfile = (
       if (!refusal) notice.show(errorText(error), { 'Try again': load })
     }
   }
+  drawActions()
+  const unsubscribe = subscribe(drawActions)
   load()
 
   return {
-    id,
     node,
-    title: () => name || 'Profile',
+    title: () => shown?.name ?? 'Profile',
     focus: () => heading.focus({ preventScroll: true }),
-    close: () => closed.abort(),
+    close() {
+      closed.abort()
+      unsubscribe()
+    },
   }
 }

@@ -24,8 +24,8 @@ const wording = ({ status, detail, isMine, partner }: Entry): string => {
 }
 const done = { declined: 'Declined', cancelled: 'Cancelled', completed: 'Took place' }
 
-/** The reservations of a conversation, with what the user can do about them. */
-export const openReservations = (supabase: SupabaseClient, conversation: number) => {
+/** The reservations of a conversation, with what the user can do about them until the signal ends it. */
+export const openReservations = (supabase: SupabaseClient, conversation: number, signal: AbortSignal) => {
   const path = `conversations/${conversation}/reservations`
   let shown: readonly Reservation[] = []
   let details = new Map<number, ReservationDetail>()
@@ -54,7 +54,7 @@ export const openReservations = (supabase: SupabaseClient, conversation: number)
       { class: 'actions' },
       answer && button('Accept', () => act(id, 'accept'), 'strong'),
       answer && button('Decline', () => act(id, 'decline')),
-      status === 'pending' && button('Change', () => openOffer(supabase, conversation, detail, load)),
+      status === 'pending' && button('Change', () => openOffer(supabase, conversation, detail, load, signal)),
       !answer && button('Cancel', () => act(id, 'cancel')),
     )
   }
@@ -73,7 +73,7 @@ export const openReservations = (supabase: SupabaseClient, conversation: number)
     )
   const list = el('ul', {})
   const summary = el('summary', {})
-  const offer = button('Offer a reservation', () => openOffer(supabase, conversation, null, load), 'link')
+  const offer = button('Offer a reservation', () => openOffer(supabase, conversation, null, load, signal), 'link')
   const node = el('details', { class: 'reservations' }, summary, list, alert, offer)
   const showList = createList<Entry>(list, ({ id }) => `${id}`, render)
 

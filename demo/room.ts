@@ -4,7 +4,7 @@ import { openChat } from './chat.ts'
 import { el } from './dom.ts'
 import { openMe } from './me/page.ts'
 import type { Navigation } from './navigation.ts'
-import { openProfile } from './profile.ts'
+import { openProfile, type Relation } from './profile.ts'
 import { everybody, type Route, type Search } from './router.ts'
 import type { openStates } from './states.ts'
 import type { Files } from './storage.ts'
@@ -24,12 +24,13 @@ interface Dependencies {
   files: Files | null
   navigation: Navigation
   onChange: () => void
+  onName: (name: string) => void
   /** The latest search, to go back to from a profile. */
   search: () => Search
 }
 
 export const openRoom = (dependencies: Dependencies) => {
-  const { supabase, inbox, states, files, navigation, onChange, search } = dependencies
+  const { supabase, inbox, states, files, navigation, onChange, onName, search } = dependencies
   let key = ''
   let page: Page | null = null
   let chat: ReturnType<typeof openChat> | null = null
@@ -38,15 +39,18 @@ export const openRoom = (dependencies: Dependencies) => {
     const { route } = navigation
     navigation.back(route.page === 'profile' ? { page: 'people', search: search() } : { page: 'inbox' })
   }
-  const relationTo = (user: number) => {
-    const { me, conversations } = inbox.view
-    if (me?.id === user) return 'self'
+  const relationTo = (user: number): Relation => {
+    const { me, conversations, loaded } = inbox.view
+    if (!me || !loaded) return 'unknown'
+    if (me.id === user) return 'self'
     const isPartner = conversations.some(({ voyager_id, local_id }) => voyager_id === user || local_id === user)
     return isPartner ? 'partner' : 'stranger'
   }
   const onWrite = async (user: number) => {
+    const { route } = navigation
     const opened = await inbox.openWith(user)
-    navigation.go({ page: 'conversation', id: opened.id })
+    // Unless the user has gone to another page meanwhile.
+    if (navigation.route === route) navigation.go({ page: 'conversation', id: opened.id })
     // The page has opened it as well.
     opened.close()
   }
@@ -62,6 +66,7 @@ export const openRoom = (dependencies: Dependencies) => {
         supabase,
         id: route.id,
         relationTo,
+        subscribe: inbox.subscribe,
         onWrite,
         onInterest: (interest) => navigation.go({ page: 'people', search: { ...everybody, interests: [interest] } }),
         onEdit: () => navigation.go({ page: 'me' }),
@@ -69,7 +74,7 @@ export const openRoom = (dependencies: Dependencies) => {
         onTitle: onChange,
       })
     }
-    if (route.page === 'me') return openMe({ supabase, files, navigation, onBack: leave })
+    if (route.page === 'me') return openMe({ supabase, files, navigation, onBack: leave, onName })
     return null
   }
   const hints: Partial<Record<Route['page'], string>> = {

@@ -18,7 +18,12 @@ const reasons = {
 }
 
 /** Asks for a report, and sends it. `notify` says what came of it. */
-export const openReport = (supabase: SupabaseClient, person: Person, notify: (text: string) => void): void => {
+export const openReport = (
+  supabase: SupabaseClient,
+  person: Person,
+  notify: (text: string) => void,
+  signal: AbortSignal,
+): void => {
   const reason = el(
     'select',
     { required: true },
@@ -47,15 +52,21 @@ export const openReport = (supabase: SupabaseClient, person: Person, notify: (te
       await request(supabase, 'users/me/reports', { method: 'POST', body })
       notify(`Thank you. The moderators look at it, and ${person.name} is not told.`)
     },
+    signal,
   )
 }
 
 /** Asks whether to block, and does it. */
-export const openBlock = (supabase: SupabaseClient, person: Person, notify: (text: string) => void): void => {
+export const openBlock = (
+  supabase: SupabaseClient,
+  person: Person,
+  notify: (text: string) => void,
+  signal: AbortSignal,
+): void => {
   const text = `Neither of you can write to the other or find the other in the search. ${person.name} is not told, ` +
     'and you can take it back in your profile.'
   openDialog(`Block ${person.name}?`, [el('p', {}, text)], 'Block', async () => {
     await request(supabase, `users/me/blocks/${person.id}`, { method: 'PUT' })
     notify(`You have blocked ${person.name}.`)
-  })
+  }, signal)
 }

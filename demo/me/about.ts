@@ -5,7 +5,7 @@ import { request } from '../request.ts'
 import type { Me } from './types.ts'
 
 /** What others read about the user. */
-export const aboutSection = (supabase: SupabaseClient, me: Me): HTMLElement => {
+export const aboutSection = (supabase: SupabaseClient, me: Me, onName: (name: string) => void): HTMLElement => {
   const fields = {
     name: formField('Name', el('input', { autocomplete: 'name', required: true })),
     bio: formField('One line about you', el('input', {}), 'It helps the search to order people for you'),
@@ -18,7 +18,7 @@ export const aboutSection = (supabase: SupabaseClient, me: Me): HTMLElement => {
     ),
   }
   const values = ({ name, bio, Profile: { city, country, biography } }: Me) => ({ name, bio, city, country, biography })
-  let saved: Record<string, string | null> = values(me)
+  let saved: Record<string, string | null> & { name: string } = values(me)
   for (const [name, field] of Object.entries(fields)) field.control.value = saved[name] ?? ''
   const save = async () => {
     const typed = Object.entries(fields).map(([name, { control }]) =>
@@ -26,6 +26,7 @@ export const aboutSection = (supabase: SupabaseClient, me: Me): HTMLElement => {
     )
     const body = Object.fromEntries(typed.filter(([name, value]) => value !== saved[name]))
     saved = values(await request<Me>(supabase, 'users/profile', { method: 'PATCH', body }))
+    onName(saved.name)
   }
   return section('About you', openForm(fields, Object.values(fields).map(({ node }) => node), save))
 }

@@ -1,5 +1,5 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
-import { el, icon, visuallyHidden } from '../dom.ts'
+import { backButton, el } from '../dom.ts'
 import { section } from '../form.ts'
 import { formatMonth } from '../format.ts'
 import { link, type Navigation } from '../navigation.ts'
@@ -19,21 +19,17 @@ interface Dependencies {
   files: Files | null
   navigation: Navigation
   onBack: () => void
+  /** Called with the user's new name when it was saved. */
+  onName: (name: string) => void
 }
 
 const roles = { user: 'User', admin: 'Admin' }
 
 /** The user's own profile and settings. */
-export const openMe = ({ supabase, files, navigation, onBack }: Dependencies) => {
+export const openMe = ({ supabase, files, navigation, onBack, onName }: Dependencies) => {
   const closed = new AbortController()
-  const back = el(
-    'button',
-    { type: 'button', class: 'quiet back', click: onBack },
-    icon('back'),
-    visuallyHidden('Back'),
-  )
   const heading = el('h2', { tabindex: '-1' }, 'Your profile')
-  const header = el('header', { class: 'chat-bar' }, back, heading)
+  const header = el('header', { class: 'chat-bar' }, backButton(onBack), heading)
   const notice = openNotice()
   const body = el('div', { class: 'page-body' }, notice.node, skeleton(3))
   const node = el('article', { class: 'page me' }, header, body)
@@ -64,7 +60,7 @@ export const openMe = ({ supabase, files, navigation, onBack }: Dependencies) =>
       const sections = [
         photoSection(supabase, files, me),
         visibilitySection(supabase, me),
-        aboutSection(supabase, me),
+        aboutSection(supabase, me, onName),
         interestsSection(supabase, me),
         notificationsSection(supabase, settings),
         blocksSection(supabase, blocks),
