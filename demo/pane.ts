@@ -52,7 +52,9 @@ export const openPane = ({ name, index, config, navigation, onTitle, isAlone }: 
     menuItem('Log out', () => logOut()),
   ])
   const face = link(navigation, { page: 'me' }, { class: 'face' })
-  const heading = el('h2', {}, isAlone ? 'Nobody is logged in' : `${name} person`)
+  // The page has the user's name once it has loaded.
+  const nameless = isAlone ? name : `${name} person`
+  const heading = el('h2', {}, nameless)
   const status = el('p', { class: 'status', role: 'status' })
   const cut = el('p', { class: 'cut', hidden: true })
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
@@ -62,7 +64,7 @@ export const openPane = ({ name, index, config, navigation, onTitle, isAlone }: 
   const content = el('div', { class: 'room' })
   const pane = el(
     'section',
-    { class: 'pane', 'aria-label': isAlone ? 'You' : `${name} person` },
+    { class: 'pane', 'aria-label': nameless },
     bar,
     cut,
     alert,
@@ -82,19 +84,23 @@ export const openPane = ({ name, index, config, navigation, onTitle, isAlone }: 
   const showView = ({ name: user, title, unread, status, error }: HomeView) => {
     showStatus(status, error)
     onTitle(title, unread, user)
-    if (!user || heading.textContent === user) return
+    if (!user || (heading.textContent === user && face.hasChildNodes())) return
     heading.textContent = user
     face.replaceChildren(avatar(user), visuallyHidden('Your profile'))
   }
   const showHome = () => {
+    heading.textContent = nameless
     home = openHome(supabase, navigation, files, showView)
     nav.replaceChildren(home.nav)
     content.replaceChildren(home.node)
   }
-  const showLogIn = () => {
+  const closeHome = () => {
     home?.close()
     home = null
-    heading.textContent = isAlone ? 'Nobody is logged in' : `${name} person`
+    face.replaceChildren()
+  }
+  const showLogIn = () => {
+    heading.textContent = isAlone ? 'Nobody is logged in' : nameless
     nav.replaceChildren()
     onTitle('', 0)
     showStatus('')
@@ -105,6 +111,9 @@ export const openPane = ({ name, index, config, navigation, onTitle, isAlone }: 
     if (user === shownUser) return
     // Keep the focus in this pane if it was here.
     const hadFocus = content.contains(document.activeElement) || bar.contains(document.activeElement)
+    closeHome()
+    // The next user may not see the page of this one, who may have left in another tab.
+    if (shownUser) navigation.go({ page: 'inbox' }, { replace: true })
     shownUser = user
     for (const part of [face, menu]) part.hidden = !user
     pane.classList.toggle('logged-out', !user)
@@ -117,9 +126,7 @@ export const openPane = ({ name, index, config, navigation, onTitle, isAlone }: 
   const logOut = async () => {
     await unsubscribe(supabase).catch((error) => setText(alert, errorText(error)))
     const { error } = await supabase.auth.signOut({ scope: 'local' })
-    if (error) return setText(alert, error.message)
-    // The next user may not see the page of this one.
-    navigation.go({ page: 'inbox' }, { replace: true })
+    if (error) setText(alert, error.message)
   }
 
   // supabase-js awaits this listener, so calling supabase-js inside it would deadlock.

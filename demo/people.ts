@@ -33,8 +33,11 @@ export const openPeople = (supabase: SupabaseClient, navigation: Navigation) => 
   }
   const onType = () => {
     clearTimeout(typing)
+    const { route } = navigation
     // One step back leads to where the typing began.
     typing = setTimeout(() => {
+      // The user has gone to another page meanwhile.
+      if (navigation.route !== route) return
       box.complete()
       change({}, navigation.route.page === 'people')
     }, typingDelay)
@@ -59,7 +62,13 @@ export const openPeople = (supabase: SupabaseClient, navigation: Navigation) => 
       draw()
     } catch (error) {
       if (signal.aborted) return
+      // Those of the search before would look like its answer.
+      hits = []
+      loaded = false
+      more.hidden = true
+      suggest(undefined)
       setText(found, '')
+      draw()
       notice.show(errorText(error), { 'Try again': run, ...(search.like && { 'Show everybody': showEverybody }) })
     }
     placeholder.hidden = true

@@ -51,5 +51,12 @@ export const subscribe = async (supabase: SupabaseClient): Promise<void> => {
 /** Before log-out: whoever logs in next must not see notifications for this user. */
 export const unsubscribe = async (supabase: SupabaseClient): Promise<void> => {
   if (!localStorage.getItem('demo-device')) return
-  await request(supabase, `users/me/devices/${deviceId()}`, { method: 'DELETE' })
+  try {
+    await request(supabase, `users/me/devices/${deviceId()}`, { method: 'DELETE' })
+  } finally {
+    // Where the service cannot be reached it keeps the device, which then receives nothing.
+    const registration = await navigator.serviceWorker.getRegistration('/demo/')
+    const subscription = await registration?.pushManager.getSubscription()
+    await subscription?.unsubscribe()
+  }
 }

@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test, vi } from 'vitest'
 import { call } from '../tools/people.ts'
-import { choose, type Demo, logIn } from './browser.ts'
+import { choose, type Demo, logIn, onlyPane } from './browser.ts'
 
 const eventually = { timeout: 50_000, interval: 50 }
 
@@ -68,6 +68,17 @@ export const addresses = ({ open, base }: Demo) =>
       expect(await you.locator('.filters summary').textContent()).toBe('Filters')
       await page.goBack()
       await vi.waitFor(() => expect(address(page)).toBe('/demo'), eventually)
+
+      // Who leaves while typing stays where they went.
+      await you.getByRole('link', { name: 'People', exact: true }).click()
+      await you.locator('.hit').first().waitFor()
+      await box.evaluate((input: HTMLInputElement) => {
+        input.value = 'tea'
+        input.dispatchEvent(new Event('input'))
+        document.querySelector<HTMLElement>('nav a[href="/demo"]')!.click()
+      })
+      await page.waitForTimeout(300)
+      expect(address(page)).toBe('/demo')
     })
 
     test('an address opens in a new tab with the same session, and logging out leaves it', async () => {
@@ -76,10 +87,16 @@ export const addresses = ({ open, base }: Demo) =>
       const tab = await page.context().newPage()
       await tab.goto(new URL('/demo/c/1', base()).href)
       await tab.locator('.message').first().waitFor()
-      await tab.close()
+      await choose(onlyPane(tab), 'Report…')
+      await tab.getByRole('dialog').waitFor()
       await choose(you, 'Log out', '.bar')
-      await you.getByRole('button', { name: 'Log in', exact: true }).waitFor()
-      await vi.waitFor(() => expect(address(page)).toBe('/demo'), eventually)
+      // Neither the page nor the dialog is left for the next user, in no tab.
+      for (const left of [page, tab]) {
+        await left.getByRole('button', { name: 'Log in', exact: true }).waitFor()
+        await vi.waitFor(() => expect(address(left)).toBe('/demo'), eventually)
+        expect(await left.getByRole('dialog').count()).toBe(0)
+      }
+      await tab.close()
     })
 
     test('a page that is not there, or not for everybody, is explained in a sentence', async () => {

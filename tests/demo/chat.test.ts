@@ -158,7 +158,7 @@ describe.skipIf(!hasBrowser)('a conversation in a browser', { timeout: 120_000 }
   })
 
   test('a user subscribes, the service worker shows a push, and log-out removes the device', async () => {
-    const { page, ines } = await openBoth()
+    const { page, ines } = await openBoth([503])
     const { origin } = new URL(base())
     await page.context().grantPermissions(['notifications'], { origin })
     const asked = await page.evaluateHandle((given) => {
@@ -167,6 +167,8 @@ describe.skipIf(!hasBrowser)('a conversation in a browser', { timeout: 120_000 }
         asked.push(options?.applicationServerKey as string)
         return Promise.resolve({ toJSON: () => given } as unknown as PushSubscription)
       }
+      const unsubscribe = () => Promise.resolve(asked.push('unsubscribe') > 0)
+      PushManager.prototype.getSubscription = () => Promise.resolve({ unsubscribe } as unknown as PushSubscription)
       return asked
     }, subscription)
     const registered = page.waitForResponse((response) => response.request().method() === 'PUT')
@@ -208,8 +210,14 @@ describe.skipIf(!hasBrowser)('a conversation in a browser', { timeout: 120_000 }
       )
     }
 
-    const removed = page.waitForResponse((response) => response.request().method() === 'DELETE')
+    // The browser receives no pushes any more, also where the page does not hear from the service.
+    const removed: number[] = []
+    await page.route('**/users/me/devices/*', async (route) => {
+      removed.push((await route.fetch()).status())
+      await route.fulfill({ status: 503, json: { error: 'Busy' } })
+    })
     await choose(ines, 'Log out', '.bar')
-    expect((await removed).status()).toBe(204)
+    await ines.getByRole('button', { name: 'Log in', exact: true }).waitFor()
+    expect([removed, await asked.jsonValue()]).toEqual([[204], [public_key, 'unsubscribe']])
   })
 })
