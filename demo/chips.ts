@@ -64,7 +64,9 @@ export const openChips = (label: string, onChange: (chosen: string[]) => void) =
     },
     /** The values that hits have, with the number of people, the most frequent first. */
     setCounts(distribution: Record<string, number>) {
-      counts = Object.entries(distribution).sort(([, some], [, others]) => others - some)
+      // The service separates values by commas: a value with one cannot be asked for.
+      const values = Object.entries(distribution).filter(([name]) => !name.includes(','))
+      counts = values.sort(([, some], [, others]) => others - some)
       draw()
     },
   }

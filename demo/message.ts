@@ -5,6 +5,9 @@ import { formatTime, formatWhole } from './format.ts'
 import { refusalOf } from './request.ts'
 import type { Files } from './storage.ts'
 
+/** Browsers have a clipboard on https and on this machine alone. */
+const canCopy = 'clipboard' in navigator
+
 const mark = (name: 'sent' | 'read' | 'clock' | 'refused', label: string): HTMLElement =>
   el('span', { class: `mark ${name}`, title: label }, icon(name), visuallyHidden(label))
 
@@ -31,8 +34,8 @@ export const renderOutgoing = (outgoing: Outgoing, error: string, conversation: 
   const { client_id, content, attachment, state } = outgoing
   const button = (label: string, click: () => void) => el('button', { type: 'button', click }, label)
   const copy = button('Copy the text', async () => {
-    await navigator.clipboard.writeText(content)
-    copy.textContent = 'Copied'
+    const isCopied = await navigator.clipboard.writeText(content).then(() => true, () => false)
+    copy.textContent = isCopied ? 'Copied' : 'Could not copy'
   })
   const discard = button('Discard', () => conversation.discard(client_id))
   const foot = state === 'refused'
@@ -40,7 +43,7 @@ export const renderOutgoing = (outgoing: Outgoing, error: string, conversation: 
       mark('refused', 'Not sent'),
       el('span', { role: 'alert' }, `Not sent. ${refusalOf(new Error(error)).text}`),
       button('Try again', () => conversation.retry(client_id)),
-      content !== '' && copy,
+      content !== '' && canCopy && copy,
       discard,
     ]
     : state === 'waiting'

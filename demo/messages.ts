@@ -154,7 +154,7 @@ export const openMessages = (conversation: Conversation, inbox: Inbox, files: Fi
       if (wasAtEnd) scrollToEnd()
       else if (first && above !== undefined) {
         const same = list.querySelector(`[data-message="${first.dataset.message}"]`)
-        scroller.scrollTop += same!.getBoundingClientRect().top - above
+        if (same) scroller.scrollTop += same.getBoundingClientRect().top - above
       }
       if (loaded) announceNew(messages, me.id)
       markReadIfVisible()

@@ -33,11 +33,16 @@ export const interestsSection = (supabase: SupabaseClient, me: Me): HTMLElement 
     }
     draw()
   }
+  // One after the other: each save replaces the whole list.
+  let saving = Promise.resolve()
+  const change = (edit: (before: Interest[]) => Interest[], said: string) => {
+    saving = saving.then(() => save(edit(mine), said))
+  }
   const draw = () => {
     chips.replaceChildren(
       ...mine.map(({ id, name }) => {
         const remove = () => {
-          save(mine.filter((other) => other.id !== id), `${name} was removed`)
+          change((before) => before.filter((other) => other.id !== id), `${name} was removed`)
           input.focus()
         }
         const button = { type: 'button', class: 'quiet', click: remove }
@@ -56,7 +61,7 @@ export const interestsSection = (supabase: SupabaseClient, me: Me): HTMLElement 
     if (!found) return field.setError(`There is no interest “${input.value.trim()}”. Choose one of the list.`)
     input.value = ''
     if (mine.some(({ id }) => id === found.id)) return field.setError(`You have ${found.name} already.`)
-    save([...mine, found], `${found.name} was added`)
+    change((before) => [...before.filter(({ id }) => id !== found.id), found], `${found.name} was added`)
   }
   draw()
   request<Interest[]>(supabase, 'users/interests').then((interests) => {

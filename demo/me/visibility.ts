@@ -10,20 +10,29 @@ const sentence = 'On: everybody can find you in the search and read your profile
 /** Whether others find the profile. A refused change takes the switch back. */
 export const visibilitySection = (supabase: SupabaseClient, me: Me): HTMLElement => {
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
+  let saved = me.Profile.is_searchable
+  let isSaving = false
   const status = el('p', { class: 'hint', role: 'status', hidden: true })
-  const change = async () => {
-    const is_searchable = control.checked
+  const save = async (is_searchable: boolean) => {
     setText(alert, '')
     try {
       await request(supabase, 'users/searchable', { method: 'PATCH', body: { is_searchable } })
+      saved = is_searchable
       setText(status, is_searchable ? 'You can be found now.' : 'You are hidden now.')
     } catch (error) {
-      control.checked = !is_searchable
+      control.checked = saved
       setText(status, '')
       setText(alert, errorText(error))
     }
   }
+  const change = async () => {
+    if (isSaving) return
+    isSaving = true
+    // Again, if the switch is used while a change is being saved.
+    while (control.checked !== saved) await save(control.checked)
+    isSaving = false
+  }
   const { control, node } = formSwitch('Others can find me', sentence, change)
-  control.checked = me.Profile.is_searchable
+  control.checked = saved
   return section('Visibility', node, status, alert)
 }

@@ -51,6 +51,7 @@ const policy = (host: string): string =>
     "form-action 'none'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
+    'trusted-types service-worker',
   ].join('; ')
 
 /** The demo page: one person with an address for each page, or two people side by side. */

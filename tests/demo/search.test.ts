@@ -125,7 +125,8 @@ describe.skipIf(!hasBrowser)('the search of the demo page', { timeout: 120_000 }
     expect(await ines.locator('.skeleton').isVisible()).toBe(false)
     fails = false
     await ines.getByRole('button', { name: 'Try again' }).click()
-    await ines.locator('.hit').first().waitFor()
+    const hits = ines.locator('.hit')
+    await hits.first().waitFor()
 
     const box = ines.getByRole('combobox', { name: 'Search people' })
     await box.fill('zzzzqqq')
@@ -136,6 +137,15 @@ describe.skipIf(!hasBrowser)('the search of the demo page', { timeout: 120_000 }
       '',
       true,
     ])
+
+    // After an error nobody is shown who was found before.
+    fails = true
+    await box.fill('jazz')
+    await vi.waitUntil(() => asked === 3, eventually)
+    release()
+    await ines.getByRole('alert').filter({ hasText: 'Internal server error' }).waitFor()
+    expect(await hits.count()).toBe(0)
+    expect(await ines.getByRole('button', { name: 'More people' }).isVisible()).toBe(false)
   })
 
   test('shows markup in names, cities and biographies as text, highlighted or completed', async () => {
@@ -147,6 +157,7 @@ describe.skipIf(!hasBrowser)('the search of the demo page', { timeout: 120_000 }
       name,
       is_searchable: true,
       city: '<i>Zwartkop</i>',
+      country: 'Here, there',
       biography: markup,
     })
     expect(status).toBe(201)
@@ -156,10 +167,16 @@ describe.skipIf(!hasBrowser)('the search of the demo page', { timeout: 120_000 }
     await vi.waitFor(async () => {
       expect(await hits.first().getByRole('heading').textContent()).toBe(name)
       expect(await hits.first().locator('.biography').textContent()).toBe(markup)
-      expect(await hits.first().locator('.where').textContent()).toBe('<i>Zwartkop</i>')
+      expect(await hits.first().locator('.where').textContent()).toBe('<i>Zwartkop</i>, Here, there')
     }, eventually)
     expect(await hits.first().locator('mark').allTextContents()).toEqual(['Zwartkop', 'Zwartkop', 'zwartkop'])
     expect(await ines.locator('img, script, b, i').count()).toBe(0)
+    // The service would take a value with a comma for two.
+    const filters = ines.locator('.filters .chip').evaluateAll((chips) =>
+      chips.map((chip) => chip.getAttribute('data-name'))
+    )
+    expect(await filters).toContain('<i>Zwartkop</i>')
+    expect(await filters).not.toContain('Here, there')
     expect(await page.title()).not.toMatch(/\d/)
   })
 })

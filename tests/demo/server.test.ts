@@ -14,6 +14,7 @@ test('the Content-Security-Policy allows the page to load from and connect to it
   expect(policy).toContain("default-src 'none'")
   expect(policy).toContain("script-src 'self'")
   expect(policy).toContain(`connect-src 'self' ws://${new URL(origin).host} wss://${new URL(origin).host}`)
+  expect(policy).toEqual(expect.arrayContaining(["require-trusted-types-for 'script'", 'trusted-types service-worker']))
   for (const file of ['main.js', 'style.css', 'icon.svg', 'config.json']) {
     const { status, headers } = await fetch(`${origin}/demo/${file}`)
     expect([file, status, headers.get('X-Content-Type-Options')]).toEqual([file, 200, 'nosniff'])
