@@ -3092,7 +3092,7 @@ the last id of the page if another page follows.';
 grant execute on function api.list_my_reservations(jsonb) to edge_functions;
 
 -- Reports: what people tell the operator about others, with the messages that they share as evidence. Nothing of it is
--- visible to the reported person. 66 is what admins do with it.
+-- visible to the reported person. 66 to 68 are what admins do with it.
 create table public.reports (
   id bigint generated always as identity primary key,
   reporter_id bigint not null references public.users (id) on delete restrict,
@@ -3766,7 +3766,7 @@ begin
         or wanted !~ '^[0-9]+$' and position(wanted in private.fold(users.name || E'\n' || users.email)) > 0
       )
       and (
-        not restricted
+        restricted is not true
         or hidden.user_id is not null
         or not users.is_active and users.confirmed_at is not null and users.erased_at is null
       )
@@ -3775,9 +3775,9 @@ begin
 end
 $$;
 comment on function public.find_people(text, boolean) is
-  'The newest 50 people with this id, or with this text in their name or e-mail address, regardless of case and accents;
-restricted: only those who are hidden or suspended. reports counts those about the person, upheld those that ended in a
-warning, hiding or suspension. Definer, because the secret key has no rights on schema private.';
+  'The newest 50 people with this text in their name or e-mail address, regardless of case and accents; digits alone are
+an id; restricted: only those who are hidden or suspended. reports counts those about the person, upheld those that
+ended in a warning, hiding or suspension. Definer, because the secret key has no rights on schema private.';
 grant execute on function public.find_people(text, boolean) to service_role;
 
 create function public.restrict_person(person bigint, restriction text, note text)
@@ -3857,8 +3857,9 @@ begin
 end
 $$;
 comment on function public.erase_person(bigint, text) is
-  'Erases a person on their request, as they can themselves, which cannot be undone. The note says why. Definer, because
-the secret key has no rights on schema private.';
+  'Erases a person on their request, which cannot be undone. The note says why. Their avatars stay in Storage and have
+to be removed by hand (docs/runbook.md); DELETE /users/me removes them. Definer, because the secret key has no rights
+on schema private.';
 grant execute on function public.erase_person(bigint, text) to service_role;
 
 -- What somebody may do before the other participant has written: send a few messages, and on the operator's wish see no
@@ -5300,9 +5301,11 @@ returns integer
 language sql immutable parallel safe
 as $$
   -- The best weight decides the order of magnitude of the rank, 1 to 1e-18. To see that there is none takes .1 µs. The
-  -- rank may overlook completions, as it takes a word and its prefix for the same.
+  -- rank may overlook completions, as it takes a word and its prefix for the same: then it is 0, and the class D.
   select case when ts_match_vq(words, query) then
-    floor((1 - log(nullif(ts_rank('{1e-18, 1e-12, 1e-6, 1}', words, query), 0)::double precision)) / 6)::integer
+    floor(
+      coalesce((1 - log(nullif(ts_rank('{1e-18, 1e-12, 1e-6, 1}', words, query), 0)::double precision)) / 6, 3)
+    )::integer
   end
 $$;
 comment on function private.weight_class(tsvector, tsquery) is
@@ -5339,21 +5342,26 @@ begin
     );
     holders := case
       when cardinality(classes) < 50 then cardinality(classes)
-      else (select count(*) from (select from private.search_words where words @@ query limit 1000) as found)
+      else (
+        select count(*)
+        from (
+          select from private.search_words where words @@ query limit case when sample is not null then 1000 end
+        ) as found
+      )
     end;
   end if;
   named := (select sum(name_values[class + 1]) from unnest(classes) as class);
-  if holders is null or holders = 1000 then
+  if holders is null or holders = 1000 and sample is not null then
     holders := greatest(1000, profiles * sampled / nullif(cardinality(sample), 0));
   end if;
   is_named := coalesce(named, 0) > case when is_known then 2 else 0 end;
 end
 $$;
 comment on function private.measure_word(tsquery, boolean, double precision, tsvector[]) is
-  'How many profiles have a word: exact below 1,000, but for words that at least 30 of the sampled profiles have, of
-which it is the share in the sample. And whether the word is above all the name of people or places, in fifty profiles
-that have it. A biography may mention a place, so it counts half. A word that the model knows, such as Baker, is a name
-if at least three more have it as one.';
+  'How many profiles have a word: exact below 1,000 and without a sample, but for words that at least 30 of the sampled
+profiles have, of which it is the share in the sample. And whether the word is above all the name of people or
+places, in fifty profiles that have it. A biography may mention a place, so it counts half. A word that the model
+knows, such as Baker, is a name if at least three more have it as one.';
 
 create function private.read_query(query text, known text[] default '{}')
 returns private.search_query
@@ -5388,7 +5396,7 @@ begin
   asked.units := array(
     select row(
       units.unit, quoted, is_phrase, places, queries, joined.query, holders,
-      ln(1 + profiles / greatest(1, holders)), either.is_named
+      ln(1 + greatest(1, profiles) / greatest(1, holders)), either.is_named
     )::private.search_unit
     from (
       select
@@ -5407,7 +5415,9 @@ begin
     cross join lateral (
       select case when is_phrase then array[phrase, phrase_in_name] else array(
         select (
-          select string_agg(private.lexeme(word) || case when is_prefix then ':*' else '' end, ' | ')
+          select string_agg(
+            private.lexeme(word) || case when is_prefix then ':*' else '' end, ' | ' order by is_prefix, word
+          )
           from unnest(asked.terms) as term
           where term.unit = units.unit and term.typos = errors
         )::tsquery
@@ -6806,12 +6816,13 @@ set search_path = ''
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  -- What half of the profiles have, as "the" and "in", would hide the words that say something.
+  -- What half of the profiles have, as "the" and "in", would hide the words that say something. With 25 profiles or
+  -- fewer no word is common.
   common constant double precision := ln(1 + 2);
   telling constant integer[] := array(
     select unit
     from unnest(asked.units)
-    where rarity >= common or (select max(rarity) from unnest(asked.units)) < common
+    where quoted or holders <= 25 or rarity > common or (select max(rarity) from unnest(asked.units)) <= common
   );
   wanted constant text[] := array(
     select distinct word
@@ -6882,8 +6893,8 @@ end
 $$;
 comment on function private.text_matches(json, private.search_query) is
   'Where hits have the words of a query, as typed, completed or corrected, and its phrases, without those that half of
-the profiles have, unless all are such. Of each word only the matches with the fewest typing errors in the hit, as in
-its score.';
+the profiles have, unless all are such or they are quoted. Of each word only the matches with the fewest typing
+errors in the hit, as in its score.';
 
 -- What else a search says if it is asked to: the part of a biography that shows the words, facet counts, and nearness
 -- to one profile.
@@ -8654,7 +8665,7 @@ comment on function private.count_due() is
   'How many rows of each channel are due, at most 100. Definer, because edge_functions has no rights on the outbox.';
 grant execute on function private.count_due() to edge_functions;
 
--- From the outbox to people who are away. The worker plans (whom to tell, by which channels), claims what is due (87),
+-- From the outbox to people who are away. The worker plans (whom to tell, by which channels), claims what is due (93),
 -- commits, sends, and says what became of it. Whether a person still wants to hear is asked at the claim again.
 create function private.back_off(failures integer)
 returns interval
@@ -8842,7 +8853,7 @@ worker has. Definer, because edge_functions has no rights on the outbox.';
 grant execute on function private.plan_notifications(integer, boolean, boolean) to edge_functions;
 
 -- What the worker sends next: claimed in one transaction, sent after its commit. Whether it is still wanted is asked
--- here once more. Pushes are here, mails and webhooks in 88.
+-- here once more. Pushes are here, mails and webhooks in 94.
 create function private.claim_rows(wanted text, max_rows integer, moment timestamptz)
 returns bigint[]
 language plpgsql volatile security invoker set search_path = ''
@@ -9622,6 +9633,8 @@ begin
   perform from auth.users where id = account for update;
   select id into profile from public.profiles where user_id = person for update;
   select email into address from public.users where id = person;
+  -- As the worker that plans: the rows of the outbox before the person.
+  perform from private.outbox where user_id = person order by id for update;
   update public.users
   set
     name = 'Deleted user',
@@ -9674,7 +9687,7 @@ comment on function private.erase_person(bigint) is
   'Erases a user and their log-in in one transaction or not at all; false if that was done before. Messages to others
 stay, sent by "Deleted user", and so do reservations, of which the pending and accepted ones are cancelled. Reports by
 and about the person keep their evidence for 180 days.
-Definer, because it deletes from auth.users. Admins call it in the SQL editor.';
+Definer, because it deletes from auth.users. Only for api.erase_me and public.erase_person, which logs it.';
 
 create function api.erase_me()
 returns json
@@ -9736,8 +9749,8 @@ end
 $$;
 comment on function public.describe_queues() is
   'For each queue how many entries wait, since when in seconds, and the number of dead letters: the open reports, the
-channels of the outbox (person: before the delay) and the texts without a vector. Definer, because the secret key has no
-rights on schema private.';
+channels of the outbox (person: since the end of the delay) and the texts without a vector. Definer, because the
+secret key has no rights on schema private.';
 grant execute on function public.describe_queues() to service_role;
 
 create function public.describe_schedule()
