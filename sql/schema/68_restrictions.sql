@@ -35,7 +35,7 @@ begin
         or wanted !~ '^[0-9]+$' and position(wanted in private.fold(users.name || E'\n' || users.email)) > 0
       )
       and (
-        not restricted
+        restricted is not true
         or hidden.user_id is not null
         or not users.is_active and users.confirmed_at is not null and users.erased_at is null
       )
@@ -44,9 +44,9 @@ begin
 end
 $$;
 comment on function public.find_people(text, boolean) is
-  'The newest 50 people with this id, or with this text in their name or e-mail address, regardless of case and accents;
-restricted: only those who are hidden or suspended. reports counts those about the person, upheld those that ended in a
-warning, hiding or suspension. Definer, because the secret key has no rights on schema private.';
+  'The newest 50 people with this text in their name or e-mail address, regardless of case and accents; digits alone are
+an id; restricted: only those who are hidden or suspended. reports counts those about the person, upheld those that
+ended in a warning, hiding or suspension. Definer, because the secret key has no rights on schema private.';
 grant execute on function public.find_people(text, boolean) to service_role;
 
 create function public.restrict_person(person bigint, restriction text, note text)
@@ -126,6 +126,7 @@ begin
 end
 $$;
 comment on function public.erase_person(bigint, text) is
-  'Erases a person on their request, as they can themselves, which cannot be undone. The note says why. Definer, because
-the secret key has no rights on schema private.';
+  'Erases a person on their request, which cannot be undone. The note says why. Their avatars stay in Storage and have
+to be removed by hand (docs/runbook.md); DELETE /users/me removes them. Definer, because the secret key has no rights
+on schema private.';
 grant execute on function public.erase_person(bigint, text) to service_role;

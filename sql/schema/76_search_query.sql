@@ -73,9 +73,11 @@ returns integer
 language sql immutable parallel safe
 as $$
   -- The best weight decides the order of magnitude of the rank, 1 to 1e-18. To see that there is none takes .1 µs. The
-  -- rank may overlook completions, as it takes a word and its prefix for the same.
+  -- rank may overlook completions, as it takes a word and its prefix for the same: then it is 0, and the class D.
   select case when ts_match_vq(words, query) then
-    floor((1 - log(nullif(ts_rank('{1e-18, 1e-12, 1e-6, 1}', words, query), 0)::double precision)) / 6)::integer
+    floor(
+      coalesce((1 - log(nullif(ts_rank('{1e-18, 1e-12, 1e-6, 1}', words, query), 0)::double precision)) / 6, 3)
+    )::integer
   end
 $$;
 comment on function private.weight_class(tsvector, tsquery) is
@@ -112,21 +114,26 @@ begin
     );
     holders := case
       when cardinality(classes) < 50 then cardinality(classes)
-      else (select count(*) from (select from private.search_words where words @@ query limit 1000) as found)
+      else (
+        select count(*)
+        from (
+          select from private.search_words where words @@ query limit case when sample is not null then 1000 end
+        ) as found
+      )
     end;
   end if;
   named := (select sum(name_values[class + 1]) from unnest(classes) as class);
-  if holders is null or holders = 1000 then
+  if holders is null or holders = 1000 and sample is not null then
     holders := greatest(1000, profiles * sampled / nullif(cardinality(sample), 0));
   end if;
   is_named := coalesce(named, 0) > case when is_known then 2 else 0 end;
 end
 $$;
 comment on function private.measure_word(tsquery, boolean, double precision, tsvector[]) is
-  'How many profiles have a word: exact below 1,000, but for words that at least 30 of the sampled profiles have, of
-which it is the share in the sample. And whether the word is above all the name of people or places, in fifty profiles
-that have it. A biography may mention a place, so it counts half. A word that the model knows, such as Baker, is a name
-if at least three more have it as one.';
+  'How many profiles have a word: exact below 1,000 and without a sample, but for words that at least 30 of the sampled
+profiles have, of which it is the share in the sample. And whether the word is above all the name of people or
+places, in fifty profiles that have it. A biography may mention a place, so it counts half. A word that the model
+knows, such as Baker, is a name if at least three more have it as one.';
 
 create function private.read_query(query text, known text[] default '{}')
 returns private.search_query
@@ -161,7 +168,7 @@ begin
   asked.units := array(
     select row(
       units.unit, quoted, is_phrase, places, queries, joined.query, holders,
-      ln(1 + profiles / greatest(1, holders)), either.is_named
+      ln(1 + greatest(1, profiles) / greatest(1, holders)), either.is_named
     )::private.search_unit
     from (
       select
@@ -180,7 +187,9 @@ begin
     cross join lateral (
       select case when is_phrase then array[phrase, phrase_in_name] else array(
         select (
-          select string_agg(private.lexeme(word) || case when is_prefix then ':*' else '' end, ' | ')
+          select string_agg(
+            private.lexeme(word) || case when is_prefix then ':*' else '' end, ' | ' order by is_prefix, word
+          )
           from unnest(asked.terms) as term
           where term.unit = units.unit and term.typos = errors
         )::tsquery

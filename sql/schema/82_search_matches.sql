@@ -144,12 +144,13 @@ set search_path = ''
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  -- What half of the profiles have, as "the" and "in", would hide the words that say something.
+  -- What half of the profiles have, as "the" and "in", would hide the words that say something. With 25 profiles or
+  -- fewer no word is common.
   common constant double precision := ln(1 + 2);
   telling constant integer[] := array(
     select unit
     from unnest(asked.units)
-    where rarity >= common or (select max(rarity) from unnest(asked.units)) < common
+    where quoted or holders <= 25 or rarity > common or (select max(rarity) from unnest(asked.units)) <= common
   );
   wanted constant text[] := array(
     select distinct word
@@ -220,5 +221,5 @@ end
 $$;
 comment on function private.text_matches(json, private.search_query) is
   'Where hits have the words of a query, as typed, completed or corrected, and its phrases, without those that half of
-the profiles have, unless all are such. Of each word only the matches with the fewest typing errors in the hit, as in
-its score.';
+the profiles have, unless all are such or they are quoted. Of each word only the matches with the fewest typing
+errors in the hit, as in its score.';

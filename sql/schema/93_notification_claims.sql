@@ -1,5 +1,5 @@
 -- What the worker sends next: claimed in one transaction, sent after its commit. Whether it is still wanted is asked
--- here once more. Pushes are here, mails and webhooks in 88.
+-- here once more. Pushes are here, mails and webhooks in 94.
 create function private.claim_rows(wanted text, max_rows integer, moment timestamptz)
 returns bigint[]
 language plpgsql volatile security invoker set search_path = ''

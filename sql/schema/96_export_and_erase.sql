@@ -167,6 +167,8 @@ begin
   perform from auth.users where id = account for update;
   select id into profile from public.profiles where user_id = person for update;
   select email into address from public.users where id = person;
+  -- As the worker that plans: the rows of the outbox before the person.
+  perform from private.outbox where user_id = person order by id for update;
   update public.users
   set
     name = 'Deleted user',
@@ -219,7 +221,7 @@ comment on function private.erase_person(bigint) is
   'Erases a user and their log-in in one transaction or not at all; false if that was done before. Messages to others
 stay, sent by "Deleted user", and so do reservations, of which the pending and accepted ones are cancelled. Reports by
 and about the person keep their evidence for 180 days.
-Definer, because it deletes from auth.users. Admins call it in the SQL editor.';
+Definer, because it deletes from auth.users. Only for api.erase_me and public.erase_person, which logs it.';
 
 create function api.erase_me()
 returns json

@@ -10,10 +10,10 @@ export const printBanner = (settings: Settings, keys: Keys, dashboard: string | 
   const lines = [
     '',
     `  Dashboard        ${dashboard ?? 'not on this HOST: it needs 127.0.0.1, or 0.0.0.0'}`,
-    `  Admin            ${origin}/admin   (after the dashboard's link, or with the secret key)`,
+    ...(dashboard ? [`  Admin            ${origin}/admin   (after the dashboard's link, or with the secret key)`] : []),
     `  Demo             ${origin}/demo   (two people: ${origin}/demo/side-by-side)`,
     `  API reference    ${origin}/docs/`,
-    `  Mails            ${origin}/mail   (after the dashboard's link)`,
+    ...(dashboard ? [`  Mails            ${origin}/mail   (as the page for admins)`] : []),
     `  Project URL      ${origin}`,
     ...networkOrigins(settings).map((origin) =>
       `  On the network   ${origin}   (API and demo; the dashboard opens on this machine only)`

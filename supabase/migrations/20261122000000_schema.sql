@@ -1343,7 +1343,7 @@ grant all on public.messages to service_role;
 
 create table private.idempotent_replies (
   -- No foreign key, which would take 6 of the 79 pages of a send and 4 % of its time. A trigger on messages removes the
-  -- reply with its message (55_inbox.sql).
+  -- reply with its message (58_inbox_messages.sql).
   message_id bigint primary key,
   sender_name text not null
 );
@@ -1743,159 +1743,6 @@ create trigger handle_changed_conversation
   for each row
   execute function private.handle_changed_conversation();
 
-create function private.handle_new_message()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-declare
-  voyager bigint;
-  local bigint;
-  previous_id bigint;
-  recipient bigint;
-  delay integer;
-  to_webhook boolean;
-  is_silent boolean;
-begin
-  update private.conversation_activity
-  set
-    previous_message_id = last_message_id,
-    last_message_id = greatest(last_message_id, new.id),
-    -- An admin may insert a message with a lower id.
-    active_at = case when new.id > last_message_id then new.created_at else active_at end,
-    voyager_unread = voyager_unread + (voyager_id <> new.user_id and not new.read)::integer,
-    local_unread = local_unread + (local_id <> new.user_id and not new.read)::integer,
-    voyager_has_written = voyager_has_written or voyager_id = new.user_id,
-    local_has_written = local_has_written or local_id = new.user_id
-  where conversation_id = new.conversation_id
-  returning voyager_id, local_id, nullif(previous_message_id, 0)
-  into voyager, local, previous_id;
-  insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
-  values (voyager, local, 'message', new.conversation_id, new.id);
-
-  -- Whoever writes is here again, which ends a silence (91_outbox.sql). There rarely is one.
-  recipient := case new.user_id when voyager then local else voyager end;
-  select
-    coalesce(60 * (select delay_minutes from private.notification_settings where user_id = recipient), delay_seconds),
-    webhooks,
-    exists (select from private.silences where user_id = new.user_id)
-  into delay, to_webhook, is_silent
-  from private.outbox_settings;
-  insert into private.outbox (channel, event, conversation_id, subject_id, user_id, due_at)
-  values (
-    'person', 'message.created', new.conversation_id, new.id, recipient,
-    clock_timestamp() + delay * interval '1 second'
-  );
-  if to_webhook then
-    perform private.enqueue_webhook('message.created', new.conversation_id, new.id);
-  end if;
-  if is_silent then
-    delete from private.silences where user_id = new.user_id;
-  end if;
-
-  perform private.broadcast_to_users(
-    event => 'message.created', conversation => new.conversation_id, id => new.id,
-    previous_id => case when previous_id < new.id then previous_id end, user_id => new.user_id, one => voyager,
-    other => local
-  );
-  return null;
-end
-$$;
-comment on function private.handle_new_message() is
-  'Moves the conversation up in both inboxes, counts the message as unread, logs it as a change (70_changes.sql), queues
-it for the recipient and the webhook (91_outbox.sql) and broadcasts message.created, of which user_id is the sender
-(87_realtime_events.sql). One trigger, because the rest needs what the update returns, and every message pays for what
-it does; docs/scale.md has the costs. Definer, as handle_new_conversation, and because callers may not send events.';
-
-create trigger handle_new_message
-  after insert on public.messages
-  for each row
-  execute function private.handle_new_message();
-
-create function private.add_unread(conversation bigint, sender bigint, amount bigint)
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  update private.conversation_activity
-  set
-    voyager_unread = voyager_unread + case when voyager_id <> sender then amount else 0 end,
-    local_unread = local_unread + case when local_id <> sender then amount else 0 end
-  where conversation_id = conversation;
-end
-$$;
-comment on function private.add_unread(bigint, bigint, bigint) is
-  'Counts messages of a sender as unread, or with a negative amount as not unread any more, for whoever did not send
-them. Only differences are ever written, each in the transaction that changes the messages: a count of what one
-transaction sees would miss what another has not committed.';
-
-create function private.handle_changed_messages()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  -- Always in the order of ids, so that two such statements do not wait for each other.
-  perform private.add_unread(conversation => conversation_id, sender => user_id, amount => sum(amount)::bigint)
-  from (
-    select conversation_id, user_id, -1 as amount from old_rows where not read
-    union all
-    select conversation_id, user_id, 1 from new_rows where not read
-  ) as changes
-  group by conversation_id, user_id
-  having sum(amount) <> 0
-  order by conversation_id, user_id;
-  perform private.refresh_activity(conversation_id)
-  from (
-    select old_rows.conversation_id
-    from old_rows
-    left join new_rows using (id, conversation_id, user_id, created_at)
-    where new_rows.id is null
-    union
-    select new_rows.conversation_id
-    from new_rows
-    left join old_rows using (id, conversation_id, user_id, created_at)
-    where old_rows.id is null
-  ) as moved
-  order by conversation_id;
-  return null;
-end
-$$;
-comment on function private.handle_changed_messages() is
-  'Messages were marked as read, or an admin changed them. Definer, as handle_new_conversation.';
-
-create trigger handle_changed_messages
-  after update on public.messages
-  referencing old table as old_rows new table as new_rows
-  for each statement
-  execute function private.handle_changed_messages();
-
-create function private.handle_deleted_messages()
-returns trigger
-language plpgsql volatile security definer set search_path = ''
-as $$
-begin
-  perform private.add_unread(conversation => conversation_id, sender => user_id, amount => -count(*))
-  from old_rows
-  where not read
-  group by conversation_id, user_id
-  order by conversation_id, user_id;
-  perform private.refresh_activity(conversation_id)
-  from (select distinct conversation_id from old_rows) as shortened
-  order by conversation_id;
-  delete from private.idempotent_replies
-  using old_rows
-  where message_id = old_rows.id;
-  return null;
-end
-$$;
-comment on function private.handle_deleted_messages() is
-  'An admin deleted messages, or a conversation with its messages. Definer, as handle_new_conversation.';
-
-create trigger handle_deleted_messages
-  after delete on public.messages
-  referencing old table as old_rows
-  for each statement
-  execute function private.handle_deleted_messages();
-
 -- A conversation as one participant has arranged it: archived, muted, pinned. The partner never learns. What is
 -- archived is in conversation_activity, because its indexes keep that apart.
 create table private.conversation_states (
@@ -2267,6 +2114,160 @@ comment on function private.my_unread() is
   'The caller''s conversations with unread messages, and how many. Definer, because callers cannot read
 conversation_activity.';
 grant execute on function private.my_unread() to authenticated;
+
+-- What messages do to the inbox: triggers that keep its order and its unread counts.
+create function private.handle_new_message()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  voyager bigint;
+  local bigint;
+  previous_id bigint;
+  recipient bigint;
+  delay integer;
+  to_webhook boolean;
+  is_silent boolean;
+begin
+  update private.conversation_activity
+  set
+    previous_message_id = last_message_id,
+    last_message_id = greatest(last_message_id, new.id),
+    -- An admin may insert a message with a lower id.
+    active_at = case when new.id > last_message_id then new.created_at else active_at end,
+    voyager_unread = voyager_unread + (voyager_id <> new.user_id and not new.read)::integer,
+    local_unread = local_unread + (local_id <> new.user_id and not new.read)::integer,
+    voyager_has_written = voyager_has_written or voyager_id = new.user_id,
+    local_has_written = local_has_written or local_id = new.user_id
+  where conversation_id = new.conversation_id
+  returning voyager_id, local_id, nullif(previous_message_id, 0)
+  into voyager, local, previous_id;
+  insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
+  values (voyager, local, 'message', new.conversation_id, new.id);
+
+  -- Whoever writes is here again, which ends a silence (91_outbox.sql). There rarely is one.
+  recipient := case new.user_id when voyager then local else voyager end;
+  select
+    coalesce(60 * (select delay_minutes from private.notification_settings where user_id = recipient), delay_seconds),
+    webhooks,
+    exists (select from private.silences where user_id = new.user_id)
+  into delay, to_webhook, is_silent
+  from private.outbox_settings;
+  insert into private.outbox (channel, event, conversation_id, subject_id, user_id, due_at)
+  values (
+    'person', 'message.created', new.conversation_id, new.id, recipient,
+    clock_timestamp() + delay * interval '1 second'
+  );
+  if to_webhook then
+    perform private.enqueue_webhook('message.created', new.conversation_id, new.id);
+  end if;
+  if is_silent then
+    delete from private.silences where user_id = new.user_id;
+  end if;
+
+  perform private.broadcast_to_users(
+    event => 'message.created', conversation => new.conversation_id, id => new.id,
+    previous_id => case when previous_id < new.id then previous_id end, user_id => new.user_id, one => voyager,
+    other => local
+  );
+  return null;
+end
+$$;
+comment on function private.handle_new_message() is
+  'Moves the conversation up in both inboxes, counts the message as unread, logs it as a change (70_changes.sql), queues
+it for the recipient and the webhook (91_outbox.sql) and broadcasts message.created, of which user_id is the sender
+(87_realtime_events.sql). One trigger, because the rest needs what the update returns, and every message pays for what
+it does; docs/scale.md has the costs. Definer, as handle_new_conversation, and because callers may not send events.';
+
+create trigger handle_new_message
+  after insert on public.messages
+  for each row
+  execute function private.handle_new_message();
+
+create function private.add_unread(conversation bigint, sender bigint, amount bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  update private.conversation_activity
+  set
+    voyager_unread = voyager_unread + case when voyager_id <> sender then amount else 0 end,
+    local_unread = local_unread + case when local_id <> sender then amount else 0 end
+  where conversation_id = conversation;
+end
+$$;
+comment on function private.add_unread(bigint, bigint, bigint) is
+  'Counts messages of a sender as unread, or with a negative amount as not unread any more, for whoever did not send
+them. Only differences are ever written, each in the transaction that changes the messages: a count of what one
+transaction sees would miss what another has not committed.';
+
+create function private.handle_changed_messages()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  -- Always in the order of ids, so that two such statements do not wait for each other.
+  perform private.add_unread(conversation => conversation_id, sender => user_id, amount => sum(amount)::bigint)
+  from (
+    select conversation_id, user_id, -1 as amount from old_rows where not read
+    union all
+    select conversation_id, user_id, 1 from new_rows where not read
+  ) as changes
+  group by conversation_id, user_id
+  having sum(amount) <> 0
+  order by conversation_id, user_id;
+  perform private.refresh_activity(conversation_id)
+  from (
+    select old_rows.conversation_id
+    from old_rows
+    left join new_rows using (id, conversation_id, user_id, created_at)
+    where new_rows.id is null
+    union
+    select new_rows.conversation_id
+    from new_rows
+    left join old_rows using (id, conversation_id, user_id, created_at)
+    where old_rows.id is null
+  ) as moved
+  order by conversation_id;
+  return null;
+end
+$$;
+comment on function private.handle_changed_messages() is
+  'Messages were marked as read, or an admin changed them. Definer, as handle_new_conversation.';
+
+create trigger handle_changed_messages
+  after update on public.messages
+  referencing old table as old_rows new table as new_rows
+  for each statement
+  execute function private.handle_changed_messages();
+
+create function private.handle_deleted_messages()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.add_unread(conversation => conversation_id, sender => user_id, amount => -count(*))
+  from old_rows
+  where not read
+  group by conversation_id, user_id
+  order by conversation_id, user_id;
+  perform private.refresh_activity(conversation_id)
+  from (select distinct conversation_id from old_rows) as shortened
+  order by conversation_id;
+  delete from private.idempotent_replies
+  using old_rows
+  where message_id = old_rows.id;
+  return null;
+end
+$$;
+comment on function private.handle_deleted_messages() is
+  'An admin deleted messages, or a conversation with its messages. Definer, as handle_new_conversation.';
+
+create trigger handle_deleted_messages
+  after delete on public.messages
+  referencing old table as old_rows
+  for each statement
+  execute function private.handle_deleted_messages();
 
 -- Reservations: offers between the two participants of a conversation, and their history. 61 is the clock, 62 what the
 -- participants do, 63 what they read. Admins write the table itself, in the dashboard.
@@ -3092,7 +3093,7 @@ the last id of the page if another page follows.';
 grant execute on function api.list_my_reservations(jsonb) to edge_functions;
 
 -- Reports: what people tell the operator about others, with the messages that they share as evidence. Nothing of it is
--- visible to the reported person. 66 is what admins do with it.
+-- visible to the reported person. 66 to 68 are what admins do with it.
 create table public.reports (
   id bigint generated always as identity primary key,
   reporter_id bigint not null references public.users (id) on delete restrict,
@@ -3766,7 +3767,7 @@ begin
         or wanted !~ '^[0-9]+$' and position(wanted in private.fold(users.name || E'\n' || users.email)) > 0
       )
       and (
-        not restricted
+        restricted is not true
         or hidden.user_id is not null
         or not users.is_active and users.confirmed_at is not null and users.erased_at is null
       )
@@ -3775,9 +3776,9 @@ begin
 end
 $$;
 comment on function public.find_people(text, boolean) is
-  'The newest 50 people with this id, or with this text in their name or e-mail address, regardless of case and accents;
-restricted: only those who are hidden or suspended. reports counts those about the person, upheld those that ended in a
-warning, hiding or suspension. Definer, because the secret key has no rights on schema private.';
+  'The newest 50 people with this text in their name or e-mail address, regardless of case and accents; digits alone are
+an id; restricted: only those who are hidden or suspended. reports counts those about the person, upheld those that
+ended in a warning, hiding or suspension. Definer, because the secret key has no rights on schema private.';
 grant execute on function public.find_people(text, boolean) to service_role;
 
 create function public.restrict_person(person bigint, restriction text, note text)
@@ -3857,8 +3858,9 @@ begin
 end
 $$;
 comment on function public.erase_person(bigint, text) is
-  'Erases a person on their request, as they can themselves, which cannot be undone. The note says why. Definer, because
-the secret key has no rights on schema private.';
+  'Erases a person on their request, which cannot be undone. The note says why. Their avatars stay in Storage and have
+to be removed by hand (docs/runbook.md); DELETE /users/me removes them. Definer, because the secret key has no rights
+on schema private.';
 grant execute on function public.erase_person(bigint, text) to service_role;
 
 -- What somebody may do before the other participant has written: send a few messages, and on the operator's wish see no
@@ -5300,9 +5302,11 @@ returns integer
 language sql immutable parallel safe
 as $$
   -- The best weight decides the order of magnitude of the rank, 1 to 1e-18. To see that there is none takes .1 µs. The
-  -- rank may overlook completions, as it takes a word and its prefix for the same.
+  -- rank may overlook completions, as it takes a word and its prefix for the same: then it is 0, and the class D.
   select case when ts_match_vq(words, query) then
-    floor((1 - log(nullif(ts_rank('{1e-18, 1e-12, 1e-6, 1}', words, query), 0)::double precision)) / 6)::integer
+    floor(
+      coalesce((1 - log(nullif(ts_rank('{1e-18, 1e-12, 1e-6, 1}', words, query), 0)::double precision)) / 6, 3)
+    )::integer
   end
 $$;
 comment on function private.weight_class(tsvector, tsquery) is
@@ -5339,21 +5343,26 @@ begin
     );
     holders := case
       when cardinality(classes) < 50 then cardinality(classes)
-      else (select count(*) from (select from private.search_words where words @@ query limit 1000) as found)
+      else (
+        select count(*)
+        from (
+          select from private.search_words where words @@ query limit case when sample is not null then 1000 end
+        ) as found
+      )
     end;
   end if;
   named := (select sum(name_values[class + 1]) from unnest(classes) as class);
-  if holders is null or holders = 1000 then
+  if holders is null or holders = 1000 and sample is not null then
     holders := greatest(1000, profiles * sampled / nullif(cardinality(sample), 0));
   end if;
   is_named := coalesce(named, 0) > case when is_known then 2 else 0 end;
 end
 $$;
 comment on function private.measure_word(tsquery, boolean, double precision, tsvector[]) is
-  'How many profiles have a word: exact below 1,000, but for words that at least 30 of the sampled profiles have, of
-which it is the share in the sample. And whether the word is above all the name of people or places, in fifty profiles
-that have it. A biography may mention a place, so it counts half. A word that the model knows, such as Baker, is a name
-if at least three more have it as one.';
+  'How many profiles have a word: exact below 1,000 and without a sample, but for words that at least 30 of the sampled
+profiles have, of which it is the share in the sample. And whether the word is above all the name of people or
+places, in fifty profiles that have it. A biography may mention a place, so it counts half. A word that the model
+knows, such as Baker, is a name if at least three more have it as one.';
 
 create function private.read_query(query text, known text[] default '{}')
 returns private.search_query
@@ -5388,7 +5397,7 @@ begin
   asked.units := array(
     select row(
       units.unit, quoted, is_phrase, places, queries, joined.query, holders,
-      ln(1 + profiles / greatest(1, holders)), either.is_named
+      ln(1 + greatest(1, profiles) / greatest(1, holders)), either.is_named
     )::private.search_unit
     from (
       select
@@ -5407,7 +5416,9 @@ begin
     cross join lateral (
       select case when is_phrase then array[phrase, phrase_in_name] else array(
         select (
-          select string_agg(private.lexeme(word) || case when is_prefix then ':*' else '' end, ' | ')
+          select string_agg(
+            private.lexeme(word) || case when is_prefix then ':*' else '' end, ' | ' order by is_prefix, word
+          )
           from unnest(asked.terms) as term
           where term.unit = units.unit and term.typos = errors
         )::tsquery
@@ -6806,12 +6817,13 @@ set search_path = ''
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  -- What half of the profiles have, as "the" and "in", would hide the words that say something.
+  -- What half of the profiles have, as "the" and "in", would hide the words that say something. With 25 profiles or
+  -- fewer no word is common.
   common constant double precision := ln(1 + 2);
   telling constant integer[] := array(
     select unit
     from unnest(asked.units)
-    where rarity >= common or (select max(rarity) from unnest(asked.units)) < common
+    where quoted or holders <= 25 or rarity > common or (select max(rarity) from unnest(asked.units)) <= common
   );
   wanted constant text[] := array(
     select distinct word
@@ -6882,8 +6894,8 @@ end
 $$;
 comment on function private.text_matches(json, private.search_query) is
   'Where hits have the words of a query, as typed, completed or corrected, and its phrases, without those that half of
-the profiles have, unless all are such. Of each word only the matches with the fewest typing errors in the hit, as in
-its score.';
+the profiles have, unless all are such or they are quoted. Of each word only the matches with the fewest typing
+errors in the hit, as in its score.';
 
 -- What else a search says if it is asked to: the part of a biography that shows the words, facet counts, and nearness
 -- to one profile.
@@ -8452,7 +8464,7 @@ grant execute on function api.check_unsubscribe(text) to edge_functions;
 -- The outbox: what is still to be sent to people who are away and to the operator's webhook. A row is written by the
 -- transaction that it tells of, so nothing is told that did not happen, and nothing that happened is forgotten.
 --
--- private.handle_new_message (55_inbox.sql) writes those of messages: it knows both participants already.
+-- private.handle_new_message (58_inbox_messages.sql) writes those of messages: it knows both participants already.
 
 -- A domain, as private.unread_count.
 create domain private.outbox_channel as text check (value in ('person', 'push', 'mail', 'webhook'));
@@ -8654,7 +8666,7 @@ comment on function private.count_due() is
   'How many rows of each channel are due, at most 100. Definer, because edge_functions has no rights on the outbox.';
 grant execute on function private.count_due() to edge_functions;
 
--- From the outbox to people who are away. The worker plans (whom to tell, by which channels), claims what is due (87),
+-- From the outbox to people who are away. The worker plans (whom to tell, by which channels), claims what is due (93),
 -- commits, sends, and says what became of it. Whether a person still wants to hear is asked at the claim again.
 create function private.back_off(failures integer)
 returns interval
@@ -8842,7 +8854,7 @@ worker has. Definer, because edge_functions has no rights on the outbox.';
 grant execute on function private.plan_notifications(integer, boolean, boolean) to edge_functions;
 
 -- What the worker sends next: claimed in one transaction, sent after its commit. Whether it is still wanted is asked
--- here once more. Pushes are here, mails and webhooks in 88.
+-- here once more. Pushes are here, mails and webhooks in 94.
 create function private.claim_rows(wanted text, max_rows integer, moment timestamptz)
 returns bigint[]
 language plpgsql volatile security invoker set search_path = ''
@@ -9622,6 +9634,8 @@ begin
   perform from auth.users where id = account for update;
   select id into profile from public.profiles where user_id = person for update;
   select email into address from public.users where id = person;
+  -- As the worker that plans: the rows of the outbox before the person.
+  perform from private.outbox where user_id = person order by id for update;
   update public.users
   set
     name = 'Deleted user',
@@ -9674,7 +9688,7 @@ comment on function private.erase_person(bigint) is
   'Erases a user and their log-in in one transaction or not at all; false if that was done before. Messages to others
 stay, sent by "Deleted user", and so do reservations, of which the pending and accepted ones are cancelled. Reports by
 and about the person keep their evidence for 180 days.
-Definer, because it deletes from auth.users. Admins call it in the SQL editor.';
+Definer, because it deletes from auth.users. Only for api.erase_me and public.erase_person, which logs it.';
 
 create function api.erase_me()
 returns json
@@ -9736,8 +9750,8 @@ end
 $$;
 comment on function public.describe_queues() is
   'For each queue how many entries wait, since when in seconds, and the number of dead letters: the open reports, the
-channels of the outbox (person: before the delay) and the texts without a vector. Definer, because the secret key has no
-rights on schema private.';
+channels of the outbox (person: since the end of the delay) and the texts without a vector. Definer, because the
+secret key has no rights on schema private.';
 grant execute on function public.describe_queues() to service_role;
 
 create function public.describe_schedule()

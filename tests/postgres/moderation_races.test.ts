@@ -1,5 +1,5 @@
 // People report, block, reserve, arrange conversations, show their profiles and are erased while several admins resolve
-// reports, restrict people, lift restrictions and purge, over several connections.
+// reports, restrict people, lift restrictions and purge, and a worker plans whom to tell, over several connections.
 import postgres from 'postgres'
 import { expect, test } from 'vitest'
 import { platform } from '../tools/supabase.ts'
@@ -16,6 +16,7 @@ test(`after ${calls} racing calls every decision is logged once, and nobody hidd
     select 'Moderated ' || n, 'moderated' || n || '@example.com' from generate_series(1, 9) as n
     returning id::int
   `).map(({ id }) => id)
+  await owner`select private.adopt_outbox_settings(0, false)`
   await owner`insert into public.profiles (user_id) select unnest(${people}::bigint[])`
   await owner`
     insert into public.conversations (voyager_id, local_id)
@@ -98,6 +99,7 @@ test(`after ${calls} racing calls every decision is logged once, and nobody hidd
         )
       },
       purge: () => sql`select private.purge_evidence()`,
+      plan: () => sql`select private.plan_notifications(max_rows => 100, push => true, mail => true)`,
       erase: async () => {
         const person = random() < 0.3 && erasable.pop()
         if (person) await sql`select public.erase_person(${person}, 'Asked for it')`
@@ -116,6 +118,8 @@ test(`after ${calls} racing calls every decision is logged once, and nobody hidd
       'lift',
       'lift',
       'purge',
+      'plan',
+      'plan',
       'erase',
       ...['arrange', 'arrange', 'offer', 'accept', 'accept'],
     ]

@@ -1,5 +1,5 @@
 -- Where the words of a query stand in a text as written. Columns: the word, folded; what it covers.
-select plan(15);
+select plan(18);
 
 create function pg_temp.words(value text)
 returns text[]
@@ -103,8 +103,8 @@ select is(
   pg_temp.snippet(repeat('x', 400), 0, 400), repeat('x', 158) || '…', 'and within a word only if nothing else is left'
 );
 
--- The words of “the jazz” that are marked in a biography, if `the` and `jazz` say so much.
-create function pg_temp.marked(the double precision, jazz double precision)
+-- The words of “the jazz” that are marked in a biography, if so many of 100 profiles have them.
+create function pg_temp.marked(the integer, jazz integer, is_quoted boolean default false)
 returns text[]
 language sql
 as $$
@@ -117,13 +117,18 @@ as $$
         jsonb_populate_record(null::private.query_word, '{"word": "jazz", "unit": 2, "position": 2, "excluded": false}')
       ],
       array[row(1, 1, 'the', 0, false), row(2, 2, 'jazz', 0, false)]::private.search_term[],
-      array[
-        jsonb_populate_record(null::private.search_unit, jsonb_build_object('unit', 1, 'rarity', the)),
-        jsonb_populate_record(null::private.search_unit, jsonb_build_object('unit', 2, 'rarity', jazz))
-      ]
+      array(
+        select jsonb_populate_record(null::private.search_unit, jsonb_build_object(
+          'unit', unit, 'quoted', is_quoted, 'holders', holders, 'rarity', ln(1 + 100.0 / holders)
+        ))
+        from unnest(array[the, jazz]) with ordinality as listed (holders, unit)
+      )
     )::private.search_query
   )
 $$;
-select is(pg_temp.marked(ln(2), ln(20)), array['jazz'], 'what half of the profiles have is not marked beside others');
-select is(pg_temp.marked(ln(1.5), ln(2)), array['the', 'jazz', 'the'], 'unless all words are such');
-select is(pg_temp.marked(ln(4), ln(20)), array['the', 'jazz', 'the'], 'words that fewer have are all marked');
+select is(pg_temp.marked(100, 5), array['jazz'], 'what all profiles have is not marked beside rarer words');
+select is(pg_temp.marked(50, 5), array['jazz'], 'nor what half of them have');
+select is(pg_temp.marked(49, 5), array['the', 'jazz', 'the'], 'words that fewer have are all marked');
+select is(pg_temp.marked(100, 60), array['the', 'jazz', 'the'], 'as they are if all words are such');
+select is(pg_temp.marked(100, 5, is_quoted => true), array['the', 'jazz', 'the'], 'or quoted');
+select is(pg_temp.marked(25, 1), array['the', 'jazz', 'the'], 'a word that 25 have is marked in any case');

@@ -1,0 +1,153 @@
+-- What messages do to the inbox: triggers that keep its order and its unread counts.
+create function private.handle_new_message()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  voyager bigint;
+  local bigint;
+  previous_id bigint;
+  recipient bigint;
+  delay integer;
+  to_webhook boolean;
+  is_silent boolean;
+begin
+  update private.conversation_activity
+  set
+    previous_message_id = last_message_id,
+    last_message_id = greatest(last_message_id, new.id),
+    -- An admin may insert a message with a lower id.
+    active_at = case when new.id > last_message_id then new.created_at else active_at end,
+    voyager_unread = voyager_unread + (voyager_id <> new.user_id and not new.read)::integer,
+    local_unread = local_unread + (local_id <> new.user_id and not new.read)::integer,
+    voyager_has_written = voyager_has_written or voyager_id = new.user_id,
+    local_has_written = local_has_written or local_id = new.user_id
+  where conversation_id = new.conversation_id
+  returning voyager_id, local_id, nullif(previous_message_id, 0)
+  into voyager, local, previous_id;
+  insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
+  values (voyager, local, 'message', new.conversation_id, new.id);
+
+  -- Whoever writes is here again, which ends a silence (91_outbox.sql). There rarely is one.
+  recipient := case new.user_id when voyager then local else voyager end;
+  select
+    coalesce(60 * (select delay_minutes from private.notification_settings where user_id = recipient), delay_seconds),
+    webhooks,
+    exists (select from private.silences where user_id = new.user_id)
+  into delay, to_webhook, is_silent
+  from private.outbox_settings;
+  insert into private.outbox (channel, event, conversation_id, subject_id, user_id, due_at)
+  values (
+    'person', 'message.created', new.conversation_id, new.id, recipient,
+    clock_timestamp() + delay * interval '1 second'
+  );
+  if to_webhook then
+    perform private.enqueue_webhook('message.created', new.conversation_id, new.id);
+  end if;
+  if is_silent then
+    delete from private.silences where user_id = new.user_id;
+  end if;
+
+  perform private.broadcast_to_users(
+    event => 'message.created', conversation => new.conversation_id, id => new.id,
+    previous_id => case when previous_id < new.id then previous_id end, user_id => new.user_id, one => voyager,
+    other => local
+  );
+  return null;
+end
+$$;
+comment on function private.handle_new_message() is
+  'Moves the conversation up in both inboxes, counts the message as unread, logs it as a change (70_changes.sql), queues
+it for the recipient and the webhook (91_outbox.sql) and broadcasts message.created, of which user_id is the sender
+(87_realtime_events.sql). One trigger, because the rest needs what the update returns, and every message pays for what
+it does; docs/scale.md has the costs. Definer, as handle_new_conversation, and because callers may not send events.';
+
+create trigger handle_new_message
+  after insert on public.messages
+  for each row
+  execute function private.handle_new_message();
+
+create function private.add_unread(conversation bigint, sender bigint, amount bigint)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  update private.conversation_activity
+  set
+    voyager_unread = voyager_unread + case when voyager_id <> sender then amount else 0 end,
+    local_unread = local_unread + case when local_id <> sender then amount else 0 end
+  where conversation_id = conversation;
+end
+$$;
+comment on function private.add_unread(bigint, bigint, bigint) is
+  'Counts messages of a sender as unread, or with a negative amount as not unread any more, for whoever did not send
+them. Only differences are ever written, each in the transaction that changes the messages: a count of what one
+transaction sees would miss what another has not committed.';
+
+create function private.handle_changed_messages()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  -- Always in the order of ids, so that two such statements do not wait for each other.
+  perform private.add_unread(conversation => conversation_id, sender => user_id, amount => sum(amount)::bigint)
+  from (
+    select conversation_id, user_id, -1 as amount from old_rows where not read
+    union all
+    select conversation_id, user_id, 1 from new_rows where not read
+  ) as changes
+  group by conversation_id, user_id
+  having sum(amount) <> 0
+  order by conversation_id, user_id;
+  perform private.refresh_activity(conversation_id)
+  from (
+    select old_rows.conversation_id
+    from old_rows
+    left join new_rows using (id, conversation_id, user_id, created_at)
+    where new_rows.id is null
+    union
+    select new_rows.conversation_id
+    from new_rows
+    left join old_rows using (id, conversation_id, user_id, created_at)
+    where old_rows.id is null
+  ) as moved
+  order by conversation_id;
+  return null;
+end
+$$;
+comment on function private.handle_changed_messages() is
+  'Messages were marked as read, or an admin changed them. Definer, as handle_new_conversation.';
+
+create trigger handle_changed_messages
+  after update on public.messages
+  referencing old table as old_rows new table as new_rows
+  for each statement
+  execute function private.handle_changed_messages();
+
+create function private.handle_deleted_messages()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.add_unread(conversation => conversation_id, sender => user_id, amount => -count(*))
+  from old_rows
+  where not read
+  group by conversation_id, user_id
+  order by conversation_id, user_id;
+  perform private.refresh_activity(conversation_id)
+  from (select distinct conversation_id from old_rows) as shortened
+  order by conversation_id;
+  delete from private.idempotent_replies
+  using old_rows
+  where message_id = old_rows.id;
+  return null;
+end
+$$;
+comment on function private.handle_deleted_messages() is
+  'An admin deleted messages, or a conversation with its messages. Definer, as handle_new_conversation.';
+
+create trigger handle_deleted_messages
+  after delete on public.messages
+  referencing old table as old_rows
+  for each statement
+  execute function private.handle_deleted_messages();
