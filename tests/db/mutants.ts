@@ -17,8 +17,9 @@ const mutants = all.filter(({ kind }) => Deno.args.length === 0 || Deno.args.inc
 // The first failing file is enough, so those that are likely to fail come first: files about rights, then those that
 // have detected the most mutants so far.
 const isAboutRights = (file: string): boolean => /^(access|act_as)\/|\/(rights|join_topic)\./.test(file)
-// A file that ends its own transaction would end the mutant's as well.
-const usable = files.filter((file) => !/^(commit|rollback)/m.test(read(file)))
+// A file that ends its own transaction would end the mutant's as well. Those about cost look at plans, and a connection
+// that has run other files has others.
+const usable = files.filter((file) => !/\/cost\./.test(file) && !/^(commit|rollback)/m.test(read(file)))
 const order = usable.toSorted((one, other) => Number(isAboutRights(other)) - Number(isAboutRights(one)))
 const lastDetector = new Map<string, string>()
 /** Mutants that one file is likely to detect. */

@@ -32,6 +32,12 @@ interface Visit {
   externalRequests: string[]
 }
 
+/** SCHEME=dark and WIDTH=390 run the tests in the other theme and on a phone. */
+const screen: BrowserContextOptions = {
+  viewport: { width: Number(process.env.WIDTH || 1360), height: 820 },
+  colorScheme: process.env.SCHEME === 'dark' ? 'dark' : 'light',
+}
+
 /** Opens the page in a new context. `refusals` are the error statuses that the browser is expected to log. */
 const visit = async (
   browser: Browser,
@@ -39,7 +45,7 @@ const visit = async (
   options: BrowserContextOptions = {},
   refusals: number[] = [],
 ): Promise<Visit> => {
-  const page = await (await browser.newContext({ viewport: { width: 1360, height: 820 }, locale: 'en-GB', ...options }))
+  const page = await (await browser.newContext({ ...screen, locale: 'en-GB', ...options }))
     .newPage()
   page.setDefaultTimeout(50_000)
   const { host } = new URL(url)
