@@ -12,7 +12,7 @@ export const plainWords = (message: string): string => {
   return message.replace(/^error: /, '')
 }
 
-const closed = 'This page was closed, perhaps by a restart. Open /admin in another tab, then try again here.'
+const closed = 'Your session has ended, perhaps by a restart. Open /admin in another tab, then try again here.'
 
 /**
  * Sends one request to the Data API, with the cookie that opened this page. Throws an error with what the database

@@ -22,7 +22,7 @@ interface Job {
 
 const names: Record<string, string> = {
   reports: 'Open reports',
-  person: 'People to be told',
+  person: 'Notifications due',
   push: 'Pushes',
   mail: 'Mails',
   webhook: 'Webhooks',

@@ -30,7 +30,7 @@ export const changeReservation = ({ id, title, price, date, ends_at, status }: T
   const inputs = [
     {
       column: 'status',
-      label: 'State',
+      label: 'Status',
       control: select(Object.fromEntries(statuses.map((name) => [name, name])), status),
     },
     { column: 'title', label: 'Title', control: el('input', { value: title }) },

@@ -67,18 +67,18 @@ const card = (reservation: Reservation, view: View): HTMLElement => {
 
 /** Reservations, the newest first, with what happened to each. */
 export const openReservations = (query: URLSearchParams): View => {
-  const status = query.get('state') ?? ''
+  const status = query.get('status') ?? ''
   const before = Number(query.get('before')) || 0
   const go = (next: Record<string, string>) => location.hash = `reservations?${new URLSearchParams(next)}`
   const filter = select({ '': 'all', ...Object.fromEntries(statuses.map((name) => [name, name])) }, status)
-  filter.addEventListener('change', () => go({ state: filter.value }))
-  const form = el('div', { class: 'filter' }, field('State', filter))
+  filter.addEventListener('change', () => go({ status: filter.value }))
+  const form = el('div', { class: 'filter' }, field('Status', filter))
   const view: View = openView([form], async () => {
     const conditions = (status && `&status=eq.${encodeURIComponent(status)}`) + (before ? `&id=lt.${before}` : '')
     const path = `reservations?select=${columns}&order=id.desc&limit=${pageSize}${conditions}`
     const found = await dataApi<Reservation[]>('GET', path)
     const last = found.at(-1)?.id
-    const older = found.length === pageSize ? button('Older', () => go({ state: status, before: `${last}` })) : null
+    const older = found.length === pageSize ? button('Older', () => go({ status, before: `${last}` })) : null
     return found.length ? [...found.map((each) => card(each, view)), older] : [empty('There are none.')]
   })
   return view

@@ -165,7 +165,7 @@ $$;
 comment on function private.lock_person(bigint) is
   'Locks profile and account of a person, so that a change of theirs happens before or after what an admin does.';
 
-create function private.restrict_person(person bigint, restriction text, report bigint)
+create function private.apply_restriction(person bigint, restriction text, report bigint)
 returns boolean
 language plpgsql volatile security invoker set search_path = ''
 as $$
@@ -186,7 +186,7 @@ begin
   return is_new;
 end
 $$;
-comment on function private.restrict_person(bigint, text, bigint) is
+comment on function private.apply_restriction(bigint, text, bigint) is
   'Hides or suspends a locked person; false if they are already. Only for definer functions.';
 
 create function public.resolve_report(report bigint, action text, note text)
@@ -217,7 +217,7 @@ begin
   returning * into resolved;
   perform set_config('api.resolved_report', '', true);
   if action in ('hide', 'suspend') then
-    perform private.restrict_person(person, action, report);
+    perform private.apply_restriction(person, action, report);
   end if;
   return resolved;
 end

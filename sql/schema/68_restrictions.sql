@@ -49,9 +49,9 @@ an id; restricted: only those who are hidden or suspended. reports counts those 
 ended in a warning, hiding or suspension. Definer, because the secret key has no rights on schema private.';
 grant execute on function public.find_people(text, boolean) to service_role;
 
-create function public.restrict_person(person bigint, restriction text, note text)
-returns text
-language plpgsql volatile security definer set search_path = ''
+create function private.lock_to_restrict(person bigint, restriction text)
+returns void
+language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
   if restriction is null or restriction not in ('hide', 'suspend') then
@@ -60,7 +60,18 @@ begin
     raise sqlstate 'PT404' using message = 'User not found';
   end if;
   perform private.lock_person(person);
-  if not private.restrict_person(person, restriction, null) then
+end
+$$;
+comment on function private.lock_to_restrict(bigint, text) is
+  'Locks a person whom an admin restricts or restores; raises 400 for an unknown restriction and 404 for nobody.';
+
+create function public.restrict_person(person bigint, restriction text, note text)
+returns text
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform private.lock_to_restrict(person, restriction);
+  if not private.apply_restriction(person, restriction, null) then
     raise sqlstate 'PT409' using message = case
       when exists (select from public.users where id = person and erased_at is not null) then 'This account was erased'
       when restriction = 'hide' then 'This profile is already hidden'
@@ -81,12 +92,7 @@ returns text
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  if restriction is null or restriction not in ('hide', 'suspend') then
-    raise sqlstate 'PT400' using message = 'restriction: must be hide or suspend';
-  elsif not exists (select from public.users where id = person) then
-    raise sqlstate 'PT404' using message = 'User not found';
-  end if;
-  perform private.lock_person(person);
+  perform private.lock_to_restrict(person, restriction);
   if restriction = 'hide' then
     delete from public.hidden_profiles where user_id = person;
   else

@@ -69,7 +69,7 @@ export const admin = (dashboard: Dashboard, keys: Keys, build = bundle) => {
     return c.body(null, 303, { Location: '/admin', 'Set-Cookie': cookie })
   })
   // Also with the cookie of an earlier start, which opens nothing any more.
-  page.post('/close', (c) => {
+  page.post('/logout', (c) => {
     const { url, peerAddress } = c.env
     if (dashboard.cookieFor(c.req.raw, url, peerAddress) === null) {
       return c.json({ error: 'This form works on its own page alone' }, 403)

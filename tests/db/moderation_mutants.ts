@@ -100,7 +100,7 @@ const changes: Record<string, Change[]> = {
     ["set_config('api.resolved_report', report::text, true)", "set_config('api.resolved_report', '', true)"],
     ["set_config('api.resolved_report', '', true)", 'concat()'],
   ],
-  'private.restrict_person': [
+  'private.apply_restriction': [
     ["if restriction = 'hide' then", 'if false then'],
     ['where users.id = person and erased_at is null', 'where users.id = person'],
     ['update public.profiles set is_searchable = false where user_id = person and is_searchable', 'null'],
@@ -123,12 +123,14 @@ const changes: Record<string, Change[]> = {
     ["resolution <> 'dismiss'", 'true'],
     ['where reports.user_id = users.id', ''],
   ],
-  'public.restrict_person': [
+  'private.lock_to_restrict': [
     ["restriction is null or restriction not in ('hide', 'suspend')", 'false'],
     ['not exists (select from public.users where id = person)', 'false'],
+  ],
+  'public.restrict_person': [
     [
-      'not private.restrict_person(person, restriction, null)',
-      'private.restrict_person(person, restriction, null) is null',
+      'not private.apply_restriction(person, restriction, null)',
+      'private.apply_restriction(person, restriction, null) is null',
     ],
     ['perform private.log_moderation(', 'perform concat('],
   ],
@@ -144,7 +146,6 @@ const changes: Record<string, Change[]> = {
     ['order by evidence.message_id', 'order by evidence.message_id desc'],
   ],
   'public.lift_restriction': [
-    ["restriction is null or restriction not in ('hide', 'suspend')", 'false'],
     ['if not found then', 'if false then'],
     ['delete from public.hidden_profiles where user_id = person', 'delete from public.hidden_profiles'],
     ['and erased_at is null', 'and false'],

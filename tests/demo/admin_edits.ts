@@ -49,12 +49,12 @@ export const lookAfterPeople = async (page: Page, { ana, bob }: { ana: Person; b
 /** Is refused a price, changes it and the status, and finds both in the history. */
 export const changeReservation = async (page: Page, id: number): Promise<void> => {
   await page.getByRole('link', { name: 'Reservations' }).click()
-  await page.getByLabel('State').selectOption('pending')
+  await page.getByLabel('Status').selectOption('pending')
   const card = page.getByRole('article', { name: `Reservation ${id}` })
   const dialog = page.getByRole('dialog')
   await card.getByRole('button', { name: 'Change' }).click()
   await dialog.getByLabel('Price').fill('-1')
-  await dialog.getByLabel('State').selectOption('accepted')
+  await dialog.getByLabel('Status').selectOption('accepted')
   await dialog.getByRole('button', { name: 'Save' }).click()
   await dialog.getByRole('alert').filter({ visible: true }).waitFor()
   expect(await alertOf(dialog)).toBe('Not saved. The rule is: price is not negative')
@@ -66,7 +66,7 @@ export const changeReservation = async (page: Page, id: number): Promise<void> =
   await dialog.getByRole('button', { name: 'Save' }).click()
   // It is not pending any more.
   await card.waitFor({ state: 'detached' })
-  await page.getByLabel('State').selectOption('accepted')
+  await page.getByLabel('Status').selectOption('accepted')
   await card.getByText('History (2)').click()
   const steps = await card.locator('.history li').allTextContents()
   expect(steps[0]).toContain('12.50')
@@ -84,7 +84,7 @@ export const loseAccess = async (page: Page, origin: string): Promise<void> => {
   await dialog.getByLabel('Bio').fill('A long text')
   await dialog.getByRole('button', { name: 'Save' }).click()
   await dialog.getByRole('alert').filter({ visible: true }).waitFor()
-  expect(await alertOf(dialog)).toMatch(/^This page was closed/)
+  expect(await alertOf(dialog)).toMatch(/^Your session has ended/)
   expect(await dialog.getByLabel('Bio').inputValue()).toBe('A long text')
   await page.reload()
   await page.getByLabel('Secret key').waitFor()

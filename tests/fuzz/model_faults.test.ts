@@ -66,7 +66,12 @@ const faults: [what: string, name: string, from: string, to: string][] = [
   ['the history forgets who did it', 'private.record_reservation', "(step ->> 'by_id')::bigint", 'null'],
   ['messages that were not shared are evidence', 'private.copy_evidence', 'report.shares_messages', 'true'],
   ['a report is filed twice', 'api.report_person', 'and resolved_at is null', 'and false'],
-  ['hiding leaves somebody in the search', 'private.restrict_person', "if restriction = 'hide' then", 'if false then'],
+  [
+    'hiding leaves somebody in the search',
+    'private.apply_restriction',
+    "if restriction = 'hide' then",
+    'if false then',
+  ],
   ['reporting does not block', 'api.report_person', "(draft ->> 'block')::boolean and", 'false and'],
 ]
 

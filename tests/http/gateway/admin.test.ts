@@ -85,7 +85,7 @@ describe("the admin's page", () => {
   test.each(foreign)('is refused with its cookie %s', async (_, headers) => {
     expect((await send('/admin', { Cookie: cookie, ...headers })).text).not.toContain('/admin/main.js')
     expect((await send('/admin/main.js', { Cookie: cookie, ...headers })).status).toBe(404)
-    const closing = await send('/admin/close', { Cookie: cookie, ...headers }, 'POST')
+    const closing = await send('/admin/logout', { Cookie: cookie, ...headers }, 'POST')
     expect([403, 404]).toContain(closing.status)
     expect(closing.headers['set-cookie']).toBeUndefined()
     const json = { Cookie: cookie, 'Content-Type': 'application/json' }
@@ -120,7 +120,7 @@ describe("the admin's page", () => {
     ['of this start', cookie],
     ['of an earlier start', `dashboard_${port}=${'x'.repeat(43)}`],
   ])('ends the access of a browser with the cookie %s', async (_, given) => {
-    const { status, headers } = await send('/admin/close', { Cookie: given, Origin: origin }, 'POST')
+    const { status, headers } = await send('/admin/logout', { Cookie: given, Origin: origin }, 'POST')
     expect([status, headers.location]).toEqual([303, '/admin'])
     expect(headers['set-cookie']).toEqual([expect.stringMatching(/^dashboard_\d+=; .*Max-Age=0$/)])
   })
