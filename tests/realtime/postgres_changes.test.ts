@@ -40,7 +40,11 @@ const subscribeOn = async (
       ...binding,
       event: (binding.event ?? '*') as `${REALTIME_POSTGRES_CHANGES_LISTEN_EVENT.ALL}`,
     },
-    (change) => changes.push(change as unknown as Change),
+    (change) => {
+      // Everybody receives the key of a deleted row, as on Supabase, and other files delete messages meanwhile.
+      const isOfOthers = !binding.event && !binding.filter && change.eventType === 'DELETE'
+      if (!isOfOthers) changes.push(change as unknown as Change)
+    },
   )
   expect(await join(channel)).toMatchObject({ status: 'SUBSCRIBED' })
   await eventually(() => replies.length > 0)
@@ -86,8 +90,8 @@ test('participants receive inserts, updates and deletes of messages', async () =
   // A delete has only the key of the row, so a filter on another column does not match.
   const all = await subscribe(ana, { event: 'DELETE' })
   await asAdmin('DELETE', `messages?id=eq.${id}`)
-  await eventually(() => all.changes.length >= 1)
-  expect(all.changes).toMatchObject([{ eventType: 'DELETE', new: {}, old: { id } }])
+  await eventually(() => all.changes.some(({ old }) => old.id === id))
+  expect(all.changes).toContainEqual({ ...envelope, eventType: 'DELETE', new: {}, old: { id } })
   await aWhile()
   expect(changes).toHaveLength(2)
 })
