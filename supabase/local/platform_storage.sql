@@ -40,7 +40,7 @@ create function storage.foldername(name text)
 returns text[]
 language sql immutable
 as $$
-  select (string_to_array(name, '/'))[1 : cardinality(string_to_array(name, '/')) - 1]
+  select (string_to_array(name, '/'))[1 : array_length(string_to_array(name, '/'), 1) - 1]
 $$;
 create function storage.filename(name text)
 returns text

@@ -39,7 +39,8 @@ export default async () => {
   await asAdmin(`create database ${template}`)
   const psql = `${process.env.PREFIX}/usr/lib/postgresql/17/bin/psql`
   const url = platform(template, 'supabase_admin')
-  execFileSync(psql, ['-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', 'tests/postgres/platform.sql', url])
+  const runFile = (file: string) => execFileSync(psql, ['-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', file, url])
+  runFile('tests/postgres/platform.sql')
   await connected(url, (sql) => sql.unsafe(storageFolder ? makeRoom + makeRoomForStorage : makeRoom))
   execFileSync(process.env.AUTH_SERVER!, ['migrate'], {
     env: authEnvironment({ database: template, origin: 'http://127.0.0.1', port: 0, mailPort: 0 }),
@@ -52,6 +53,8 @@ export default async () => {
       stdio: ['ignore', 'ignore', 'inherit'],
     })
   }
+  // Dropped with schema auth.
+  runFile('tests/postgres/platform_guard.sql')
   await connected(platform(template), async (sql) => {
     for (const file of readdirSync('supabase/migrations').sort()) {
       await sql.unsafe(readFileSync(`supabase/migrations/${file}`, 'utf8'))

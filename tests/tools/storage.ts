@@ -43,7 +43,7 @@ export const openStorage = async (sql: Sql) => {
 
   const json = (response: ServerResponse, status: number, body: unknown) =>
     response.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8' }).end(JSON.stringify(body))
-  const refuse = (response: ServerResponse, { http = 400, body }: StorageRefusal) => json(response, http, body)
+  const sendRefusal = (response: ServerResponse, { http = 400, body }: StorageRefusal) => json(response, http, body)
 
   const remove = (token: string, bucket: string, names: string[]) =>
     asCaller(
@@ -71,7 +71,7 @@ export const openStorage = async (sql: Sql) => {
     requests.push({ method: request.method!, path: request.url!, headers: request.headers, body })
     if (storage.behaviour === 'silent') return
     if (storage.behaviour === 'down') return void request.socket.destroy()
-    if (storage.behaviour === 'busy') return void refuse(response, storageRefusals.timeOut)
+    if (storage.behaviour === 'busy') return void sendRefusal(response, storageRefusals.timeOut)
     if (storage.behaviour === 'redirecting') {
       return void response.writeHead(302, { Location: `${storage.url}/elsewhere` }).end()
     }
@@ -81,7 +81,7 @@ export const openStorage = async (sql: Sql) => {
       return void json(response, 200, await remove(token, path, JSON.parse(body).prefixes))
     }
     const file = await read(token, path.replace('authenticated/', ''))
-    if (!file) return void refuse(response, storageRefusals.notFound)
+    if (!file) return void sendRefusal(response, storageRefusals.notFound)
     const { bytes, type } = file
     const headers = { 'Content-Type': type, 'Accept-Ranges': 'bytes', 'Cache-Control': 'max-age=3600' }
     if (storage.behaviour === 'endless') {
@@ -94,7 +94,7 @@ export const openStorage = async (sql: Sql) => {
     }
     const [, to] = /^bytes=0-(\d+)$/.exec(String(request.headers.range)) ?? []
     if (!to || storage.behaviour === 'ignores ranges') return void response.writeHead(200, headers).end(bytes)
-    if (bytes.length === 0) return void refuse(response, storageRefusals.noRange)
+    if (bytes.length === 0) return void sendRefusal(response, storageRefusals.noRange)
     const part = bytes.subarray(0, Number(to) + 1)
     response.writeHead(206, { ...headers, 'Content-Range': `bytes 0-${part.length - 1}/${bytes.length}` }).end(part)
   })
