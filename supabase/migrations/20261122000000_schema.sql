@@ -8141,7 +8141,8 @@ end
 $$;
 comment on function private.require_matching_mime_type(jsonb, boolean) is
   'Raises 400 if the first bytes of a stored file do not match its type, and 503 if the Edge Function could not read
-them (null). Attachments are never overwritten, so what the Edge Function read is what is sent.';
+them (null). Nobody may overwrite an attachment, so what the Edge Function read is what is sent, unless its owner had
+begun another upload of it before (docs/security.md).';
 
 -- Devices: the Web Push subscriptions of users' browsers, as the Push API gives them.
 create table private.devices (
