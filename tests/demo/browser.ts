@@ -111,7 +111,7 @@ export const messagesFrom = async (side: Locator, first: string): Promise<string
  * A stack with demo data and these settings, and a browser for a test file. Fails a test whose pages logged errors or
  * contacted other origins.
  */
-export const openDemo = (settings: () => Promise<Record<string, string>> = async () => ({})) => {
+export const openDemo = (settings = (): Promise<Record<string, string>> => Promise.resolve({})) => {
   let stack: Awaited<ReturnType<typeof startStack>>
   let browser: Browser
   const visits: Visit[] = []

@@ -1,5 +1,5 @@
-// The demo page with Supabase's own Storage. The page's stack has none, so requests for files go to a gateway, and so do
-// messages, to functions that ask Storage.
+// The demo page with Supabase's own Storage. The page's stack has none, so requests for files are forwarded to it, and
+// messages to functions that ask it.
 /// <reference lib="dom" />
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -63,7 +63,7 @@ describe.runIf(storageFolder && hasBrowser)('files on the demo page', () => {
     await page.reload()
   }
 
-  test('a picture is attached, sent, seen by both, and saved under its own name; another type is not sent', async () => {
+  test('a picture is sent, seen by both and saved under its own name; a file of another type is not sent', async () => {
     const { page, ines, tomas } = await demo.open('/demo/side-by-side', {}, [400])
     await addStorage(page)
     await logIn(ines)

@@ -14,7 +14,7 @@ interface ReceivedRequest {
 
 export type Behaviour = 'normal' | 'silent' | 'down' | 'busy' | 'redirecting' | 'ignores ranges' | 'endless'
 
-/** Runs statements as the user of a token, as Storage does for this kind of request. Rejects with a code of Postgres. */
+/** Runs statements as this user, as Storage does for this kind of request. */
 export const asCaller = <Result>(
   sql: Sql,
   claims: { sub: string },
