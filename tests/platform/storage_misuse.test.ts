@@ -18,7 +18,6 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64')
 describe.runIf(storageFolder)('files', () => {
   const { project, call, client, fixture, person, talk, newPath, put, send } = useFiles()
   let ana: Person, ben: Person, stranger: Person
-  let sendRest = () => {}
   beforeAll(() => {
     ;({ ana, ben, stranger } = fixture)
   })
@@ -289,6 +288,7 @@ describe.runIf(storageFolder)('files', () => {
   test('can be replaced after they were sent, by an upload that their owner began before', async () => {
     const path = newPath()
     const other = joined(png, png)
+    let sendRest = () => {}
     const slow = new Promise<Answer>((resolve, reject) => {
       const headers = { apikey: publishableKey, authorization: `Bearer ${ana.token}`, 'Content-Type': 'image/png' }
       const options = { method: 'POST', path: `/storage/v1/object/attachments/${path}` }
