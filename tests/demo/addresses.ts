@@ -120,7 +120,10 @@ export const addresses = ({ open, base }: Demo) =>
     })
 
     test('dates, prices and times are written as the browser is set, with their time zone', async () => {
-      const { you } = await open('/demo/c/1', { locale: 'de-DE', timezoneId: 'Asia/Tokyo' })
+      const { page, you } = await open('/demo/c/1', { locale: 'de-DE', timezoneId: 'Asia/Tokyo' })
+      // As WebKit has it on a Linux without a language; what is no language is passed over.
+      await page.addInitScript("Object.defineProperty(navigator, 'languages', { value: ['C', 'de-DE'] })")
+      await page.reload()
       await logIn(you)
       await you.locator('.reservations summary').click()
       const jazz = you.locator('[data-reservation]', { hasText: 'Jazz' })
