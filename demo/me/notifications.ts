@@ -89,5 +89,6 @@ export const notificationsSection = (supabase: SupabaseClient, settings: Notific
     [pushes.node, mails.node, delay.node, texts.node, quiet.node, hours],
     save,
   )
-  return section('Notifications', canPush && pushButton(supabase), form)
+  const cannot = 'This browser cannot tell you of messages while the page is closed; your other browsers can.'
+  return section('Notifications', canPush ? pushButton(supabase) : el('p', { class: 'hint' }, cannot), form)
 }
