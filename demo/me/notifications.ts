@@ -90,5 +90,6 @@ export const notificationsSection = (supabase: SupabaseClient, settings: Notific
     save,
   )
   const cannot = 'This browser cannot tell you of messages while the page is closed; your other browsers can.'
-  return section('Notifications', canPush ? pushButton(supabase) : el('p', { class: 'hint' }, cannot), form)
+  const hint = () => el('div', { class: 'fields' }, el('p', { class: 'hint' }, cannot))
+  return section('Notifications', canPush ? pushButton(supabase) : hint(), form)
 }
