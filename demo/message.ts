@@ -47,7 +47,7 @@ export const renderOutgoing = (outgoing: Outgoing, error: string, conversation: 
       discard,
     ]
     : state === 'waiting'
-    ? [mark('clock', 'Waiting'), el('span', {}, `Not sent yet, retrying: ${error}`), discard]
+    ? [mark('clock', 'Waiting'), el('span', {}, `Not sent yet, retrying${error && `: ${error}`}`), discard]
     : state === 'sending'
     ? [mark('clock', 'Sending')]
     : [mark('sent', 'Sent')]
