@@ -1,7 +1,7 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
 import { openInbox, type Status } from '../clients/inbox.ts'
 import { openConversations } from './conversations.ts'
-import { el } from './dom.ts'
+import { el, isComposing } from './dom.ts'
 import { link, type Navigation } from './navigation.ts'
 import { openPeople } from './people.ts'
 import { openRoom } from './room.ts'
@@ -47,7 +47,8 @@ export const openHome = (
       title: room.title() || (isPeople(navigation.route) ? 'People' : 'Conversations'),
       unread,
       status: isDeactivated ? 'deactivated' : open ? worse(status, open.status) : status,
-      error: error?.message ?? open?.error?.message ?? '',
+      // Without an answer the status says all: the rest is the socket's and supabase-js's own words.
+      error: [error, open?.error].find((one) => one && one.status !== 0)?.message ?? '',
     })
     toInbox.textContent = `Conversations${unread ? ` (${unread})` : ''}`
   }
@@ -78,6 +79,8 @@ export const openHome = (
     }
   }
   const moveFocus = (route: Route, before: Route | null) => {
+    // Whoever searches beside a profile is still typing, or at the filters.
+    if (route.page === 'people' && people.node.contains(document.activeElement)) return
     if (room.isOpen()) return room.focus()
     if (before?.page === 'conversation' && route.page === 'inbox' && conversations.focus(before.id)) return
     if (before?.page === 'profile' && route.page === 'people' && people.focus(before.id)) return
@@ -96,7 +99,7 @@ export const openHome = (
   }
   const room = openRoom({ supabase, inbox, states, files, navigation, onChange: update, onName, search: people.search })
   const onKey = (event: KeyboardEvent) => {
-    if (event.key !== 'Escape' || !room.isOpen() || event.isComposing) return
+    if (event.key !== 'Escape' || !room.isOpen() || isComposing(event)) return
     event.preventDefault()
     room.leave()
   }

@@ -79,6 +79,15 @@ export const addresses = ({ open, base }: Demo) =>
       })
       await page.waitForTimeout(300)
       expect(address(page)).toBe('/demo')
+
+      // Who types beside an open profile keeps the focus while the profile closes.
+      await you.getByRole('link', { name: 'People', exact: true }).click()
+      await you.locator('.hit a').first().click()
+      await you.locator('.profile .text').waitFor()
+      await box.fill('li')
+      await you.locator('.profile').waitFor({ state: 'detached' })
+      await page.keyboard.type('sbon')
+      expect(await box.inputValue()).toBe('lisbon')
     })
 
     test('an address opens in a new tab with the same session, and logging out leaves it', async () => {
