@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { type Demo, logIn } from './browser.ts'
+import { type Demo, expectSoon, logIn } from './browser.ts'
 
 const pixel = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -34,10 +34,10 @@ const addStorage = async (page: Page) => {
   return { uploads, release: () => release() }
 }
 
-export const files = ({ open }: Demo) =>
+export const files = ({ open, openOne }: Demo) =>
   describe('files on the demo page', () => {
     const openWithStorage = async (path: string) => {
-      const { page, you } = await open(path, {}, [500])
+      const { page, you } = await open(path, [500])
       const storage = await addStorage(page)
       await logIn(you)
       return { page, you, storage }
@@ -61,16 +61,14 @@ export const files = ({ open }: Demo) =>
       await you.locator('.picked', { hasText: 'größe [1].png' }).waitFor()
       await page.keyboard.press('Enter')
       await you.getByRole('progressbar', { name: 'Upload' }).waitFor()
-      await expect.poll(() => storage.uploads.length).toBe(1)
+      await expectSoon(() => storage.uploads.length).toBe(1)
       storage.release()
       await alert.filter({ hasText: 'The file could not be stored. Please try again.' }).waitFor()
-      expect([await text.inputValue(), await you.locator('.picked').isVisible()]).toEqual([
-        'The tile that I mean',
-        true,
-      ])
+      expect(await text.inputValue()).toBe('The tile that I mean')
+      expect(await you.locator('.picked').isVisible()).toBe(true)
 
       await you.getByRole('button', { name: 'Send' }).click()
-      await expect.poll(() => storage.uploads.length).toBe(2)
+      await expectSoon(() => storage.uploads.length).toBe(2)
       storage.release()
       const sent = you.locator('.message:not(.outgoing)', { hasText: 'The tile that I mean' })
       await sent.getByRole('img', { name: 'größe [1].png' }).waitFor()
@@ -80,7 +78,8 @@ export const files = ({ open }: Demo) =>
         type: 'image/png',
         bytes: pixel.length,
       })
-      expect([await text.inputValue(), await you.locator('.picked').isVisible()]).toEqual(['', false])
+      await expectSoon(() => text.inputValue()).toBe('')
+      await you.locator('.picked').waitFor({ state: 'hidden' })
     })
 
     test('a photo of another kind or size is refused, and the old one stays; a good one is shown', async () => {
@@ -104,17 +103,18 @@ export const files = ({ open }: Demo) =>
       for (const text of ['could not be stored', 'Your photo was changed']) {
         const before = storage.uploads.length
         await pick(picture)
-        await expect.poll(() => storage.uploads.length).toBe(before + 1)
+        await expectSoon(() => storage.uploads.length).toBe(before + 1)
         storage.release()
         await photo.getByText(text).waitFor()
       }
       expect(storage.uploads[1]!.path).toMatch(/^avatars\/[0-9a-f-]{36}\/[0-9a-f-]{36}\.png$/)
-      expect(await photo.locator('img').getAttribute('src')).toContain(`/object/public/${storage.uploads[1]!.path}`)
+      await expectSoon(() => photo.locator('img').getAttribute('src')).toContain(
+        `/object/public/${storage.uploads[1]!.path}`,
+      )
     })
 
     test('where there is no Storage nothing is offered, and a photo elsewhere is not loaded', async () => {
-      const { page, you } = await open('/demo/c/1')
-      await logIn(you)
+      const { page, you } = await openOne('/demo/c/1')
       await you.locator('.message').first().waitFor()
       expect(await you.getByRole('button', { name: 'Attach a file' }).count()).toBe(0)
       await page.goto(new URL('/demo/me', page.url()).href)
