@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { call } from '../tools/people.ts'
 import { aWhile } from '../tools/wait.ts'
-import { choose, type Demo, expectSoon, findPeople, isPhone, logIn, onlyPane, openWith } from './browser.ts'
+import { choose, type Demo, expectSoon, findPeople, isPhone, logIn, onlyPane, openWith, toList } from './browser.ts'
 
 export const addresses = ({ openOne, openSideBySide, base }: Demo) =>
   describe('one person with addresses', () => {
@@ -16,7 +16,7 @@ export const addresses = ({ openOne, openSideBySide, base }: Demo) =>
       const conversation = address(page)
       expect(conversation).toMatch(/^\/demo\/c\/\d+$/)
       await expectSoon(() => page.title()).toMatch(/Tomáš Novák – Voyagers and locals$/)
-      await you.locator('textarea:focus').waitFor()
+      await you.locator(isPhone ? '.chat-bar .plain:focus' : 'textarea:focus').waitFor()
 
       await you.getByRole('button', { name: 'Tomáš Novák' }).click()
       await you.locator('.profile .text').waitFor()
@@ -108,6 +108,8 @@ export const addresses = ({ openOne, openSideBySide, base }: Demo) =>
       await expectText(`/demo/people/${me.body.Profile.id}`, 'This profile is not shown')
       expect(await you.getByRole('button', { name: 'Write' }).count()).toBe(0)
       await expectText('/demo/c/seven', 'There is no such page.')
+      await toList(you)
+      await you.locator('.entry').first().waitFor()
     })
 
     test('dates, prices and times are written as the browser is set, with their time zone', async () => {
