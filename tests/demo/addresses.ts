@@ -27,6 +27,8 @@ export const addresses = ({ openOne, openSideBySide, base }: Demo) =>
       await expectSoon(() => address(page)).toBe(conversation)
       await page.reload()
       await you.locator('.message').first().waitFor()
+      // The list may come after the messages.
+      await you.locator('.entry', { hasText: 'Tomáš Novák' }).waitFor({ state: 'attached' })
       await page.goBack()
       await expectSoon(() => address(page)).toBe('/demo')
       await you.locator('.entry:focus').waitFor()
