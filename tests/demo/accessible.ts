@@ -2,7 +2,7 @@
 import axe from 'axe-core'
 import type { Locator, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { type Demo, isPhone, logIn } from './browser.ts'
+import { type Demo, expectSoon, isPhone, logIn } from './browser.ts'
 
 type Finding = { id: string; nodes: { target: string[]; summary: string }[] }
 
@@ -36,9 +36,10 @@ const checkWithKeyboard = async (page: Page, you: Locator) => {
   await page.setViewportSize({ ...screen, height: 440 })
   const text = you.getByRole('textbox', { name: 'Message to' })
   await text.fill('A line\n'.repeat(12))
-  expect((await you.locator('.log').boundingBox())!.height).toBeGreaterThan(100)
-  const send = (await you.getByRole('button', { name: 'Send' }).boundingBox())!
-  expect(send.y + send.height).toBeLessThanOrEqual(440)
+  const box = async (part: Locator) => (await part.boundingBox())!
+  await expectSoon(async () => (await box(you.locator('.log'))).height).toBeGreaterThan(80)
+  const { y, height } = await box(you.getByRole('button', { name: 'Send' }))
+  expect(y + height).toBeLessThanOrEqual(440)
   await text.fill('')
   await page.setViewportSize(screen)
 }

@@ -111,12 +111,12 @@ export const toList = async (side: Locator): Promise<void> => {
   if (!isPhone) return
   const back = side.getByRole('button', { name: 'Back', exact: true }).filter({ visible: true })
   const pages = side.getByRole('navigation', { name: 'Pages' }).filter({ visible: true })
-  await back.or(pages).first().waitFor()
-  while (await back.count()) {
-    const pressed = await back.first().elementHandle()
-    await pressed!.tap()
-    await pressed!.waitForElementState('hidden')
+  for (;;) {
     await back.or(pages).first().waitFor()
+    const [pressed] = await back.elementHandles()
+    if (!pressed) return
+    await pressed.tap()
+    await pressed.waitForElementState('hidden')
   }
 }
 
@@ -175,12 +175,15 @@ export const openDemo = () => {
     browser = await openBrowser()
   }, 120_000)
   afterEach(async ({ task }) => {
-    for (const [index, { page, errors, externalRequests }] of visits.splice(0).entries()) {
-      const { SCREENSHOTS } = process.env
+    const visited = visits.splice(0)
+    const { SCREENSHOTS } = process.env
+    for (const [index, { page }] of visited.entries()) {
       if (SCREENSHOTS) await page.screenshot({ path: `${SCREENSHOTS}/${task.name} ${index}.png` })
+      await page.context().close()
+    }
+    for (const { errors, externalRequests } of visited) {
       expect(errors, 'console errors').toEqual([])
       expect(externalRequests, 'requests to other origins').toEqual([])
-      await page.context().close()
     }
   })
   afterAll(async () => {
