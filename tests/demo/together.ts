@@ -47,6 +47,7 @@ export const together = ({ openBoth, openColumn }: Demo) =>
       await entries.nth(1).waitFor()
       const last = (await entries.last().locator('.name').textContent())!
       await entries.last().click()
+      await tomas.locator('.message').first().waitFor()
       await choose(tomas, 'Pin to the top')
       await entries.first().filter({ hasText: last }).getByText('pinned').waitFor({ state: 'attached' })
       await choose(tomas, 'Mute for 8 hours')
@@ -74,6 +75,8 @@ export const together = ({ openBoth, openColumn }: Demo) =>
       const ines = await openColumn([403])
       const page = ines.page()
       await ines.locator('.entry').last().click()
+      // The menu offers it once it is known who the other is.
+      await ines.locator('.message').first().waitFor()
       await choose(ines, 'Report…')
       const dialog = page.getByRole('dialog')
       await dialog.getByLabel('What is wrong?').selectOption('A scam, or money')
