@@ -14,7 +14,7 @@ install() {
   npm ci --no-audit --no-fund --loglevel=error "$@"
 }
 if [ "${1:-}" = start ]; then
-  is_current || install '250 MB, usually in less than half a minute' --omit=dev
+  is_current || install '240 MB, usually in less than half a minute' --omit=dev
 elif ! is_current || [ ! -e node_modules/vitest ]; then
   install '500 MB, usually in less than a minute'
 fi

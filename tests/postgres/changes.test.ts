@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import postgres from 'postgres'
-import { afterAll, expect, onTestFinished, test } from 'vitest'
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
 import { seededRandom } from '../tools/random.ts'
 import { platform } from '../tools/supabase.ts'
 
@@ -231,6 +231,12 @@ test('a page costs the same however much has happened before the cursor, and to 
       select case when n % 2 = 0 then ${pair.ana} else n end, ${pair.ben}, 'message', ${pair.id}, n
       from generate_series(1, 20000) as n`
   })
+  // A cursor starts at the oldest transaction that was running when it was taken, and other tests have long ones.
+  const [latest] = await owner`select max(xid)::text as xid from private.changes where other_id = ${pair.ben}`
+  await vi.waitFor(async () => {
+    const [row] = await owner`select pg_snapshot_xmin(pg_current_snapshot()) > ${latest!.xid}::xid8 as all_ended`
+    expect(row!.all_ended).toBe(true)
+  }, { timeout: 50_000, interval: 100 })
   const { cursor } = await read(owner, pair.ben)
   await owner`
     insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
