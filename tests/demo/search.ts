@@ -92,7 +92,7 @@ export const search = ({ open, openOne, base }: Demo) =>
       await expectSoon(() => hits.getByRole('heading').allTextContents()).toContain(name)
     })
 
-    test('has a placeholder while it loads, tries again after an error, and advises where nobody is found', async () => {
+    test('shows that it loads, tries again after an error, and advises where nobody is found', async () => {
       const { page, you } = await open('/demo', [500])
       let release = () => {}
       let fails = true
