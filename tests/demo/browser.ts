@@ -165,15 +165,15 @@ export const messagesFrom = async (side: Locator, first: string): Promise<string
 }
 
 /**
- * A stack with demo data and a browser for a test file. Fails a test whose pages logged errors or contacted other
- * origins.
+ * A stack with demo data and these settings, and a browser for a test file. Fails a test whose pages logged errors or
+ * contacted other origins.
  */
-export const openDemo = () => {
+export const openDemo = (settings = (): Promise<Record<string, string>> => Promise.resolve({})) => {
   let stack: Awaited<ReturnType<typeof startStack>>
   let browser: Browser
   const visits: Visit[] = []
   beforeAll(async () => {
-    stack = await startStack({ SEED: 'demo' })
+    stack = await startStack({ SEED: 'demo', ...await settings() })
     browser = await openBrowser()
   }, 240_000)
   afterEach(async ({ task }) => {
@@ -204,8 +204,8 @@ export const openDemo = () => {
     await logIn(you)
     return { page, you }
   }
-  const openSideBySide = async (options: BrowserContextOptions = {}) => {
-    const { page } = await open('/demo/side-by-side', [], options)
+  const openSideBySide = async (refusals: number[] = [], options: BrowserContextOptions = {}) => {
+    const { page } = await open('/demo/side-by-side', refusals, options)
     return { page, ines: pane(page, 'First'), tomas: pane(page, 'Second') }
   }
   /** Inês in one column, logged in: in a pane of the side-by-side view, or with a phone. */

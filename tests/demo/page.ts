@@ -204,7 +204,7 @@ export const page = ({ open, openColumn, openBoth, openSideBySide, base }: Demo)
 
     // The window of a desktop has room for both.
     test.runIf(isPhone)('a phone shows one pane at a time without horizontal scrolling', async () => {
-      const { page, ines, tomas } = await openSideBySide({ viewport: { width: 360, height: 700 } })
+      const { page, ines, tomas } = await openSideBySide([], { viewport: { width: 360, height: 700 } })
       await logIn(ines)
       expect(await tomas.isVisible()).toBe(false)
       const fits = () => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)
