@@ -7527,9 +7527,9 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "planned": 0,
-                     *       "pushes": 0,
-                     *       "mails": 0,
+                     *       "planned": 3,
+                     *       "pushes": 2,
+                     *       "mails": 1,
                      *       "webhooks": 0
                      *     }
                      */

@@ -7,7 +7,7 @@ import { readSettings } from '../../supabase/local/settings.ts'
 import { freePort } from '../../tests/tools/ports.ts'
 import type { Query } from '../search/generated.ts'
 import { jwtSecret, password, publishableKey, secretKey, uuidOf } from './keys.ts'
-import type { Defer } from './measure.ts'
+import type { Defer } from './defer.ts'
 import { fillSearchData } from './search_data.ts'
 
 export interface Size {

@@ -20,10 +20,10 @@ import { parseArgs } from 'node:util'
 import type postgres from 'postgres'
 import type { Case } from './cases/case.ts'
 import { casesOf, statementOf } from './cases.ts'
+import type { Defer } from './defer.ts'
 import { type Fixture, openFixture } from './fixture.ts'
 import { publishableKey, secretKey } from './keys.ts'
 import {
-  type Defer,
   type Load,
   type Measurement,
   runBareSql,

@@ -1,6 +1,7 @@
 /** Runs wrk and pgbench, and the servers under test. */
 import { statementOf } from './cases.ts'
 import type { Case, CaseRequest } from './cases/case.ts'
+import type { Defer } from './defer.ts'
 import type { Fixture } from './fixture.ts'
 import { jwtSecret } from './keys.ts'
 
@@ -21,9 +22,6 @@ export interface Server {
   pid: number
   stop: () => Promise<void>
 }
-
-/** Registers a task for the end of the bench, which runs after errors too. */
-export type Defer = (task: () => Promise<void>) => void
 
 export interface Load {
   seconds: number

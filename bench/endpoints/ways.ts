@@ -1,6 +1,6 @@
 /** The ways from a function to the database that `--pooler` compares. */
 import { startPooler } from '../../tests/tools/pooler.ts'
-import type { Defer } from './measure.ts'
+import type { Defer } from './defer.ts'
 
 interface Way {
   name: string

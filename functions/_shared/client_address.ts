@@ -20,7 +20,7 @@ const ipv6Groups = (address: string): number[] | null => {
  * The network that counts as one client: an IPv4 address, or the /64 of an IPv6 address, because a subscriber has all
  * 2^64 addresses of it. Null for anything that is not an address. Accepts a port, and IPv6 brackets and zones.
  */
-export const parseNetwork = (value: string): string | null => {
+const parseNetwork = (value: string): string | null => {
   // The longest address has 39 characters; its zone and port have almost as many again.
   if (value.length > 80) return null
   const text = value.trim()

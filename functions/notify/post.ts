@@ -8,7 +8,7 @@ export interface Reply {
 }
 
 /** Why a request was not made or not answered; says nothing about whom it was for. */
-export class PostError extends Error {}
+class PostError extends Error {}
 
 interface Request {
   headers: Record<string, string>

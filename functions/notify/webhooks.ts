@@ -14,7 +14,7 @@ interface Webhook {
 const bytesOf = (base64: string): Uint8Array<ArrayBuffer> => Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))
 
 /** The headers of the Standard Webhooks specification; `secret` is `whsec_` and the key in base64. */
-export const signedHeaders = async (key: string, body: string, secret: string): Promise<Record<string, string>> => {
+const signedHeaders = async (key: string, body: string, secret: string): Promise<Record<string, string>> => {
   const id = `msg_${key.replaceAll('-', '')}`
   const timestamp = Math.floor(Date.now() / 1000)
   const signingKey = await crypto.subtle.importKey(

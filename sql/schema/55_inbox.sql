@@ -138,6 +138,18 @@ as $$
 begin
   perform private.refresh_activity(new.id);
   if (new.voyager_id, new.local_id) <> (old.voyager_id, old.local_id) then
+    if exists (
+      select from public.messages where conversation_id = new.id and user_id not in (new.voyager_id, new.local_id)
+      union all
+      select
+      from public.reservations
+      where conversation_id = new.id
+        and (host_id not in (new.voyager_id, new.local_id) or offered_by not in (new.voyager_id, new.local_id))
+    ) then
+      raise check_violation using
+        message = 'a message or reservation would be without its participant',
+        constraint = 'whoever has written or agreed must stay a participant';
+    end if;
     update private.conversation_activity
     set
       voyager_unread = unread.by_voyager,
@@ -159,7 +171,8 @@ begin
 end
 $$;
 comment on function private.handle_changed_conversation() is
-  'An admin changed the participants or the time of a conversation. Definer, as handle_new_conversation.';
+  'An admin changed the participants or the time of a conversation. Refuses to take away somebody whose message or
+reservation is in it: others would read it as somebody else''s. Definer, as handle_new_conversation.';
 
 create trigger handle_changed_conversation
   after update of voyager_id, local_id, created_at on public.conversations

@@ -25,6 +25,10 @@ begin
   where conversation_id = new.conversation_id
   returning voyager_id, local_id, nullif(previous_message_id, 0)
   into voyager, local, previous_id;
+  if new.user_id not in (voyager, local) then
+    raise check_violation using
+      message = 'user_id is not a participant', constraint = 'user_id must be one of the two participants';
+  end if;
   insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
   values (voyager, local, 'message', new.conversation_id, new.id);
 
@@ -59,13 +63,39 @@ $$;
 comment on function private.handle_new_message() is
   'Moves the conversation up in both inboxes, counts the message as unread, logs it as a change (70_changes.sql), queues
 it for the recipient and the webhook (91_outbox.sql) and broadcasts message.created, of which user_id is the sender
-(87_realtime_events.sql). One trigger, because the rest needs what the update returns, and every message pays for what
+(87_realtime_events.sql). Refuses a sender who is not a participant, as only an admin could name one. One trigger, because the rest needs what the update returns, and every message pays for what
 it does; docs/scale.md has the costs. Definer, as handle_new_conversation, and because callers may not send events.';
 
 create trigger handle_new_message
   after insert on public.messages
   for each row
   execute function private.handle_new_message();
+
+create function private.require_sender_to_participate()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  if not exists (
+    select
+    from public.conversations
+    where id = new.conversation_id and new.user_id in (voyager_id, local_id)
+  ) then
+    raise check_violation using
+      message = 'user_id is not a participant', constraint = 'user_id must be one of the two participants';
+  end if;
+  return null;
+end
+$$;
+comment on function private.require_sender_to_participate() is
+  'An admin may give a message to the other participant or move it to another conversation of its sender. Definer,
+because under row level security an admin''s role may not see the conversation.';
+
+create trigger require_sender_to_participate
+  after update of user_id, conversation_id on public.messages
+  for each row
+  when (new.user_id <> old.user_id or new.conversation_id <> old.conversation_id)
+  execute function private.require_sender_to_participate();
 
 create function private.add_unread(conversation bigint, sender bigint, amount bigint)
 returns void

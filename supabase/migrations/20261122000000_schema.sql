@@ -1715,6 +1715,18 @@ as $$
 begin
   perform private.refresh_activity(new.id);
   if (new.voyager_id, new.local_id) <> (old.voyager_id, old.local_id) then
+    if exists (
+      select from public.messages where conversation_id = new.id and user_id not in (new.voyager_id, new.local_id)
+      union all
+      select
+      from public.reservations
+      where conversation_id = new.id
+        and (host_id not in (new.voyager_id, new.local_id) or offered_by not in (new.voyager_id, new.local_id))
+    ) then
+      raise check_violation using
+        message = 'a message or reservation would be without its participant',
+        constraint = 'whoever has written or agreed must stay a participant';
+    end if;
     update private.conversation_activity
     set
       voyager_unread = unread.by_voyager,
@@ -1736,7 +1748,8 @@ begin
 end
 $$;
 comment on function private.handle_changed_conversation() is
-  'An admin changed the participants or the time of a conversation. Definer, as handle_new_conversation.';
+  'An admin changed the participants or the time of a conversation. Refuses to take away somebody whose message or
+reservation is in it: others would read it as somebody else''s. Definer, as handle_new_conversation.';
 
 create trigger handle_changed_conversation
   after update of voyager_id, local_id, created_at on public.conversations
@@ -2142,6 +2155,10 @@ begin
   where conversation_id = new.conversation_id
   returning voyager_id, local_id, nullif(previous_message_id, 0)
   into voyager, local, previous_id;
+  if new.user_id not in (voyager, local) then
+    raise check_violation using
+      message = 'user_id is not a participant', constraint = 'user_id must be one of the two participants';
+  end if;
   insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
   values (voyager, local, 'message', new.conversation_id, new.id);
 
@@ -2176,13 +2193,39 @@ $$;
 comment on function private.handle_new_message() is
   'Moves the conversation up in both inboxes, counts the message as unread, logs it as a change (70_changes.sql), queues
 it for the recipient and the webhook (91_outbox.sql) and broadcasts message.created, of which user_id is the sender
-(87_realtime_events.sql). One trigger, because the rest needs what the update returns, and every message pays for what
+(87_realtime_events.sql). Refuses a sender who is not a participant, as only an admin could name one. One trigger, because the rest needs what the update returns, and every message pays for what
 it does; docs/scale.md has the costs. Definer, as handle_new_conversation, and because callers may not send events.';
 
 create trigger handle_new_message
   after insert on public.messages
   for each row
   execute function private.handle_new_message();
+
+create function private.require_sender_to_participate()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  if not exists (
+    select
+    from public.conversations
+    where id = new.conversation_id and new.user_id in (voyager_id, local_id)
+  ) then
+    raise check_violation using
+      message = 'user_id is not a participant', constraint = 'user_id must be one of the two participants';
+  end if;
+  return null;
+end
+$$;
+comment on function private.require_sender_to_participate() is
+  'An admin may give a message to the other participant or move it to another conversation of its sender. Definer,
+because under row level security an admin''s role may not see the conversation.';
+
+create trigger require_sender_to_participate
+  after update of user_id, conversation_id on public.messages
+  for each row
+  when (new.user_id <> old.user_id or new.conversation_id <> old.conversation_id)
+  execute function private.require_sender_to_participate();
 
 create function private.add_unread(conversation bigint, sender bigint, amount bigint)
 returns void

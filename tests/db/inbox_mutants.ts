@@ -98,6 +98,15 @@ const changes: Record<string, Change[]> = {
     ['local_has_written or local_id = new.user_id', 'local_has_written'],
     ['voyager_has_written or voyager_id = new.user_id', 'true'],
     ['local_has_written or local_id = new.user_id', 'true'],
+    ['new.user_id not in (voyager, local)', 'false'],
+    ['new.user_id not in (voyager, local)', 'new.user_id <> voyager'],
+    ['new.user_id not in (voyager, local)', 'new.user_id <> local'],
+  ],
+  'private.require_sender_to_participate': [
+    ['and new.user_id in (voyager_id, local_id)', ''],
+    ['new.user_id in (voyager_id, local_id)', 'new.user_id = voyager_id'],
+    ['new.user_id in (voyager_id, local_id)', 'new.user_id = local_id'],
+    ['id = new.conversation_id and', ''],
   ],
   'private.handle_changed_conversation': [
     ['voyager_archived_id = null', 'voyager_archived_id = voyager_archived_id'],
@@ -105,6 +114,11 @@ const changes: Record<string, Change[]> = {
     ['private.has_message_of(new.voyager_id, new.id)', 'voyager_has_written'],
     ['private.has_message_of(new.local_id, new.id)', 'local_has_written'],
     ['perform private.refresh_activity(new.id)', 'null'],
+    ['and user_id not in (new.voyager_id, new.local_id)', 'and false'],
+    ['host_id not in (new.voyager_id, new.local_id)', 'false'],
+    ['or offered_by not in (new.voyager_id, new.local_id)', ''],
+    ['where conversation_id = new.id\n        and', 'where'],
+    ['where conversation_id = new.id and user_id not in', 'where user_id not in'],
   ],
   'private.refresh_activity': [
     ['voyager_has_written or private.has_message_of(conversations.voyager_id, conversation)', 'voyager_has_written'],
@@ -129,6 +143,7 @@ const statements: [string, string][] = [
     `without ${name}`,
     `drop trigger ${name} on public.messages`,
   ]),
+  ['without require_sender_to_participate', 'drop trigger require_sender_to_participate on public.messages'],
   ['without handle_changed_conversation', 'drop trigger handle_changed_conversation on public.conversations'],
   [
     'counts below zero',
@@ -137,11 +152,12 @@ const statements: [string, string][] = [
 ]
 
 const database = await openTestDatabase()
-// Nearly all mutants fail in the first three; the last takes the longest.
+// The last takes the longest, and nearly all mutants fail before it.
 const files = [
   'inbox/state.test.sql',
   'inbox/guards.test.sql',
   'messages/first_contact.test.sql',
+  'messages/sender.test.sql',
   'inbox/drift.test.sql',
 ]
 await database.run(read('first_failure.sql'))

@@ -22,8 +22,8 @@ const createUser = async (): Promise<string> => {
 }
 const erase = (id: string) =>
   sql.begin(async (transaction) => {
-    await transaction`set local statement_timeout = '500ms'`
     await transaction`set local role edge_functions`
+    await transaction`set local statement_timeout = '5s'`
     await transaction`select case when private.act_as(${transaction.json({ sub: id })}, true) then api.erase_me() end`
   })
 const left = async (id: string): Promise<string[]> => {

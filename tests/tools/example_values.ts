@@ -13,6 +13,10 @@ const changing: Record<string, (value: unknown) => unknown> = {
   refresh_token: (value) => value && '01a20548-64b5-7537-b660-1f265e3e25fc',
   cursor: () => 'KDYzLDVmMGM4YWQwLTQ',
   public_key: () => 'BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM',
+  // How many are due depends on the time since the demo world was made.
+  planned: () => 3,
+  pushes: () => 2,
+  mails: () => 1,
   _rankingScore: (value) => Math.round(Number(value) * 100) / 100,
 }
 

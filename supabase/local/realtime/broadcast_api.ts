@@ -1,10 +1,10 @@
 import { type Context, Hono } from 'hono'
 import { cors } from 'hono/cors'
 import { BodyError, readBody } from '../body.ts'
-import type { Services } from './channel.ts'
 import { maxPayload } from './connection.ts'
 import { type Identity, isUserToken, RealtimeError } from './identity.ts'
 import { type Broadcast, isRecord } from './protocol.ts'
+import type { Services } from './services.ts'
 
 interface Message {
   topic: string

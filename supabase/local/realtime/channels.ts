@@ -1,22 +1,12 @@
 import { describeError } from '../../../functions/_shared/errors.ts'
 import { log } from '../../../functions/_shared/log.ts'
 import { createMutex } from '../mutex.ts'
-import {
-  bindingsOf,
-  type Channel,
-  type Connection,
-  openChannel,
-  pushSystem,
-  relayBroadcast,
-  replayOf,
-  requireRead,
-  type Services,
-  wantsReplicationReady,
-  watchExpiry,
-} from './channel.ts'
+import { type Channel, type Connection, pushSystem, requireRead, watchExpiry } from './channel.ts'
 import { isUserToken, RealtimeError } from './identity.ts'
+import { bindingsOf, openChannel, replayOf, wantsReplicationReady } from './join.ts'
 import { type Subscription, yieldToEventLoop } from './postgres_changes.ts'
 import { type Broadcast, type Frame, isRecord } from './protocol.ts'
+import type { Services } from './services.ts'
 
 const maxChannels = 100
 const maxPendingFrames = 1000
@@ -157,8 +147,9 @@ export const openChannels = (services: Services, connection: Connection, onOverf
         return await renewToken(channel, access_token)
       case 'broadcast':
         // As on the platform, a client that may not write gets no reply.
-        if (relayBroadcast(services, channel, broadcast as Broadcast) && channel.ack) reply(frame, 'ok')
-        return
+        if (!channel.permissions.canWrite.includes('broadcast')) return
+        hub.broadcast(channel.topic, broadcast as Broadcast, (other) => other !== channel || channel.self)
+        return channel.ack ? reply(frame, 'ok') : undefined
       case 'presence':
         if (!channel.permissions.canWrite.includes('presence')) return reply(frame, 'error')
         if (event === 'track') presence.track(channel, isRecord(payload) ? payload : {})

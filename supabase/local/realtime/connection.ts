@@ -1,7 +1,8 @@
-import type { Connection, Services } from './channel.ts'
+import type { Connection } from './channel.ts'
 import { openChannels } from './channels.ts'
 import type { Identity } from './identity.ts'
 import { decode, encode, type Version } from './protocol.ts'
+import type { Services } from './services.ts'
 
 /** The platform's limit for a payload. */
 export const maxPayload = 3_000_000

@@ -6,12 +6,12 @@ import type { Keys } from '../settings.ts'
 import { authorizeWith } from './authorization.ts'
 import { openBroadcastApi } from './broadcast_api.ts'
 import { openBroadcasts } from './broadcasts.ts'
-import type { Services } from './channel.ts'
 import { openConnection } from './connection.ts'
 import { openHub } from './hub.ts'
 import { identifyWith, RealtimeError } from './identity.ts'
 import { openPostgresChanges } from './postgres_changes.ts'
 import { openPresence } from './presence.ts'
+import type { Services } from './services.ts'
 
 /** Supabase Realtime for the local stack, as supabase-js calls it under /realtime/v1. */
 export interface Realtime {

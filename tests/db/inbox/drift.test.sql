@@ -49,8 +49,9 @@ begin
     when 'unread' then update public.messages set read = not read where id = chosen.id;
     when 'date' then update public.messages set created_at = now() - random() * interval '1 day' where id = chosen.id;
     when 'move' then
-      update public.messages set conversation_id = (select id from talks where place = there)
-      where id = chosen.id;
+      update public.messages set conversation_id = talks.id
+      from talks
+      where messages.id = chosen.id and place = there and user_id in (voyager_id, local_id);
     when 'give away' then update public.messages set user_id = author where id = chosen.id;
     when 'replace' then
       with deleted as (delete from public.messages where id = chosen.id returning *)

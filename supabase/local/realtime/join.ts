@@ -1,0 +1,68 @@
+import { type Channel, type Connection, requireRead } from './channel.ts'
+import { isUserToken, RealtimeError } from './identity.ts'
+import type { Binding } from './postgres_changes.ts'
+import { type Frame, isRecord } from './protocol.ts'
+import type { Services } from './services.ts'
+
+const isTrue = (value: unknown): boolean => value === true || value === 'true'
+const record = (value: unknown): Record<string, unknown> => isRecord(value) ? value : {}
+
+/** Opens the channel that a join asks for, with the permissions of its identity; throws a RealtimeError. */
+export const openChannel = async (services: Services, connection: Connection, frame: Frame): Promise<Channel> => {
+  const topic = frame.topic.replace(/^realtime:/, '')
+  if (topic === frame.topic) throw new RealtimeError('unmatched topic')
+  if (topic === '') throw new RealtimeError('TopicNameRequired: You must provide a topic name')
+  const { config, access_token, user_token } = frame.payload
+  const { broadcast, presence, private: isPrivate } = record(config)
+  const { ack, self } = record(broadcast)
+  const { enabled, key } = record(presence)
+
+  // As on the platform with "Allow public access" off.
+  if (!isTrue(isPrivate)) throw new RealtimeError('PrivateOnly: This project only allows private channels')
+
+  const token = [user_token, access_token].find(isUserToken)
+  const identity = token ? await services.identify(token) : connection.identity
+  const permissions = await services.authorize(topic, identity)
+  requireRead(topic, permissions)
+  return {
+    connection,
+    phxTopic: frame.topic,
+    topic,
+    joinRef: frame.joinRef,
+    identity,
+    permissions,
+    presenceEnabled: isTrue(enabled) && permissions.canRead.includes('presence'),
+    presenceKey: key === undefined || key === null || key === '' ? crypto.randomUUID() : String(key),
+    self: isTrue(self),
+    ack: isTrue(ack),
+    replayed: new Set(),
+    push: (event, payload, ref = null) =>
+      connection.send({ joinRef: frame.joinRef, ref, topic: frame.topic, event, payload }),
+  }
+}
+
+const maxBindings = 100
+
+/** The postgres_changes of a join. The database checks each binding, and each change is checked against all of them. */
+export const bindingsOf = (frame: Frame): Binding[] => {
+  const { postgres_changes } = record(frame.payload.config)
+  if (!Array.isArray(postgres_changes)) return []
+  if (postgres_changes.length > maxBindings) {
+    throw new RealtimeError(`TooManyPostgresChanges: A join may name at most ${maxBindings} postgres_changes`)
+  }
+  return postgres_changes.filter(isRecord)
+}
+
+/** broadcast.replay of a join: `{since, limit}`, or null. */
+export const replayOf = (frame: Frame): { since: number; limit: number } | null => {
+  const { replay } = record(record(frame.payload.config).broadcast)
+  if (!replay) return null
+  const { since, limit = 25 } = record(replay)
+  if (!Number.isFinite(since) || !Number.isInteger(limit)) {
+    throw new RealtimeError('UnableToReplayMessages: Replay params are not valid')
+  }
+  return { since: since as number, limit: Math.min(25, Math.max(1, limit as number)) }
+}
+
+export const wantsReplicationReady = (frame: Frame): boolean =>
+  isTrue(record(record(frame.payload.config).broadcast).replication_ready)
