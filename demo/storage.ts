@@ -39,6 +39,12 @@ const wording = (status: number): string => {
   return status ? 'The file could not be stored. Please try again.' : 'The file did not arrive. Is this device online?'
 }
 
+/** Storage answers 400 to nearly all that it refuses; the real status is in the body. */
+const statusOf = ({ status, responseText }: XMLHttpRequest): number => {
+  const [, inBody] = /"statusCode":"(\d{3})"/.exec(responseText) ?? []
+  return inBody ? Number(inBody) : status
+}
+
 type Progress = (part: number) => void
 
 const folder = '/storage/v1/object'
@@ -60,7 +66,7 @@ const upload = async (supabase: SupabaseClient, key: string, path: string, file:
     transfer.setRequestHeader('Authorization', `Bearer ${session?.access_token}`)
     transfer.setRequestHeader('Content-Type', typeOf(file))
     transfer.upload.onprogress = ({ loaded, total }) => onProgress(total ? loaded / total : 0)
-    transfer.onload = () => transfer.status === 200 ? resolve() : reject(new Error(wording(transfer.status)))
+    transfer.onload = () => transfer.status === 200 ? resolve() : reject(new Error(wording(statusOf(transfer))))
     transfer.onerror = () => reject(new Error(wording(0)))
     transfer.send(file)
   })

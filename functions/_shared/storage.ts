@@ -5,6 +5,26 @@ import { settings } from './settings.ts'
 /** Storage answers in a tenth of this. */
 const timeoutMilliseconds = 3000
 
+/** The first bytes of a body. The rest is not downloaded. */
+const readUpTo = async (max: number, { body }: Response): Promise<Uint8Array> => {
+  const bytes = new Uint8Array(max)
+  let length = 0
+  for await (const chunk of body ?? []) {
+    const part = chunk.subarray(0, max - length)
+    bytes.set(part, length)
+    length += part.length
+    if (length === max) break
+  }
+  return bytes.subarray(0, length)
+}
+
+/** Storage answers 400 to nearly all that it refuses; the real status is in the body. */
+const statusOf = async (response: Response): Promise<number> => {
+  const text = new TextDecoder().decode(await readUpTo(1000, response))
+  const [, status] = /"statusCode":"(\d{3})"/.exec(text) ?? []
+  return status ? Number(status) : response.status
+}
+
 /** Calls Storage with the caller's token. Returns null, and logs the reason, where that fails. */
 const callStorage = async <Result>(
   what: string,
@@ -22,26 +42,13 @@ const callStorage = async <Result>(
       signal: AbortSignal.timeout(timeoutMilliseconds),
     })
     if (response.ok) return await read(response)
-    await response.body?.cancel()
+    const status = await statusOf(response)
     // The local stack has no Storage and answers 501; that is not a failure.
-    if (response.status !== 501) log('warn', 'Storage refused', { what, status: response.status })
+    if (status !== 501) log('warn', 'Storage refused', { what, status })
   } catch (error) {
     log('warn', 'Storage did not answer', { what, kind: (error as Error).name })
   }
   return null
-}
-
-/** The first bytes of a body. The rest is not downloaded. */
-const readUpTo = async (max: number, { body }: Response): Promise<Uint8Array> => {
-  const bytes = new Uint8Array(max)
-  let length = 0
-  for await (const chunk of body ?? []) {
-    const part = chunk.subarray(0, max - length)
-    bytes.set(part, length)
-    length += part.length
-    if (length === max) break
-  }
-  return bytes.subarray(0, length)
 }
 
 /** The first bytes of a file that the caller may read, or null where Storage does not return it. */

@@ -63,8 +63,9 @@ $$;
 comment on function private.handle_new_message() is
   'Moves the conversation up in both inboxes, counts the message as unread, logs it as a change (70_changes.sql), queues
 it for the recipient and the webhook (91_outbox.sql) and broadcasts message.created, of which user_id is the sender
-(87_realtime_events.sql). Refuses a sender who is not a participant, as only an admin could name one. One trigger, because the rest needs what the update returns, and every message pays for what
-it does; docs/scale.md has the costs. Definer, as handle_new_conversation, and because callers may not send events.';
+(87_realtime_events.sql). Refuses a sender who is not a participant, whom only an admin could name. One trigger, because
+the rest needs what the update returns, and every message pays for what it does; docs/scale.md has the costs. Definer,
+as handle_new_conversation, and because callers may not send events.';
 
 create trigger handle_new_message
   after insert on public.messages

@@ -35,6 +35,27 @@ create policy "participants read the files of their conversations" on storage.ob
     and (storage.foldername(name))[1] in (select private.attachment_folders())
   );
 
+create function private.is_upload()
+returns boolean
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return coalesce(
+    storage.operation() in (
+      'storage.object.upload', 'storage.object.upload_update',
+      'storage.tus.upload.create', 'storage.tus.upload.part', 'storage.tus.upload.delete'
+    ),
+    false
+  );
+end
+$$;
+comment on function private.is_upload() is
+  'Whether Storage checks a file that the caller is sending now, at once or in pieces. It also asks the policies before
+it copies a file or signs a URL for an upload, and must not do either here. Of a copy it checks neither size nor type,
+and the caller may give the copy any type. A signed URL takes its file later, without asking again, so blocks and quotas
+would not apply.';
+grant execute on function private.is_upload() to authenticated;
+
 create function private.can_upload_attachment(path text)
 returns boolean
 language plpgsql stable security definer set search_path = ''
@@ -71,6 +92,7 @@ create policy "participants upload files to their conversations" on storage.obje
     bucket_id = 'attachments'
     and name ~ '^[1-9][0-9]*/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/[^/]+$'
     and owner_id = (select auth.uid())::text
+    and (select private.is_upload())
     and private.can_upload_attachment(name)
   );
 
@@ -88,6 +110,7 @@ create policy "users add their own avatars" on storage.objects
     and name ~ '^[^/]+/[^/]+$'
     and (storage.foldername(name))[1] = (select auth.uid())::text
     and (select private.my_id()) is not null
+    and (select private.is_upload())
   );
 
 -- An upload with `upsert` is an insert that updates where there is a file of that name.
@@ -194,4 +217,5 @@ end
 $$;
 comment on function private.require_matching_mime_type(jsonb, boolean) is
   'Raises 400 if the first bytes of a stored file do not match its type, and 503 if the Edge Function could not read
-them (null). Attachments are never overwritten, so what the Edge Function read is what is sent.';
+them (null). Nobody may overwrite an attachment, so what the Edge Function read is what is sent, unless its owner had
+begun another upload of it before (docs/security.md).';

@@ -2193,8 +2193,9 @@ $$;
 comment on function private.handle_new_message() is
   'Moves the conversation up in both inboxes, counts the message as unread, logs it as a change (70_changes.sql), queues
 it for the recipient and the webhook (91_outbox.sql) and broadcasts message.created, of which user_id is the sender
-(87_realtime_events.sql). Refuses a sender who is not a participant, as only an admin could name one. One trigger, because the rest needs what the update returns, and every message pays for what
-it does; docs/scale.md has the costs. Definer, as handle_new_conversation, and because callers may not send events.';
+(87_realtime_events.sql). Refuses a sender who is not a participant, whom only an admin could name. One trigger, because
+the rest needs what the update returns, and every message pays for what it does; docs/scale.md has the costs. Definer,
+as handle_new_conversation, and because callers may not send events.';
 
 create trigger handle_new_message
   after insert on public.messages
@@ -8023,6 +8024,27 @@ create policy "participants read the files of their conversations" on storage.ob
     and (storage.foldername(name))[1] in (select private.attachment_folders())
   );
 
+create function private.is_upload()
+returns boolean
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return coalesce(
+    storage.operation() in (
+      'storage.object.upload', 'storage.object.upload_update',
+      'storage.tus.upload.create', 'storage.tus.upload.part', 'storage.tus.upload.delete'
+    ),
+    false
+  );
+end
+$$;
+comment on function private.is_upload() is
+  'Whether Storage checks a file that the caller is sending now, at once or in pieces. It also asks the policies before
+it copies a file or signs a URL for an upload, and must not do either here. Of a copy it checks neither size nor type,
+and the caller may give the copy any type. A signed URL takes its file later, without asking again, so blocks and quotas
+would not apply.';
+grant execute on function private.is_upload() to authenticated;
+
 create function private.can_upload_attachment(path text)
 returns boolean
 language plpgsql stable security definer set search_path = ''
@@ -8059,6 +8081,7 @@ create policy "participants upload files to their conversations" on storage.obje
     bucket_id = 'attachments'
     and name ~ '^[1-9][0-9]*/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/[^/]+$'
     and owner_id = (select auth.uid())::text
+    and (select private.is_upload())
     and private.can_upload_attachment(name)
   );
 
@@ -8076,6 +8099,7 @@ create policy "users add their own avatars" on storage.objects
     and name ~ '^[^/]+/[^/]+$'
     and (storage.foldername(name))[1] = (select auth.uid())::text
     and (select private.my_id()) is not null
+    and (select private.is_upload())
   );
 
 -- An upload with `upsert` is an insert that updates where there is a file of that name.
@@ -8182,7 +8206,8 @@ end
 $$;
 comment on function private.require_matching_mime_type(jsonb, boolean) is
   'Raises 400 if the first bytes of a stored file do not match its type, and 503 if the Edge Function could not read
-them (null). Attachments are never overwritten, so what the Edge Function read is what is sent.';
+them (null). Nobody may overwrite an attachment, so what the Edge Function read is what is sent, unless its owner had
+begun another upload of it before (docs/security.md).';
 
 -- Devices: the Web Push subscriptions of users' browsers, as the Push API gives them.
 create table private.devices (

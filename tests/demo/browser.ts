@@ -108,15 +108,15 @@ export const messagesFrom = async (side: Locator, first: string): Promise<string
 }
 
 /**
- * A stack with demo data and a browser for a test file. Fails a test whose pages logged errors or contacted other
- * origins.
+ * A stack with demo data and these settings, and a browser for a test file. Fails a test whose pages logged errors or
+ * contacted other origins.
  */
-export const openDemo = () => {
+export const openDemo = (settings = (): Promise<Record<string, string>> => Promise.resolve({})) => {
   let stack: Awaited<ReturnType<typeof startStack>>
   let browser: Browser
   const visits: Visit[] = []
   beforeAll(async () => {
-    stack = await startStack({ SEED: 'demo' })
+    stack = await startStack({ SEED: 'demo', ...await settings() })
     browser = await openBrowser()
   }, 120_000)
   afterEach(async () => {

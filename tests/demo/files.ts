@@ -1,6 +1,7 @@
 /// <reference lib="dom" />
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
+import { type StorageRefusal, storageRefusals } from '../tools/storage_answers.ts'
 import { type Demo, logIn } from './browser.ts'
 
 const pixel = Buffer.from(
@@ -9,8 +10,8 @@ const pixel = Buffer.from(
 )
 const picture = { name: 'größe [1].png', mimeType: 'image/png', buffer: pixel }
 
-/** Says that there is Storage, and answers as it does. The first upload fails, and each waits for `release`. */
-const addStorage = async (page: Page) => {
+/** Says that there is Storage, and answers as it does. The first uploads are refused, and each waits for `release`. */
+const addStorage = async (page: Page, refusals: StorageRefusal[]) => {
   const uploads: { path: string; type: string; bytes: number }[] = []
   let release = () => {}
   await page.route('**/demo/config.json', async (route) => {
@@ -28,7 +29,12 @@ const addStorage = async (page: Page) => {
       bytes: request.postDataBuffer()?.length ?? 0,
     })
     await new Promise<void>((resolve) => release = resolve)
-    await route.fulfill(uploads.length === 1 ? { status: 500, json: {} } : { json: { Key: path } })
+    const refusal = refusals[uploads.length - 1]
+    await route.fulfill(
+      refusal
+        ? { status: refusal.http ?? 400, json: refusal.body }
+        : { json: { Key: decodeURIComponent(path), Id: crypto.randomUUID() } },
+    )
   })
   await page.reload()
   return { uploads, release: () => release() }
@@ -36,15 +42,15 @@ const addStorage = async (page: Page) => {
 
 export const files = ({ open }: Demo) =>
   describe('files on the demo page', () => {
-    const openWithStorage = async (path: string) => {
-      const { page, you } = await open(path, {}, [500])
-      const storage = await addStorage(page)
+    const openWithStorage = async (path: string, refusals: StorageRefusal[]) => {
+      const { page, you } = await open(path, {}, refusals.map(({ http = 400 }) => http))
+      const storage = await addStorage(page, refusals)
       await logIn(you)
       return { page, you, storage }
     }
 
     test('a file is refused in plain words, uploaded, kept when that fails, sent and shown', async () => {
-      const { page, you, storage } = await openWithStorage('/demo/c/1')
+      const { page, you, storage } = await openWithStorage('/demo/c/1', [storageRefusals.timeOut])
       await you.locator('.message').first().waitFor()
       const pick = (file: typeof picture) => you.locator('.picker input').setInputFiles(file)
       const alert = you.locator('.picker').getByRole('alert')
@@ -84,7 +90,8 @@ export const files = ({ open }: Demo) =>
     })
 
     test('a photo of another kind or size is refused, and the old one stays; a good one is shown', async () => {
-      const { page, you, storage } = await openWithStorage('/demo/me')
+      const { timeOut, tooLarge, wrongType, notAllowed } = storageRefusals
+      const { page, you, storage } = await openWithStorage('/demo/me', [timeOut, tooLarge, wrongType, notAllowed])
       const photo = you.getByRole('region', { name: 'Photo' })
       const pick = (file: typeof picture) => photo.locator('input').setInputFiles(file)
       await photo.getByRole('button', { name: 'Choose a photo' }).waitFor()
@@ -101,15 +108,24 @@ export const files = ({ open }: Demo) =>
         const me = await response.json()
         await route.fulfill({ response, json: { ...me, Profile: { ...me.Profile, image_url } } })
       })
-      for (const text of ['could not be stored', 'Your photo was changed']) {
+      for (
+        const text of [
+          'The file could not be stored. Please try again.',
+          'The file is too large.',
+          'Files of this kind cannot be sent.',
+          'You cannot add files here (any more).',
+          'Your photo was changed',
+        ]
+      ) {
         const before = storage.uploads.length
         await pick(picture)
         await expect.poll(() => storage.uploads.length).toBe(before + 1)
         storage.release()
         await photo.getByText(text).waitFor()
       }
-      expect(storage.uploads[1]!.path).toMatch(/^avatars\/[0-9a-f-]{36}\/[0-9a-f-]{36}\.png$/)
-      expect(await photo.locator('img').getAttribute('src')).toContain(`/object/public/${storage.uploads[1]!.path}`)
+      const { path } = storage.uploads.at(-1)!
+      expect(path).toMatch(/^avatars\/[0-9a-f-]{36}\/[0-9a-f-]{36}\.png$/)
+      expect(await photo.locator('img').getAttribute('src')).toContain(`/object/public/${path}`)
     })
 
     test('where there is no Storage nothing is offered, and a photo elsewhere is not loaded', async () => {

@@ -1,6 +1,7 @@
 // Each check of `npm run doctor` against a project in which that fault is made. doctor.test.ts has the one without.
 import { expect, inject, test } from 'vitest'
 import { testKeys } from '../tools/stack.ts'
+import { type StorageRefusal, storageRefusals } from '../tools/storage_answers.ts'
 import { runDoctor } from './doctor.ts'
 import { type Asked, type Fault, openStandIn, type Reply } from './stand_in.ts'
 
@@ -46,15 +47,16 @@ const metric = (name: string, value: number): Fault =>
   }))
 
 const missingColumn = json(400, { code: '23502', message: 'null value in column "name"' })
-const file = (bucket: string, message: string): Fault =>
-  storage(new RegExp(`^GET /storage/v1/object/public/${bucket}/`), json(400, { message }))
+const { noBucket, notFound } = storageRefusals
+const file = (bucket: string, { body }: StorageRefusal): Fault =>
+  storage(new RegExp(`^GET /storage/v1/object/info/public/${bucket}/`), json(400, body))
 
 /** A Storage as it should be, but for one answer. */
 const storage = (pattern: RegExp, answer: Reply): Fault => ({
   http: ({ method, path }) => {
     if (pattern.test(`${method} ${path}`)) return answer
-    if (path.startsWith('/storage/v1/object/public/attachments')) return json(400, { message: 'Bucket not found' })
-    if (path.startsWith('/storage/v1/object/public/avatars')) return json(400, { message: 'Object not found' })
+    if (path.startsWith('/storage/v1/object/info/public/attachments')) return json(400, noBucket.body)
+    if (path.startsWith('/storage/v1/object/info/public/avatars')) return json(400, notFound.body)
     if (path === '/storage/v1/object/list/attachments') return json(200, [])
     return null
   },
@@ -296,8 +298,8 @@ const faults: [fault: string, check: string, made: Fault, detail: RegExp][] = [
   ['Realtime stays without a database', 'realtime user:1', {
     join: () => ({ status: 'error', response: { reason: 'InitializingProjectConnection: Connecting' } }),
   }, /Initializing/],
-  ['attachments are public', 'storage', file('attachments', 'Object not found'), /may be public/],
-  ['the avatars have no bucket', 'storage', file('avatars', 'Bucket not found'), /not public/],
+  ['attachments are public', 'storage', file('attachments', notFound), /may be public/],
+  ['the avatars have no bucket', 'storage', file('avatars', noBucket), /not public/],
   ['attachments can be listed', 'storage', storage(/list/, json(200, [{ name: '1' }])), /can list/],
   ['an old queue', 'embedding queue', metric('embedding_queue_oldest_seconds', 4000), /schedule does not run/],
   ['dead letters', 'embedding queue', metric('embedding_queue_dead', 2), /2 dead/],

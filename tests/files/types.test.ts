@@ -14,6 +14,20 @@ test('every type that the bucket accepts can be detected', () => {
   expect([...bucket!.matchAll(/"(\w+\/\w+)"/g)].map(([, type]) => type).toSorted()).toEqual(types.toSorted())
 })
 
+test('the Supabase CLI makes the buckets as the migrations do', () => {
+  const [config, schema] = [
+    readFileSync('supabase/config.toml', 'utf8'),
+    readFileSync('sql/schema/88_storage.sql', 'utf8'),
+  ]
+  for (const bucket of ['attachments', 'avatars']) {
+    const [, ofCli] = new RegExp(`^\\[storage\\.buckets\\.${bucket}\\](.*?)\\n\\[`, 'ms').exec(config)!
+    const [, ofMigrations] = new RegExp(`'${bucket}', '${bucket}',.*?array\\[(.*?)\\]`, 's').exec(schema)!
+    const types = (text: string) => [...text.matchAll(/["'](\w+\/[^"']+)["']/g)].map(([, type]) => type).toSorted()
+    expect(types(ofCli!)).toEqual(types(ofMigrations!))
+    expect(types(ofCli!).length).toBeGreaterThan(2)
+  }
+})
+
 test.each(each)('$type: $name is accepted', ({ type, bytes }) => {
   expect(isOfType(bytes, type)).toBe(true)
 })

@@ -1,11 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { connected } from '../tools/postgres.ts'
 import { platform } from '../tools/supabase.ts'
 import { authEnvironment } from './auth_server.ts'
-import { storageEnvironment, storageFolder } from './storage_server.ts'
+import { migrateStorage, storageFolder } from './storage_server.ts'
 
 const template = 'project'
 
@@ -22,12 +21,11 @@ const makeRoom = `
   alter default privileges for role supabase_auth_admin in schema auth grant all on tables to postgres, dashboard_user;
   alter default privileges for role supabase_auth_admin in schema auth grant all on sequences to postgres;
 `
-const makeRoomForStorage = `
-  drop schema storage cascade;
+const makeRoomForStorage = (database: string) => `
   create schema storage authorization supabase_storage_admin;
   grant usage on schema storage to postgres, anon, authenticated, service_role;
   alter role supabase_storage_admin set search_path = storage;
-  grant create on database ${template} to supabase_storage_admin;
+  grant create on database ${database} to supabase_storage_admin;
   grant anon, authenticated, service_role to supabase_storage_admin;
   alter default privileges in schema storage grant all on tables to postgres, anon, authenticated, service_role;
   alter default privileges for role supabase_storage_admin in schema storage
@@ -39,19 +37,20 @@ export default async () => {
   await asAdmin(`create database ${template}`)
   const psql = `${process.env.PREFIX}/usr/lib/postgresql/17/bin/psql`
   const url = platform(template, 'supabase_admin')
-  execFileSync(psql, ['-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', 'tests/postgres/platform.sql', url])
-  await connected(url, (sql) => sql.unsafe(storageFolder ? makeRoom + makeRoomForStorage : makeRoom))
+  const runFile = (file: string) => execFileSync(psql, ['-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', file, url])
+  runFile('tests/postgres/platform.sql')
+  await connected(
+    url,
+    (sql) =>
+      sql.unsafe(storageFolder ? `${makeRoom} drop schema storage cascade; ${makeRoomForStorage(template)}` : makeRoom),
+  )
   execFileSync(process.env.AUTH_SERVER!, ['migrate'], {
     env: authEnvironment({ database: template, origin: 'http://127.0.0.1', port: 0, mailPort: 0 }),
     stdio: ['ignore', 'ignore', 'inherit'],
   })
-  if (storageFolder) {
-    execFileSync(process.env.STORAGE_NODE!, ['dist/scripts/migrate-call.js'], {
-      cwd: resolve(storageFolder),
-      env: storageEnvironment({ database: template, port: 0, files: '/tmp' }),
-      stdio: ['ignore', 'ignore', 'inherit'],
-    })
-  }
+  if (storageFolder) migrateStorage(template)
+  // Dropped with schema auth.
+  runFile('tests/postgres/platform_guard.sql')
   await connected(platform(template), async (sql) => {
     for (const file of readdirSync('supabase/migrations').sort()) {
       await sql.unsafe(readFileSync(`supabase/migrations/${file}`, 'utf8'))
@@ -67,5 +66,14 @@ export default async () => {
 export const copyDatabase = async (): Promise<string> => {
   const name = `project_${randomUUID().slice(0, 8)}`
   await asAdmin(`create database ${name} template ${template}`)
+  return name
+}
+
+/** A database with Storage's tables alone, for a local stack; returns its name. */
+export const makeStorageDatabase = async (): Promise<string> => {
+  const name = `demo_${randomUUID().slice(0, 8)}`
+  await asAdmin(`create database ${name}`)
+  await connected(platform(name, 'supabase_admin'), (sql) => sql.unsafe(makeRoomForStorage(name)))
+  migrateStorage(name)
   return name
 }

@@ -42,6 +42,8 @@ export const useProject = ({ auth = {}, functions = {}, storage = false }: Setti
     sql: postgres.Sql
     mail: Awaited<ReturnType<typeof openMailServer>>
     functionLog: () => string
+    /** The folder where Storage keeps the files. */
+    files: string
   }
   const served: ServedFunction[] = []
   const servers: Server[] = []
@@ -60,6 +62,7 @@ export const useProject = ({ auth = {}, functions = {}, storage = false }: Setti
     gateway = await openGateway(routes)
     const { origin } = gateway
     project.origin = origin
+    project.files = files
     const env = typeof auth === 'function' ? await auth() : auth
     servers.push(await startAuth({ database, origin, port: authPort, mailPort: project.mail.port }, env))
     if (storage) servers.push(await startStorage({ database, port: storagePort, files }))

@@ -1,50 +1,18 @@
 // Files, against Supabase's own Storage.
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { claimsOf } from '../tools/jwt.ts'
 import { joined, samples, strangers } from '../tools/samples.ts'
-import { useProject } from './project.ts'
+import { outcome, type Person, rowPolicy, useFiles } from './files.ts'
 import { storageFolder } from './storage_server.ts'
 
 const png = samples['image/png']!['one pixel']!
 
 describe.runIf(storageFolder)('files', () => {
-  const { project, call, client, newEmail } = useProject({ storage: true })
-
-  const person = async (name: string) => {
-    const { body } = await call('POST', '/auth/signup', { email: newEmail(), password: 'correct horse', name })
-    const token: string = body.access_token
-    const { storage } = client(token)
-    return {
-      id: body.user.id as number,
-      token,
-      account: claimsOf(token).sub as string,
-      attachments: storage.from('attachments'),
-      avatars: storage.from('avatars'),
-    }
-  }
-  type Person = Awaited<ReturnType<typeof person>>
-
-  let ana: Person, ben: Person, stranger: Person
-  let conversation: number
-  beforeAll(async () => {
-    ;[ana, ben, stranger] = [await person('Ana'), await person('Ben'), await person('Stranger')]
-    const { body } = await call('POST', '/conversations', { other_user_id: ben.id }, ana)
-    conversation = body.id
+  const { project, call, client, newPath, fixture, person, put, send } = useFiles()
+  let ana: Person, ben: Person, stranger: Person, conversation: number
+  beforeAll(() => {
+    ;({ ana, ben, stranger, conversation } = fixture)
   })
-
-  const newPath = (name = 'file.png') => `${conversation}/${crypto.randomUUID()}/${name}`
-  /** How Storage answers: "can", or the status and the error. */
-  const outcome = async (answer: Promise<{ error: unknown }>): Promise<string> => {
-    const { error } = await answer
-    const { status, statusCode, message } = (error ?? {}) as Record<string, unknown>
-    return error ? `${statusCode ?? status} ${message}` : 'can'
-  }
-  const rowPolicy = '403 new row violates row-level security policy'
-  const put = async (who: Person, path: string, bytes: Uint8Array | string, contentType?: string) =>
-    await outcome(who.attachments.upload(path, bytes, { ...(contentType && { contentType }) }))
-  const send = (who: Person, attachment: object) =>
-    call('POST', `/conversations/${conversation}/messages`, { content: 'Look', attachment }, who)
 
   test.each(Object.entries(samples).flatMap(([type, files]) => Object.entries(files).map((file) => [type, ...file])))(
     'a file of type %s (%s) is uploaded, sent, and read by the other participant',

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { platform } from '../tools/supabase.ts'
 import { publicKey, roleToken } from './keys.ts'
@@ -33,13 +34,24 @@ export const storageEnvironment = ({ database, port, files }: Options): Record<s
   LOG_LEVEL: 'warn',
 })
 
-export const startStorage = async (options: Options): Promise<Server> =>
+/** Makes Storage's tables in a database that has none. */
+export const migrateStorage = (database: string): void => {
+  execFileSync(process.env.STORAGE_NODE!, ['dist/scripts/migrate-call.js'], {
+    cwd: resolve(storageFolder!),
+    env: storageEnvironment({ database, port: 0, files: '/tmp' }),
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+}
+
+/** Storage, with these settings besides. */
+export const startStorage = async (options: Options, env: Record<string, string> = {}): Promise<Server> =>
   startServer(process.env.STORAGE_NODE!, ['dist/start/server.js'], {
     cwd: resolve(storageFolder!),
     env: {
       ...storageEnvironment(options),
       ANON_KEY: await roleToken('anon'),
       SERVICE_KEY: await roleToken('service_role'),
+      ...env,
     },
     health: `http://127.0.0.1:${options.port}/status`,
   })

@@ -2,37 +2,21 @@
 import { SignJWT } from 'jose'
 import postgres from 'postgres'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { claimsOf } from '../tools/jwt.ts'
 import { call } from '../tools/people.ts'
 import { joined, samples, strangers } from '../tools/samples.ts'
 import { type ServedFunction, serveFunction } from '../tools/serve_function.ts'
-import { openStorage } from '../tools/storage.ts'
+import { asCaller, openStorage } from '../tools/storage.ts'
 import { platform } from '../tools/supabase.ts'
 import { aWhile } from '../tools/wait.ts'
 
 const secret = 'a-secret-of-at-least-32-characters-for-files'
 const sql = postgres(platform('storage'), { max: 2, onnotice: () => {} })
 
-/** Deletes with the caller's policies, as Storage does. */
-const remove = (bucket: string, names: string[], token: string): Promise<string[]> =>
-  sql.begin(async (asCaller) => {
-    const { sub } = claimsOf(token)
-    await asCaller`select set_config('request.jwt.claims', ${JSON.stringify({ sub, role: 'authenticated' })}, true)`
-    await asCaller`set local role authenticated`
-    const removed = await asCaller`
-      delete from storage.objects where bucket_id = ${bucket} and name in ${asCaller(names)} returning name
-    `
-    return removed.map(({ name }) => name as string)
-  }) as Promise<string[]>
-
 /** Whether an upload is allowed. Storage checks that by inserting a row and rolling back. */
 const mayUpload = (by: { account: string }, conversation: number): Promise<boolean> =>
-  sql.begin(async (asCaller) => {
-    const claims = JSON.stringify({ sub: by.account, role: 'authenticated' })
-    await asCaller`select set_config('request.jwt.claims', ${claims}, true)`
-    await asCaller`set local role authenticated`
+  asCaller(sql, { sub: by.account }, 'upload', async (asThem) => {
     const name = `${conversation}/${crypto.randomUUID()}/a.png`
-    await asCaller`
+    await asThem`
       insert into storage.objects (bucket_id, name, owner_id) values ('attachments', ${name}, ${by.account})
     `
     throw new Error('rolled back')
@@ -42,10 +26,17 @@ const mayUpload = (by: { account: string }, conversation: number): Promise<boole
     return false
   })
 
+/** Removes the rows of files, which nobody may do but Storage. */
+const removeRows = (which: postgres.PendingQuery<postgres.Row[]>) =>
+  sql.begin(async (asStorage) => {
+    await asStorage`set local storage.allow_delete_query = 'true'`
+    await asStorage`delete from storage.objects where ${which}`
+  })
+
 let storage: Awaited<ReturnType<typeof openStorage>>
 let conversations: ServedFunction, users: ServedFunction
 beforeAll(async () => {
-  storage = await openStorage(remove)
+  storage = await openStorage(sql)
   const env = {
     SUPABASE_URL: storage.url,
     SUPABASE_PUBLISHABLE_KEYS: '{"default": "sb_publishable_files"}',
@@ -214,6 +205,9 @@ describe('an attached file', () => {
     expect((await send(outsider, conversation, attachment)).status).toBe(404)
     expect((await send(ana, conversation, { ...attachment, url: `${attachment.url}.exe` })).status).toBe(400)
     expect(await messages(conversation)).toBe(0)
+    // Storage answers 400, and says in the body that it is a 404.
+    const line = conversations.log().split('\n').findLast((one) => one.includes('Storage refused'))!
+    expect(JSON.parse(line)).toMatchObject({ what: 'read a file', status: 404 })
   })
 
   test.each(['down', 'busy', 'silent', 'redirecting'] as const)(
@@ -256,7 +250,7 @@ describe('an attached file', () => {
     storage.files.set(`attachments/${attachment.url}`, strangers['a ZIP']!)
     await again()
     storage.files.clear()
-    await sql`delete from storage.objects where name = ${attachment.url}`
+    await removeRows(sql`name = ${attachment.url}`)
     await again()
     expect(await messages(conversation)).toBe(1)
   })
@@ -351,7 +345,7 @@ describe('erasing an account', () => {
         where bucket_id = 'avatars' and not exists (select from auth.users where id::text = split_part(name, '/', 1))
       `
       expect(leftBehind).toMatchObject([{ name: `${ana.account}/me.png` }])
-      await sql`delete from storage.objects where owner_id = ${ana.account}`
+      await removeRows(sql`owner_id = ${ana.account}`)
     },
   )
 
@@ -400,7 +394,7 @@ describe('uploading to a conversation', () => {
     expect(await mayUpload(ana, conversation)).toBe(true)
     await put(1, 1)
     expect([await mayUpload(ana, conversation), await mayUpload(ben, conversation)]).toEqual([false, true])
-    await sql`delete from storage.objects where name like ${`${conversation}/%`}`
+    await removeRows(sql`name like ${`${conversation}/%`}`)
     await put(10_485_760, 50)
     expect([await mayUpload(ana, conversation), await mayUpload(ben, conversation)]).toEqual([false, true])
   })

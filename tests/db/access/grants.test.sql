@@ -113,6 +113,7 @@ select is(
     'authenticated: find_me',
     'authenticated: history_of',
     'authenticated: interests_of',
+    'authenticated: is_upload',
     'authenticated: is_web_address',
     'authenticated: iso',
     'authenticated: me_with_profile',

@@ -1,6 +1,8 @@
 -- Where Storage runs, an attachment must be a file that the sender uploaded to the conversation, and whose content
 -- matches its type.
 select plan(17);
+-- As Storage does.
+set local storage.allow_delete_query = 'true';
 select tests.make_person(name) from unnest(array['ana', 'ben', 'cat']) as name;
 select tests.make_history('ana', 'ben');
 insert into public.conversations (voyager_id, local_id)

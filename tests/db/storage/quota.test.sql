@@ -1,5 +1,8 @@
 -- How many files a user can upload to a conversation, and that blocked users cannot upload.
 select plan(15);
+-- As Storage does.
+set local storage.operation = 'storage.object.upload';
+set local storage.allow_delete_query = 'true';
 select tests.make_person(name) from unnest(array['ana', 'ben', 'cat']) as name;
 select tests.make_history('ana', 'ben');
 insert into public.conversations (voyager_id, local_id) values (tests.id_of('ana'), tests.id_of('cat'));

@@ -1,6 +1,9 @@
 -- Who can read, add, replace and remove files: participants the attachments of their conversations,
 -- users their own avatars.
-select plan(52);
+select plan(63);
+-- As Storage does: it says what it is asked to do, and that it deletes.
+set local storage.operation = 'storage.object.upload';
+set local storage.allow_delete_query = 'true';
 select tests.make_person(name) from unnest(array['ana', 'ben', 'cat']) as name;
 select tests.make_history('ana', 'ben');
 
@@ -148,6 +151,48 @@ from (
     ('ana', 'elsewhere', '{ana}/new.png', null, 'cannot'),
     ('ana', 'elsewhere', '{own}/00000000-0000-4000-8000-000000000003/map.png', 'ana', 'cannot')
 ) as attempts (person, bucket, pattern, owner, outcome);
+
+-- Storage checks the file of an upload; of these other requests it would check less.
+create function pg_temp.outcome_of(operation text, bucket text, pattern text)
+returns text
+language plpgsql
+as $$
+begin
+  perform set_config('storage.operation', coalesce(operation, ''), true);
+  return pg_temp.outcome(
+    'ana',
+    format(
+      'insert into storage.objects (bucket_id, name, owner_id) values (%L, %L, %L)',
+      bucket, pg_temp.path(pattern), pg_temp.account_of('ana')
+    )
+  );
+end
+$$;
+select is(
+  pg_temp.outcome_of(operation, bucket, pattern), outcome,
+  format('ana %s add to %s by %s', outcome, bucket, coalesce(operation, 'no request to Storage'))
+)
+from (
+  values
+    ('storage.object.upload_update', 'attachments', '{own}/00000000-0000-4000-8000-000000000010/a.png', 'can'),
+    ('storage.tus.upload.create', 'attachments', '{own}/00000000-0000-4000-8000-000000000011/a.png', 'can'),
+    ('storage.tus.upload.part', 'attachments', '{own}/00000000-0000-4000-8000-000000000012/a.png', 'can'),
+    ('storage.tus.upload.delete', 'attachments', '{own}/00000000-0000-4000-8000-000000000013/a.png', 'can'),
+    ('storage.object.copy', 'attachments', '{own}/00000000-0000-4000-8000-000000000014/a.png', 'cannot'),
+    ('storage.object.sign_upload_url', 'attachments', '{own}/00000000-0000-4000-8000-000000000015/a.png', 'cannot'),
+    ('storage.s3.object.copy', 'attachments', '{own}/00000000-0000-4000-8000-000000000016/a.png', 'cannot'),
+    (null, 'attachments', '{own}/00000000-0000-4000-8000-000000000017/a.png', 'cannot'),
+    ('storage.object.copy', 'avatars', '{ana}/copy.png', 'cannot'),
+    ('storage.object.sign_upload_url', 'avatars', '{ana}/signed.png', 'cannot')
+) as attempts (operation, bucket, pattern, outcome);
+set local storage.operation = 'storage.object.upload';
+set local storage.allow_delete_query = 'false';
+select throws_ok(
+  'delete from storage.objects', '42501',
+  'Direct deletion from storage tables is not allowed. Use the Storage API instead.',
+  'files are not deleted in SQL'
+);
+set local storage.allow_delete_query = 'true';
 
 select set_eq(
   $$ select id, public, file_size_limit from storage.buckets where id <> 'elsewhere' $$,
