@@ -11,9 +11,9 @@
  * Runs on PGlite, or on the database of DATABASE_URL, which is empty or was filled by this bench before. --index tries
  * other values of m and ef_construction than those of the index, --ef_search others than that of the function. Also
  * prints the share of the nearest hundred that the worst tenth of the queries finds at most, the size of the index and
- * the pages that a walk reads; and, for a server on this machine, processor time in ms: of a walk, of saving one vector,
- * and of making the index, for each profile. Walks with different values of ef_search take turns, so that other load on
- * the machine affects them alike.
+ * the pages that a walk reads; and, for a server on this machine, processor time in ms: of a walk, of saving one
+ * vector, and of making the index, for each profile. Walks with different values of ef_search take turns, so that other
+ * load on the machine affects them alike.
  */
 import postgres from 'postgres'
 import type { Query } from '../../functions/_shared/postgres.ts'

@@ -15,7 +15,7 @@ create temp table texts as
 select -nth as id, extensions.sum(direction) as meaning
 from (
   select nth, power(1000, random())::integer as word
-  from generate_series(1, 1800) as nth
+  from generate_series(1, 1700) as nth
   cross join generate_series(1, 40) as place
 ) as drawn
 join words using (word)
@@ -69,16 +69,16 @@ from (
 where place <= 100
 group by nth;
 
-create function pg_temp.recall(most integer, of_at_most integer default 100)
+create function pg_temp.recall(size integer, of_at_most integer default 100)
 returns double precision
 language sql
 as $$
   select avg(
     (
       select count(*)
-      from unnest(found.distances[:most]) as distance
-      where distance <= nearest.distances[least(most, cardinality(nearest.distances))] + 1e-9
-    )::double precision / least(most, cardinality(nearest.distances))
+      from unnest(found.distances[:size]) as distance
+      where distance <= nearest.distances[least(size, cardinality(nearest.distances))] + 1e-9
+    )::double precision / least(size, cardinality(nearest.distances))
   )
   from nearest
   left join found using (nth)
