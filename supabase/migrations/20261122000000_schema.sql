@@ -6373,9 +6373,9 @@ set enable_seqscan = off
 set enable_sort = off
 as $$
 declare
-  batch constant integer := current_setting('hnsw.ef_search');
-  found_ids bigint[] := '{}';
-  distances double precision[] := '{}';
+  batch constant integer := current_setting('hnsw.ef_search')::integer;
+  found_ids bigint[] := array[]::bigint[];
+  distances double precision[] := array[]::double precision[];
   last_distance double precision := 0;
   visited integer := 0;
   misses integer := 0;
