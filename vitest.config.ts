@@ -42,7 +42,7 @@ const slow = [
     'clients/live',
     'clients/package',
     'demo/one_person',
-    'demo/page',
+    'demo/two_people',
     'doctor/doctor',
     'doctor/faults',
     'functions/pool',
@@ -97,7 +97,7 @@ const onBundles = ({ version, deno }: { version: string; deno: string }, index: 
   },
 })
 
-const projects = () => [
+const onServerProjects = () => [
   {
     test: {
       ...shared,
@@ -109,12 +109,30 @@ const projects = () => [
   ...denoVersions().map(onBundles).slice(process.env.BUNDLES === 'both' ? 0 : 1),
 ]
 
+// The root's stack is that of both.
+const onPgliteProjects = () => [
+  {
+    test: {
+      ...shared,
+      name: 'desktop',
+      exclude: [...onServer, 'tests/platform/**'],
+    },
+  },
+  // The demo's tests again, with the screen of a phone.
+  {
+    test: {
+      ...shared,
+      name: 'phone',
+      include: ['tests/demo/{one_person,two_people}.test.ts'],
+      env: { SCREEN: 'phone' },
+    },
+  },
+]
+
 export default defineConfig({
   test: {
     maxWorkers: 4,
     sequence: { sequencer: SlowFirst },
-    ...(hasServer
-      ? { projects: projects() }
-      : { ...shared, exclude: [...onServer, 'tests/platform/**'], globalSetup: [stack] }),
+    ...(hasServer ? { projects: onServerProjects() } : { globalSetup: [stack], projects: onPgliteProjects() }),
   },
 })

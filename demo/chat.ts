@@ -91,6 +91,7 @@ export const openChat = (
     }
     if (conversation.view.error?.status === 404 && !conversation.view.loaded) {
       setText(missing, 'There is no such conversation, or it is not yours.')
+      setText(status, '')
       menu.hidden = true
       for (const part of body) part.hidden = true
       return onChange()
@@ -119,7 +120,8 @@ export const openChat = (
     get view() {
       return conversation.view
     },
-    focus: composer.focus,
+    // On a touch screen the composer's keyboard would hide half of what somebody has come to read.
+    focus: () => matchMedia('(pointer: coarse)').matches ? name.focus() : composer.focus(),
     close() {
       closed.abort()
       unsubscribe()

@@ -53,6 +53,7 @@ export const openComposer = (conversation: Conversation, files: Files | null, on
     rows: '1',
     'aria-label': 'Message',
     placeholder: 'Message',
+    enterkeyhint: 'send',
     input: () => {
       isTouched = true
       conversation.setDraft(input.value)

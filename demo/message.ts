@@ -47,7 +47,12 @@ export const renderOutgoing = (outgoing: Outgoing, error: string, conversation: 
       discard,
     ]
     : state === 'waiting'
-    ? [mark('clock', 'Waiting'), el('span', {}, `Not sent yet, retrying${error && `: ${error}`}`), discard]
+    ? [
+      mark('clock', 'Waiting'),
+      // Without an answer of the service the error is the browser's, in its own words.
+      el('span', {}, outgoing.error?.status ? `Not sent yet, retrying: ${error}` : 'Not sent yet, no connection'),
+      discard,
+    ]
     : state === 'sending'
     ? [mark('clock', 'Sending')]
     : [mark('sent', 'Sent')]

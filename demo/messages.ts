@@ -30,7 +30,7 @@ const toItems = (messages: readonly Message[], outgoing: readonly Outgoing[], me
   }
   const addOutgoing = (one: Outgoing) => {
     addDay(one.createdAt)
-    items.push({ kind: 'outgoing', key: one.client_id, outgoing: one, error: one.error?.status ? one.error.message : '' })
+    items.push({ kind: 'outgoing', key: one.client_id, outgoing: one, error: one.error?.message ?? '' })
   }
   const refused = outgoing.filter(({ state }) => state === 'refused')
   messages.forEach((message, index) => {

@@ -74,11 +74,12 @@ export const openPane = ({ name, index, config, navigation, onTitle, isAlone }: 
   let home: ReturnType<typeof openHome> | null = null
   let shownUser: string | null | undefined
 
-  /** While offline the error appears beside the status; otherwise it has a box of its own. */
+  /** While offline the reason is the browser's, in its own words; otherwise the error has a box of its own. */
   const showStatus = (now: string, error = '') => {
     const offline = now === 'offline'
     status.dataset.status = now
-    setText(status, offline && error ? `offline: ${error}` : now)
+    status.title = offline ? error : ''
+    setText(status, now)
     setText(alert, offline ? '' : error)
   }
   const showView = ({ name: user, title, unread, status, error }: HomeView) => {

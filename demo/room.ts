@@ -1,7 +1,7 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
 import type { Inbox } from '../clients/inbox.ts'
 import { openChat } from './chat.ts'
-import { el } from './dom.ts'
+import { backButton, el } from './dom.ts'
 import { openMe } from './me/page.ts'
 import type { Navigation } from './navigation.ts'
 import { openProfile, type Relation } from './profile.ts'
@@ -27,6 +27,23 @@ interface Dependencies {
   onName: (name: string) => void
   /** The latest search, to go back to from a profile. */
   search: () => Search
+}
+
+/** An address that nobody has made. */
+const openUnknown = (onBack: () => void): Page => {
+  const heading = el('h2', { tabindex: '-1' }, 'No such page')
+  const text = 'There is no such page. Choose a conversation, or find someone under People.'
+  return {
+    node: el(
+      'article',
+      { class: 'page' },
+      el('header', { class: 'chat-bar' }, backButton(onBack), heading),
+      el('p', { class: 'empty' }, text),
+    ),
+    title: () => heading.textContent,
+    focus: () => heading.focus(),
+    close: () => {},
+  }
 }
 
 export const openRoom = (dependencies: Dependencies) => {
@@ -75,11 +92,8 @@ export const openRoom = (dependencies: Dependencies) => {
       })
     }
     if (route.page === 'me') return openMe({ supabase, files, navigation, onBack: leave, onName })
+    if (route.page === 'unknown') return openUnknown(leave)
     return null
-  }
-  const hints: Partial<Record<Route['page'], string>> = {
-    people: 'Choose a person to read more before you write.',
-    unknown: 'There is no such page. Choose a conversation, or find someone under People.',
   }
   const empty = el('p', { class: 'empty' })
   const node = el('div', { class: 'room-page' }, empty)
@@ -92,10 +106,12 @@ export const openRoom = (dependencies: Dependencies) => {
       key = next
       page?.close()
       page = open(route)
-      empty.textContent = hints[route.page] ?? 'Choose a conversation, or find someone under People.'
+      empty.textContent = route.page === 'people'
+        ? 'Choose a person to read more before you write.'
+        : 'Choose a conversation, or find someone under People.'
       node.replaceChildren(page?.node ?? empty)
     },
-    isOpen: () => page !== null || navigation.route.page === 'unknown',
+    isOpen: () => page !== null,
     chat: () => chat,
     title: () => page?.title() ?? '',
     focus: () => page?.focus(),

@@ -63,7 +63,7 @@ const sum = (parts: [number, number[]][]): number[] =>
 
 const file = new URL('../../functions/_shared/embeddings/wordnet/wordnet.bin', import.meta.url)
 const table = readDataFile(Deno.readFileSync(file)).words
-const words = shuffled(
+export const words = shuffled(
   Array.from({ length: table.count }, (_, place) => table.wordAt(place)).filter((word) => /^[a-z]{3,12}$/.test(word)),
 )
 const syllables = [...'bdfgklmnprstvz'].flatMap((first) => [...'aeiou'].map((second) => first + second))

@@ -31,7 +31,7 @@ export const mean = (values: number[]): number => values.reduce((sum, value) => 
 export const sets = ['labelled', 'unseen'] as const
 export type LabelledSet = typeof sets[number]
 
-const read = (set: LabelledSet, name: string) =>
+export const read = (set: LabelledSet, name: string) =>
   JSON.parse(Deno.readTextFileSync(new URL(`../../tests/search/${set}/${name}`, import.meta.url)))
 
 /** A database with the schema and interests only: the empty one of DATABASE_URL, or PGlite in memory. */

@@ -4,6 +4,7 @@ import type { Locator, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { call, openConversation, sendMessage, signUp } from '../tools/people.ts'
 import { testKeys } from '../tools/stack.ts'
+import { expectSoon, isFocused } from './browser.ts'
 
 const markup = `<img src=x onerror="document.title='caught'"><script>document.title='caught'</script>`
 
@@ -60,7 +61,7 @@ export const answerReport = async (page: Page, report: number): Promise<void> =>
   await opener.focus()
   await page.keyboard.press('Enter')
   await page.keyboard.press('Escape')
-  expect(await opener.evaluate((node) => node === document.activeElement)).toBe(true)
+  await expectSoon(() => isFocused(opener)).toBe(true)
   await page.keyboard.press('Enter')
   const dialog = page.getByRole('dialog')
   await page.keyboard.press('ArrowDown')
@@ -80,7 +81,7 @@ export const answerReport = async (page: Page, report: number): Promise<void> =>
 /** Is refused what another admin has decided meanwhile, and keeps what was typed. */
 export const comeSecond = async (page: Page, report: number, origin: string): Promise<void> => {
   const card = page.getByRole('article', { name: `Report ${report}`, exact: true })
-  expect(await card.textContent()).toContain('1 report, 1 upheld, 0 dismissed')
+  await expectSoon(() => card.textContent()).toContain('1 report, 1 upheld, 0 dismissed')
   await card.getByRole('button', { name: 'Decide' }).click()
   const first = await call(
     'POST',
@@ -101,11 +102,10 @@ export const comeSecond = async (page: Page, report: number, origin: string): Pr
   await dialog.getByRole('button', { name: 'Cancel' }).click()
 }
 
-/** The entries about a person, the latest first. */
-export const readLog = async (page: Page, person: number, origin: string): Promise<string[]> => {
+/** The entries about a person are these, the latest first. */
+export const expectLog = async (page: Page, person: number, origin: string, entries: string[]): Promise<void> => {
   await page.goto(`${origin}/admin#log?person=${person}`)
-  await page.locator('.card').first().waitFor()
-  return await page.locator('.card .tag').allTextContents()
+  await expectSoon(() => page.locator('.card .tag').allTextContents()).toEqual(entries)
 }
 
 /** Every view in both themes, on a desktop and on a phone. */

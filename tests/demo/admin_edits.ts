@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import type { Person } from '../tools/people.ts'
 import { alertOf } from './admin.ts'
+import { expectSoon } from './browser.ts'
 
 /** Searches, suspends and lifts, is refused an edit, and erases. */
 export const lookAfterPeople = async (page: Page, { ana, bob }: { ana: Person; bob: Person }): Promise<void> => {
@@ -10,7 +11,7 @@ export const lookAfterPeople = async (page: Page, { ana, bob }: { ana: Person; b
   await page.keyboard.press('Enter')
   const card = page.getByRole('article', { name: bob.name })
   await card.getByText('hidden', { exact: true }).waitFor()
-  expect(await page.getByRole('article').count()).toBe(1)
+  await expectSoon(() => page.getByRole('article').count()).toBe(1)
   const decide = async (action: string, done: string) => {
     await card.getByRole('button', { name: action, exact: true }).click()
     await page.getByLabel('Why').fill(`${action} him`)
@@ -68,9 +69,10 @@ export const changeReservation = async (page: Page, id: number): Promise<void> =
   await card.waitFor({ state: 'detached' })
   await page.getByLabel('Status').selectOption('accepted')
   await card.getByText('History (2)').click()
-  const steps = await card.locator('.history li').allTextContents()
-  expect(steps[0]).toContain('12.50')
-  expect(steps[1]).toMatch(/accepted by an admin or the clock: .*20\.00$/)
+  await expectSoon(() => card.locator('.history li').allTextContents()).toEqual([
+    expect.stringContaining('12.50'),
+    expect.stringMatching(/accepted by an admin or the clock: .*20\.00$/),
+  ])
   await page.goBack()
   await card.waitFor({ state: 'detached' })
 }

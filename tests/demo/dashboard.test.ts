@@ -5,7 +5,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { call, openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
 import { startStack, stopStack, testKeys } from '../tools/stack.ts'
-import { answerReport, comeSecond, enter, makeHistory, readLog, visitAll } from './admin.ts'
+import { answerReport, comeSecond, enter, expectLog, makeHistory, visitAll } from './admin.ts'
 import { changeReservation, lookAfterPeople, loseAccess } from './admin_edits.ts'
 import { hasBrowser, openBrowser } from './browser.ts'
 
@@ -177,8 +177,8 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     await comeSecond(page, report + 1, origin)
     await changeReservation(page, reservation)
     await lookAfterPeople(page, { ana, bob })
-    expect(await readLog(page, bob.id, origin)).toEqual(['lift suspend', 'suspend', 'dismiss', 'hide', 'read evidence'])
-    expect(await readLog(page, ana.id, origin)).toEqual(['erase'])
+    await expectLog(page, bob.id, origin, ['lift suspend', 'suspend', 'dismiss', 'hide', 'read evidence'])
+    await expectLog(page, ana.id, origin, ['erase'])
     await visitAll(page, origin)
     expect(await page.title()).toBe('Health – Admin')
     expect(await page.locator('img, main script').count()).toBe(0)

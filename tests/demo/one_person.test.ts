@@ -4,11 +4,13 @@ import { addresses } from './addresses.ts'
 import { hasBrowser, openDemo } from './browser.ts'
 import { files } from './files.ts'
 import { profiles } from './profiles.ts'
+import { search } from './search.ts'
 
 // They share a stack and a browser, which take longer to start than most of them.
 describe.skipIf(!hasBrowser)('the demo page as one person uses it', { timeout: 120_000 }, () => {
   const demo = openDemo()
   accessible(demo)
+  search(demo)
   addresses(demo)
   files(demo)
   profiles(demo)

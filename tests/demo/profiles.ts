@@ -1,19 +1,17 @@
 /// <reference lib="dom" />
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { call } from '../tools/people.ts'
 import { testKeys } from '../tools/stack.ts'
-import { choose, type Demo, logIn } from './browser.ts'
+import { choose, type Demo, expectSoon, isPhone, logIn } from './browser.ts'
 
-const eventually = { timeout: 50_000, interval: 50 }
 const eva = { email: 'eva@example.com', password: 'correct horse' }
 
-export const profiles = ({ open, base }: Demo) =>
+export const profiles = ({ openOne, base }: Demo) =>
   describe('profiles of the demo page', () => {
     const openMe = async (refusals: number[] = []) => {
-      const { page, you } = await open('/demo/me', {}, refusals)
-      await logIn(you)
+      const { page, you } = await openOne('/demo/me', refusals)
       await you.getByRole('region', { name: 'Account' }).waitFor()
-      expect(await you.locator('.side > :visible').count()).toBe(1)
+      expect(await you.locator('.side > :visible').count()).toBe(isPhone ? 0 : 1)
       const part = (name: string) => you.getByRole('region', { name, exact: true })
       return { page, you, part }
     }
@@ -23,19 +21,18 @@ export const profiles = ({ open, base }: Demo) =>
       const fields = { name: `Eva ${markup}`, is_searchable: true, city: '<i>Here</i>', biography: `${markup}\nA line` }
       const { body } = await call('POST', `${base()}/auth/signup`, { ...eva, ...fields, interest_ids: [10] })
       const me = await call('GET', `${base()}/users/me`, undefined, { token: body.access_token })
-      const { page, you } = await open(`/demo/people/${me.body.Profile.id}`)
-      await logIn(you)
+      const { page, you } = await openOne(`/demo/people/${me.body.Profile.id}`)
       await you.locator('.profile .text').waitFor()
-      expect(await you.locator('.profile .text').textContent()).toBe(`${markup}\nA line`)
+      await expectSoon(() => you.locator('.profile .text').textContent()).toBe(`${markup}\nA line`)
       expect(await you.locator('.portrait .where').first().textContent()).toBe('<i>Here</i>')
       expect(await you.locator('img, b, i').count()).toBe(0)
-      expect(await page.title()).toMatch(/^(\(\d+\) )?Eva <img/)
+      await expectSoon(() => page.title()).toMatch(/^(\(\d+\) )?Eva <img/)
 
       await choose(you, 'Block…')
       await page.getByRole('dialog').getByRole('button', { name: 'Block', exact: true }).click()
       await you.getByText(/^You have blocked Eva/).waitFor()
       await you.getByRole('button', { name: 'Ceramics' }).click()
-      await vi.waitFor(() => expect(page.url()).toMatch(/\/demo\/people\?interest=Ceramics$/), eventually)
+      await expectSoon(() => page.url()).toMatch(/\/demo\/people\?interest=Ceramics$/)
       await you.locator('.hit').first().waitFor()
       await you.getByRole('link', { name: 'Your profile' }).click()
       await you.getByRole('button', { name: /^Unblock Eva/ }).click()
@@ -53,8 +50,7 @@ export const profiles = ({ open, base }: Demo) =>
       const { id } = (await call('POST', `${base()}/conversations`, { other_user_id: ines }, { token })).body
       await call('POST', `${base()}/conversations/${id}/messages`, { content: 'Bye' }, { token })
       expect((await call('DELETE', `${base()}/users/me`, undefined, { token })).status).toBe(204)
-      const { page, you } = await open(`/demo/c/${id}`, {}, [401, 403])
-      await logIn(you)
+      const { page, you } = await openOne(`/demo/c/${id}`, [401, 403])
       await you.getByText('This account was deleted.').waitFor()
       expect(await you.getByRole('textbox').count()).toBe(0)
       await you.locator('.chat-bar .menu summary').click()
@@ -80,17 +76,17 @@ export const profiles = ({ open, base }: Demo) =>
       await about.getByLabel('City').fill('Porto')
       await about.getByRole('button', { name: 'Save' }).click()
       await about.getByRole('alert').filter({ hasText: /^The name must/ }).waitFor()
-      expect(await about.getByLabel('Name').getAttribute('aria-invalid')).toBe('true')
-      expect(await about.locator('input:focus').getAttribute('autocomplete')).toBe('name')
+      await expectSoon(() => about.getByLabel('Name').getAttribute('aria-invalid')).toBe('true')
+      await expectSoon(() => about.locator('input:focus').getAttribute('autocomplete')).toBe('name')
       expect(await about.getByLabel('City').inputValue()).toBe('Porto')
       for (const name of ['Inês', 'Inês Carvalho']) {
         await about.getByLabel('Name').fill(name)
         await about.getByRole('button', { name: 'Save' }).click()
         await about.getByText('Saved.').waitFor()
-        expect(await you.locator('.bar h2').textContent()).toBe(name)
+        await expectSoon(() => you.locator('.bar h2').textContent()).toBe(name)
       }
       await page.reload()
-      await vi.waitFor(async () => expect(await about.getByLabel('City').inputValue()).toBe('Porto'), eventually)
+      await expectSoon(() => about.getByLabel('City').inputValue()).toBe('Porto')
       await you.getByRole('link', { name: 'As others see it' }).click()
       const portrait = you.locator('.portrait', { hasText: 'Porto, Portugal' })
       await portrait.waitFor()
@@ -101,7 +97,7 @@ export const profiles = ({ open, base }: Demo) =>
       }, { times: 1 })
       await page.reload()
       await you.getByRole('button', { name: 'Change your profile' }).waitFor()
-      expect(await you.locator('.chat-bar .menu').isVisible()).toBe(false)
+      await expectSoon(() => you.locator('.chat-bar .menu').isVisible()).toBe(false)
       expect(await you.getByRole('button', { name: /^Write/ }).count()).toBe(0)
       await you.getByRole('button', { name: 'Change your profile' }).click()
       await part('About you').waitFor()
@@ -123,7 +119,7 @@ export const profiles = ({ open, base }: Demo) =>
       await interests.getByText('Poetry was added').waitFor()
       await mine.getByRole('button', { name: 'Remove Poetry' }).click()
       await interests.getByText('Poetry was removed').waitFor()
-      expect(await mine.textContent()).not.toContain('Poetry')
+      await expectSoon(() => mine.textContent()).not.toContain('Poetry')
     })
 
     test('the switch hides the profile and goes back when the service refuses; quiet hours are kept', async () => {
@@ -137,7 +133,7 @@ export const profiles = ({ open, base }: Demo) =>
       )
       await findable.click()
       await part('Visibility').getByRole('alert').filter({ hasText: 'Hidden by an admin' }).waitFor()
-      expect(await findable.isChecked()).toBe(false)
+      await expectSoon(() => findable.isChecked()).toBe(false)
       await page.unroute('**/users/searchable')
       await findable.check()
       await part('Visibility').getByText('You can be found now.').waitFor()
@@ -151,7 +147,7 @@ export const profiles = ({ open, base }: Demo) =>
       await told.getByRole('button', { name: 'Save' }).click()
       await told.getByText('Saved.').waitFor()
       await page.reload()
-      await vi.waitFor(async () => expect(await told.getByLabel('Until').inputValue()).toBe('07:30'), eventually)
-      expect(await told.getByLabel('A mail comes').inputValue()).toBe('60')
+      await expectSoon(() => told.getByLabel('Until').inputValue()).toBe('07:30')
+      await expectSoon(() => told.getByLabel('A mail comes').inputValue()).toBe('60')
     })
   })

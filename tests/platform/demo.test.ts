@@ -64,7 +64,7 @@ describe.runIf(storageFolder && hasBrowser)('files on the demo page', () => {
   }
 
   test('a picture is sent, seen by both and saved under its own name; a file of another type is not sent', async () => {
-    const { page, ines, tomas } = await demo.open('/demo/side-by-side', {}, [400])
+    const { page, ines, tomas } = await demo.openSideBySide([400])
     await addStorage(page)
     await logIn(ines)
     await logIn(tomas)
