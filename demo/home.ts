@@ -47,8 +47,7 @@ export const openHome = (
       title: room.title() || (isPeople(navigation.route) ? 'People' : 'Conversations'),
       unread,
       status: isDeactivated ? 'deactivated' : open ? worse(status, open.status) : status,
-      // Without an answer the status says all: the rest is the socket's and supabase-js's own words.
-      error: [error, open?.error].find((one) => one && one.status !== 0)?.message ?? '',
+      error: error?.message ?? open?.error?.message ?? '',
     })
     toInbox.textContent = `Conversations${unread ? ` (${unread})` : ''}`
   }
