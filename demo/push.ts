@@ -43,7 +43,10 @@ export const subscribe = async (supabase: SupabaseClient): Promise<void> => {
   if (await Notification.requestPermission() !== 'granted') throw new Error('The browser allows no notifications here')
   const { public_key: applicationServerKey } = await request<{ public_key: string }>(supabase, 'users/push-key')
   const { pushManager } = await register()
-  const subscription = await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey })
+  const subscription = await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey }).catch(() => {
+    // Each browser says it in its own words.
+    throw new Error('The browser could not reach its push service. Please try again later.')
+  })
   const { endpoint, keys } = subscription.toJSON()
   await request(supabase, `users/me/devices/${deviceId()}`, { method: 'PUT', body: { endpoint, keys } })
 }
