@@ -1,8 +1,9 @@
 import { el, setText } from '../demo/dom.ts'
+import { language } from '../demo/format.ts'
 
 export const messageOf = (error: unknown): string => error instanceof Error ? error.message : String(error)
 
-const format = new Intl.DateTimeFormat([...navigator.languages], { dateStyle: 'medium', timeStyle: 'short' })
+const format = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short' })
 export const moment = (timestamp: string): HTMLElement =>
   el('time', { datetime: timestamp, title: timestamp }, format.format(new Date(timestamp)))
 

@@ -1,6 +1,6 @@
 import type { Conversation } from '../clients/inbox.ts'
 import { openPicker } from './attachment_picker.ts'
-import { el, icon, visuallyHidden } from './dom.ts'
+import { el, icon, isComposing, visuallyHidden } from './dom.ts'
 import { errorText } from './request.ts'
 import type { Files } from './storage.ts'
 
@@ -62,7 +62,7 @@ export const openComposer = (conversation: Conversation, files: Files | null, on
     },
     keydown: (event: KeyboardEvent) => {
       // During IME composition, Enter confirms a word.
-      if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) send(event)
+      if (event.key === 'Enter' && !event.shiftKey && !isComposing(event)) send(event)
     },
   })
   const button = el('button', { class: 'strong round', title: 'Send' }, icon('send'), visuallyHidden('Send'))

@@ -17,6 +17,12 @@ export const el = <Tag extends keyof HTMLElementTagNameMap>(
   return element
 }
 
+/**
+ * Whether a key belongs to an input method, which confirms a word with Enter. Safari ends the composition before that
+ * key, and only the key code tells.
+ */
+export const isComposing = (event: KeyboardEvent): boolean => event.isComposing || event.keyCode === 229
+
 let ids = 0
 /** An id that no other element of the page has; several panes show the same parts. */
 export const uniqueId = (name: string): string => `${name}-${ids++}`

@@ -1,5 +1,13 @@
 // The page is in English. Dates, times and numbers are written as the browser's user has set it up.
-const language = [...navigator.languages]
+// WebKit on Linux passes on a locale of the system as it is, and Intl throws at one like "C".
+const isLanguage = (tag: string): boolean => {
+  try {
+    return Intl.getCanonicalLocales(tag).length > 0
+  } catch {
+    return false
+  }
+}
+export const language = navigator.languages.filter(isLanguage)
 const dateFormat = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(language, options)
 const clock = { hour: '2-digit', minute: '2-digit' } as const
 

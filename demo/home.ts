@@ -1,7 +1,7 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
 import { openInbox, type Status } from '../clients/inbox.ts'
 import { openConversations } from './conversations.ts'
-import { el } from './dom.ts'
+import { el, isComposing } from './dom.ts'
 import { link, type Navigation } from './navigation.ts'
 import { openPeople } from './people.ts'
 import { openRoom } from './room.ts'
@@ -78,6 +78,8 @@ export const openHome = (
     }
   }
   const moveFocus = (route: Route, before: Route | null) => {
+    // Whoever searches beside a profile is still typing, or at the filters.
+    if (route.page === 'people' && people.node.contains(document.activeElement)) return
     if (room.isOpen()) return room.focus()
     if (before?.page === 'conversation' && route.page === 'inbox' && conversations.focus(before.id)) return
     if (before?.page === 'profile' && route.page === 'people' && people.focus(before.id)) return
@@ -96,7 +98,7 @@ export const openHome = (
   }
   const room = openRoom({ supabase, inbox, states, files, navigation, onChange: update, onName, search: people.search })
   const onKey = (event: KeyboardEvent) => {
-    if (event.key !== 'Escape' || !room.isOpen() || event.isComposing) return
+    if (event.key !== 'Escape' || !room.isOpen() || isComposing(event)) return
     event.preventDefault()
     room.leave()
   }

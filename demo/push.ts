@@ -2,7 +2,7 @@ import type { SupabaseClient } from '@supabase/supabase-js'
 import { request } from './request.ts'
 
 /** Whether this browser can be told of messages while the page is closed. */
-export const canPush = 'serviceWorker' in navigator && 'PushManager' in window
+export const canPush = 'serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window
 
 interface TrustedTypes {
   createPolicy: (name: string, rules: { createScriptURL: (url: string) => string }) => {

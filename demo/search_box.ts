@@ -1,5 +1,5 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
-import { el, uniqueId } from './dom.ts'
+import { el, isComposing, uniqueId } from './dom.ts'
 import { request } from './request.ts'
 
 interface Completions {
@@ -66,7 +66,7 @@ export const openSearchBox = (supabase: SupabaseClient, onType: () => void, onCh
     setActive(-1)
   }
   const onKey = (event: KeyboardEvent) => {
-    if (event.isComposing || list.hidden) return
+    if (isComposing(event) || list.hidden) return
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (step) {
       // One more place than options: the box itself.

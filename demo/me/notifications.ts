@@ -89,5 +89,7 @@ export const notificationsSection = (supabase: SupabaseClient, settings: Notific
     [pushes.node, mails.node, delay.node, texts.node, quiet.node, hours],
     save,
   )
-  return section('Notifications', canPush && pushButton(supabase), form)
+  const cannot = 'This browser cannot tell you of messages while the page is closed; your other browsers can.'
+  const hint = () => el('div', { class: 'fields' }, el('p', { class: 'hint' }, cannot))
+  return section('Notifications', canPush ? pushButton(supabase) : hint(), form)
 }

@@ -72,6 +72,16 @@ export const addresses = ({ openOne, openSideBySide, base }: Demo) =>
       })
       await aWhile()
       expect(address(page)).toBe('/demo')
+
+      // Who types beside an open profile keeps the focus while the profile closes. A phone shows one of them.
+      if (isPhone) return
+      await findPeople(you)
+      await you.locator('.hit a').first().click()
+      await you.locator('.profile .text').waitFor()
+      await box.fill('li')
+      await you.locator('.profile').waitFor({ state: 'detached' })
+      await page.keyboard.type('sbon')
+      expect(await box.inputValue()).toBe('lisbon')
     })
 
     test('an address opens in a new tab with the same session, and logging out leaves it', async () => {
@@ -115,7 +125,10 @@ export const addresses = ({ openOne, openSideBySide, base }: Demo) =>
     })
 
     test('dates, prices and times are written as the browser is set, with their time zone', async () => {
-      const { you } = await openOne('/demo/c/1', [], { locale: 'de-DE', timezoneId: 'Asia/Tokyo' })
+      const { page, you } = await openOne('/demo/c/1', [], { locale: 'de-DE', timezoneId: 'Asia/Tokyo' })
+      // As WebKit has it on a Linux without a language; what is no language is passed over.
+      await page.addInitScript("Object.defineProperty(navigator, 'languages', { value: ['C', 'de-DE'] })")
+      await page.reload()
       await you.locator('.reservations summary').click()
       const jazz = you.locator('[data-reservation]', { hasText: 'Jazz' })
       expect(await jazz.locator('.when').textContent()).toMatch(/^Fr\., \d+\. \w+\.?,? \d\d:\d\d (MGZ|GMT)\+9 · 12,50$/)
