@@ -19,10 +19,11 @@ const onPglite = [
   'tests/demo/**',
   'tests/doctor/faults.test.ts',
   'tests/notifications/{addresses,worker}.test.ts',
-  'tests/search/quality.test.ts',
+  'tests/search/{embedder,quality}.test.ts',
   'tests/functions/**',
   'tests/reference/**',
-  'tests/local/{auth_errors,body,dashboard,embedding_failures,embedding_runs,lifecycle,mutex,readme,settings}.test.ts',
+  'tests/local/{auth_errors,auth_requests,body,dashboard,embedding_failures,embedding_runs}.test.ts',
+  'tests/local/{lifecycle,log,mutex,readme,settings}.test.ts',
   // These use the network simulator.
   'tests/clients/!(account_switch|deno|live).test.ts',
   'tests/fuzz/seeded_faults.test.ts',
