@@ -1,6 +1,15 @@
+import { request } from 'node:http'
 import { beforeAll } from 'vitest'
 import { claimsOf } from '../tools/jwt.ts'
+import { publishableKey } from './keys.ts'
 import { useProject } from './project.ts'
+
+export interface Answer {
+  status: number
+  headers: Record<string, string | string[] | undefined>
+  body: string
+}
+export const json = { 'Content-Type': 'application/json' }
 
 /** How Storage answers: "can", or the status and the error. */
 export const outcome = async (answer: PromiseLike<{ error: unknown }>): Promise<string> => {
@@ -47,6 +56,24 @@ export const useFiles = () => {
   const send = (who: Person, attachment: object) =>
     call('POST', `/conversations/${fixture.conversation}/messages`, { content: 'Look', attachment }, who)
 
-  return { project, call, client, fixture, person, talk, newPath, put, send }
+  /** Sends the path as it is, which fetch would normalize. */
+  const ask = (method: string, path: string, who?: Person, content?: Uint8Array | string, headers = {}) =>
+    new Promise<Answer>((resolve, reject) => {
+      const all = {
+        apikey: publishableKey,
+        ...(who && { authorization: `Bearer ${who.token}` }),
+        'Content-Length': content ? Buffer.byteLength(content) : 0,
+        ...headers,
+      }
+      const sent = request(project.origin, { method, path: `/storage/v1${path}`, headers: all }, async (answer) => {
+        const body = Buffer.concat(await answer.toArray()).toString()
+        resolve({ status: answer.statusCode!, headers: answer.headers, body })
+      })
+      sent.on('error', reject).end(content)
+    })
+  const upload = (who: Person, path: string, content: Uint8Array, type = 'image/png') =>
+    ask('POST', `/object/${path}`, who, content, { 'Content-Type': type })
+
+  return { project, call, client, fixture, person, talk, newPath, put, send, ask, upload }
 }
 export type Person = ReturnType<typeof useFiles>['fixture']['ana']

@@ -1,13 +1,11 @@
-// What Storage offers besides uploads, downloads and removals, who may use it, and what stays of files; and that the
-// stand-ins of the other tests answer as Storage does.
+// What Storage offers besides uploads, downloads and removals, who may use it, and what stays of files.
 import { readdirSync, readFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { openProject } from '../../scripts/doctor/project.mjs'
 import { storageChecks } from '../../scripts/doctor/storage.mjs'
 import { joined, samples } from '../tools/samples.ts'
-import { type StorageRefusal, storageRefusals } from '../tools/storage_answers.ts'
-import { outcome, type Person, rowPolicy, useFiles } from './files.ts'
+import { type Answer, json, outcome, type Person, rowPolicy, useFiles } from './files.ts'
 import { publishableKey, secretKey } from './keys.ts'
 import { storageFolder } from './storage_server.ts'
 
@@ -16,35 +14,12 @@ const picture = { contentType: 'image/png' }
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 
 describe.runIf(storageFolder)('files', () => {
-  const { project, call, client, fixture, person, talk, newPath, put, send } = useFiles()
+  const { project, call, client, fixture, person, talk, newPath, put, send, ask, upload } = useFiles()
   let ana: Person, ben: Person, stranger: Person
   beforeAll(() => {
     ;({ ana, ben, stranger } = fixture)
   })
 
-  interface Answer {
-    status: number
-    headers: Record<string, string | string[] | undefined>
-    body: string
-  }
-  /** Sends the path as it is, which fetch would normalize. */
-  const ask = (method: string, path: string, who?: Person, content?: Uint8Array | string, headers = {}) =>
-    new Promise<Answer>((resolve, reject) => {
-      const all = {
-        apikey: publishableKey,
-        ...(who && { authorization: `Bearer ${who.token}` }),
-        'Content-Length': content ? Buffer.byteLength(content) : 0,
-        ...headers,
-      }
-      const sent = request(project.origin, { method, path: `/storage/v1${path}`, headers: all }, async (answer) => {
-        const body = Buffer.concat(await answer.toArray()).toString()
-        resolve({ status: answer.statusCode!, headers: answer.headers, body })
-      })
-      sent.on('error', reject).end(content)
-    })
-  const json = { 'Content-Type': 'application/json' }
-  const upload = (who: Person, path: string, content: Uint8Array = png, type = 'image/png') =>
-    ask('POST', `/object/${path}`, who, content, { 'Content-Type': type })
   const copy = async (who: Person, what: object): Promise<string> => {
     const { status, body } = await ask('POST', '/object/copy', who, JSON.stringify(what), json)
     return status === 200 ? 'can' : `${JSON.parse(body).statusCode} ${JSON.parse(body).message}`
@@ -54,72 +29,6 @@ describe.runIf(storageFolder)('files', () => {
     readdirSync(project.files, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && entry.parentPath.includes(path)).map(({ name }) => name)
   const publicStatus = async (path: string) => (await ask('GET', `/object/public/avatars/${path}`)).status
-
-  test('are refused in the words of the stand-ins', async () => {
-    const path = newPath()
-    const [file, unknown] = [`attachments/${path}`, `attachments/${newPath()}`]
-    const { status, body } = await upload(ana, file)
-    expect({ status, body: JSON.parse(body) }).toEqual({ status: 200, body: { Key: file, Id: expect.any(String) } })
-    const { notFound, noBucket, notAllowed, exists, tooLarge, wrongType, noRange } = storageRefusals
-    const answers: [StorageRefusal, Promise<Answer>][] = [
-      [exists, upload(ana, file)],
-      [notAllowed, upload(stranger, unknown)],
-      [notAllowed, upload(stranger, `avatars/${ana.account}/x.png`)],
-      [wrongType, upload(ana, unknown, png, 'text/html')],
-      [tooLarge, upload(ana, unknown, joined(png, new Uint8Array(10_485_761)))],
-      [tooLarge, upload(ana, `avatars/${ana.account}/x.png`, joined(png, new Uint8Array(2_097_152)))],
-      [notFound, ask('GET', `/object/authenticated/${unknown}`, ana)],
-      [notFound, ask('GET', `/object/authenticated/${file}`, stranger)],
-      [notFound, ask('POST', `/object/sign/${file}`, stranger, '{"expiresIn": 60}', json)],
-      [notFound, ask('GET', `/object/public/avatars/${ana.account}/x.png`)],
-      [noBucket, ask('GET', `/object/public/${file}`)],
-      [noRange, ask('GET', `/object/authenticated/${file}`, ana, undefined, { Range: 'bytes=4000-4001' })],
-    ]
-    for (const [{ http = 400, body }, answer] of answers) {
-      const given = await answer
-      expect({ status: given.status, body: JSON.parse(given.body) }).toEqual({ status: http, body })
-    }
-    const part = await ask('GET', `/object/authenticated/${file}`, ana, undefined, { Range: 'bytes=0-2047' })
-    expect(part).toMatchObject({
-      status: 206,
-      headers: {
-        'content-range': `bytes 0-${png.length - 1}/${png.length}`,
-        'content-type': 'image/png',
-        'accept-ranges': 'bytes',
-      },
-    })
-    // One that does not exist is the sender's error, not one of Storage.
-    const attachment = { url: unknown, name: 'x', mime_type: 'image/png', size: png.length }
-    expect((await send(ana, attachment)).status).toBe(400)
-  })
-
-  test("'s tables and functions are those of the stub", async () => {
-    const stub = readFileSync('supabase/local/platform_storage.sql', 'utf8')
-    const describeSchema = `
-      select 'column ' || concat_ws(' ', table_name, column_name, data_type, is_generated) as line
-      from information_schema.columns where table_schema = 'storage'
-      union all
-      select 'function ' || oid::regprocedure || ' ' || prorettype::regtype || ' ' || provolatile::text
-      from pg_proc where pronamespace = 'storage'::regnamespace
-      union all
-      select 'trigger ' || pg_get_triggerdef(oid)
-      from pg_trigger where tgrelid::regclass::text ~ '^storage' and not tgisinternal
-      union all
-      select 'index ' || indexdef from pg_indexes where schemaname = 'storage' and indexname ~ '^idx'
-      union all
-      select format('folder of %L: %L %L', name, storage.foldername(name), storage.filename(name))
-      from unnest(array['a/b/c', 'a', '', 'a//b', '/a', 'a/', null]) as name`
-    const [real, imitated] = await project.sql.begin(async (sql) => {
-      const lines = async () => (await sql.unsafe(describeSchema)).map(({ line }) => line as string)
-      const before = await lines()
-      await sql.unsafe(`alter schema storage rename to before; ${stub}`)
-      const after = await lines()
-      await sql.unsafe('drop schema storage cascade; alter schema before rename to storage')
-      return [before, after]
-    })
-    expect(imitated.filter((line) => !real.includes(line))).toEqual([])
-    expect(imitated.length).toBeGreaterThan(30)
-  })
 
   test('are not copied, not even by who may read and write both, nor to another type or bucket', async () => {
     const path = newPath()
@@ -196,7 +105,7 @@ describe.runIf(storageFolder)('files', () => {
     async (name) => {
       const folders = [`attachments/${newPath('')}`.slice(0, -1), `avatars/${ana.account}`]
       for (const folder of [...folders, `attachments/${fixture.conversation}`]) {
-        expect((await upload(ana, `${folder}/${name}`)).status).toBe(400)
+        expect((await upload(ana, `${folder}/${name}`, png)).status).toBe(400)
       }
     },
   )

@@ -9,7 +9,7 @@ const refusal = (statusCode: string, error: string, message: string, code: strin
   ...(http && { http }),
 })
 
-/** What Storage answers. tests/platform/storage.test.ts compares these with Storage itself, but for the time-out. */
+/** What Storage answers. tests/platform/storage_stand_ins.test.ts compares all but the time-out with Storage itself. */
 export const storageRefusals = {
   /** Also where the caller may not read the file. */
   notFound: refusal('404', 'not_found', 'Object not found', 'NoSuchKey'),
