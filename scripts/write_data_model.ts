@@ -1,6 +1,6 @@
 /**
- * Writes docs/data-model.md: the tables that sql/schema creates, as Mermaid diagrams with their comments, read from the
- * catalogue of a new database. `--check` only compares.
+ * Writes docs/data-model.md: the tables that sql/schema creates, as a Mermaid diagram of their foreign keys and a table
+ * of their comments, read from the catalogue of a new database. `--check` only compares.
  */
 import { type Database, openPglite } from '../supabase/local/database.ts'
 import { openPlatform } from '../supabase/local/platform.ts'
@@ -9,8 +9,6 @@ import { readSettings } from '../supabase/local/settings.ts'
 /** `references` is the table that the column points to. */
 interface Column {
   name: string
-  type: string
-  key: 'PK' | 'FK' | 'PK, FK' | ''
   nullable: boolean
   unique: boolean
   references: string | null
@@ -39,8 +37,6 @@ const catalogue = `
     obj_description(t.oid) as comment,
     json_agg(json_build_object(
       'name', c.attname,
-      'type', format_type(c.atttypid, null),
-      'key', concat_ws(', ', case when k.is_primary then 'PK' end, case when f.target is not null then 'FK' end),
       'nullable', not c.attnotnull,
       'unique', k.is_unique,
       'references', f.target
@@ -49,9 +45,7 @@ const catalogue = `
   join pg_namespace n on n.oid = t.relnamespace
   join pg_attribute c on c.attrelid = t.oid and c.attnum > 0 and not c.attisdropped
   cross join lateral (
-    select
-      bool_or(i.indisprimary) as is_primary,
-      coalesce(bool_or(i.indisunique and i.indnkeyatts = 1 and i.indpred is null), false) as is_unique
+    select coalesce(bool_or(i.indisunique and i.indnkeyatts = 1 and i.indpred is null), false) as is_unique
     from pg_index i
     where i.indrelid = t.oid and c.attnum = any (i.indkey)
   ) k
@@ -87,32 +81,22 @@ const openDatabase = async (): Promise<Database> => {
   return database
 }
 
-const shortTypes: Record<string, string> = {
-  'timestamp with time zone': 'timestamptz',
-  'character varying': 'varchar',
-  'double precision': 'float8',
-}
-const typeOf = (type: string): string => (shortTypes[type] ?? type).replaceAll(/[^\w[\]]+/g, '_')
-
 const entity = (name: string): string => name.replace('public.', '').replace('.', '_')
 
-const diagram = (tables: Table[]): string[] => {
-  const relations = tables.flatMap(({ name, columns }) =>
+const relations = (tables: Table[]): string[] =>
+  tables.flatMap(({ name, columns }) =>
     columns.flatMap((column) => {
       if (!column.references) return []
       const [one, many] = [column.nullable ? '|o' : '||', column.unique ? 'o|' : 'o{']
       return `  ${entity(column.references)} ${one}--${many} ${entity(name)} : ${column.name}`
     })
   )
-  const entities = tables.flatMap(({ name, columns }) => [
-    `  ${entity(name)} {`,
-    ...columns.map((column) => `    ${typeOf(column.type)} ${column.name} ${column.key}`.trimEnd()),
-    '  }',
-  ])
-  return ['```mermaid', 'erDiagram', ...relations, ...entities, '```']
-}
 
-const describe = ({ name, comment }: Table): string => `- \`${name}\`: ${comment.replaceAll('\n', ' ')}`
+/** The first sentence of a table's comment; formatting pads each row to the longest. */
+const row = ({ name, comment }: Table): string => {
+  const [sentence] = comment.replaceAll(/\s+/g, ' ').split(/(?<=[.;]) /)
+  return `| \`${name}\` | ${sentence!.replace(/[.;]$/, '')} |`
+}
 
 const format = async (markdown: string): Promise<string> => {
   const formatter = new Deno.Command('deno', { args: ['fmt', '--ext', 'md', '-'], stdin: 'piped', stdout: 'piped' })
@@ -130,19 +114,27 @@ const order = [...partOf.keys()]
 tables.sort((one, other) => order.indexOf(one.name) - order.indexOf(other.name))
 await database.close()
 
-const sections = parts.flatMap(([, title]) => {
-  const own = tables.filter(({ name }) => partOf.get(name) === title)
-  return ['', `## ${title}`, '', ...diagram(own), '', ...own.map(describe)]
-})
+const rows = parts.flatMap(([, title]) => [
+  `| **${title}** | |`,
+  ...tables.filter(({ name }) => partOf.get(name) === title).map(row),
+])
 const text = await format([
   '# Data model',
   '',
   '<!-- Generated from sql/schema by `npm run data-model`. -->',
   '',
-  'Read this page to see every table and what it points to. Tables of `public` are under row level security, and the',
-  'Data API shows them; those of `private` are drawn with their schema in front, and only SQL functions reach them.',
-  'A line is a foreign key, with its column. [Architecture](architecture.md) has the path of a request through them.',
-  ...sections,
+  'For whoever writes SQL: every table and what it points to. Tables of `public` are under row level security, and',
+  'the Data API shows them; those of `private`, drawn with their schema in front, SQL functions alone reach. A line',
+  'is a foreign key, with its column. The columns are in `sql/schema`.',
+  '',
+  '```mermaid',
+  'erDiagram',
+  ...relations(tables),
+  '```',
+  '',
+  '| table | holds |',
+  '| --- | --- |',
+  ...rows,
   '',
 ].join('\n'))
 
