@@ -2,7 +2,7 @@ import type { SupabaseClient } from '@supabase/supabase-js'
 import type { Attachment } from '../clients/inbox.ts'
 import { formatSize } from './format.ts'
 
-/** What a bucket takes, as sql/schema/88_storage.sql sets it up. */
+/** What a bucket takes, as sql/schema/80_storage/10_storage.sql sets it up. */
 interface Rules {
   types: string[]
   size: number

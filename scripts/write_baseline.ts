@@ -1,8 +1,11 @@
 /** Writes supabase/migrations from sql/schema: the schema, then Realtime's policies. `--check` only compares. */
-const root = new URL('../', import.meta.url)
-const realtimePolicies = '99_realtime_policies.sql'
+import { readdirSync } from 'node:fs'
 
-const names = [...Deno.readDirSync(new URL('sql/schema/', root))].map(({ name }) => name).sort()
+const root = new URL('../', import.meta.url)
+const realtimePolicies = '70_events/20_realtime_policies.sql'
+
+const names = readdirSync(new URL('sql/schema/', root), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.sql')).sort()
 const sources = (selected: string[]): string =>
   selected.map((name) => Deno.readTextFileSync(new URL(`sql/schema/${name}`, root)).trim()).join('\n\n')
 

@@ -2,6 +2,7 @@
  * Writes docs/data-model.md: the tables that sql/schema creates, as a Mermaid diagram of their foreign keys and a table
  * of their comments, read from the catalogue of a new database. `--check` only compares.
  */
+import { readdirSync } from 'node:fs'
 import { type Database, openPglite } from '../supabase/local/database.ts'
 import { openPlatform } from '../supabase/local/platform.ts'
 import { readSettings } from '../supabase/local/settings.ts'
@@ -18,18 +19,6 @@ interface Table {
   comment: string
   columns: Column[]
 }
-
-/** The number of the first schema file of each part, with its heading. */
-const parts: [first: number, title: string][] = [
-  [10, 'People'],
-  [40, 'Conversations and messages'],
-  [60, 'Reservations'],
-  [64, 'Reports and moderation'],
-  [70, 'Changes'],
-  [72, 'Search'],
-  [89, 'Notifications'],
-  [95, 'Rate limits'],
-]
 
 const catalogue = `
   select
@@ -59,15 +48,15 @@ const catalogue = `
   where n.nspname || '.' || t.relname = any ($1)
   group by 1, t.oid`
 
-/** The part in which a file of sql/schema creates each table. */
-const readParts = (): Map<string, string> => {
-  const folder = new URL('../sql/schema/', import.meta.url)
+/** The folder of sql/schema that creates each table, in the order of creation. */
+const readFolders = (): Map<string, string> => {
+  const schema = new URL('../sql/schema/', import.meta.url)
   return new Map(
-    [...Deno.readDirSync(folder)].map(({ name }) => name).sort().flatMap((file) => {
-      const [, title] = parts.findLast(([first]) => first <= parseInt(file)) ?? []
-      const tables = Deno.readTextFileSync(new URL(file, folder)).matchAll(/^create (?:unlogged )?table (\w+\.\w+)/gm)
-      return [...tables].map(([, table]) => [table!, title!] as const)
-    }),
+    readdirSync(schema, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.sql')).sort()
+      .flatMap((file) => {
+        const tables = Deno.readTextFileSync(new URL(file, schema)).matchAll(/^create (?:unlogged )?table (\w+\.\w+)/gm)
+        return [...tables].map(([, table]) => [table!, file.split('/')[0]!] as const)
+      }),
   )
 }
 
@@ -107,16 +96,16 @@ const format = async (markdown: string): Promise<string> => {
   return new TextDecoder().decode((await formatter.output()).stdout)
 }
 
-const partOf = readParts()
+const folderOf = readFolders()
 const database = await openDatabase()
-const tables = await database.query(catalogue, [[...partOf.keys()]]) as unknown as Table[]
-const order = [...partOf.keys()]
+const tables = await database.query(catalogue, [[...folderOf.keys()]]) as unknown as Table[]
+const order = [...folderOf.keys()]
 tables.sort((one, other) => order.indexOf(one.name) - order.indexOf(other.name))
 await database.close()
 
-const rows = parts.flatMap(([, title]) => [
-  `| **${title}** | |`,
-  ...tables.filter(({ name }) => partOf.get(name) === title).map(row),
+const rows = [...new Set(folderOf.values())].flatMap((folder) => [
+  `| **${folder}** | |`,
+  ...tables.filter(({ name }) => folderOf.get(name) === folder).map(row),
 ])
 const text = await format([
   '# Data model',

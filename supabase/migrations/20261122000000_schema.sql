@@ -1343,7 +1343,7 @@ grant all on public.messages to service_role;
 
 create table private.idempotent_replies (
   -- No foreign key, which would take 6 of the 79 pages of a send and 4 % of its time. A trigger on messages removes the
-  -- reply with its message (58_inbox_messages.sql).
+  -- reply with its message (60_inbox_messages.sql).
   message_id bigint primary key,
   sender_name text not null
 );
@@ -1611,7 +1611,7 @@ return old values, and looking it up took 5 of the 79 pages of a send.';
 comment on column private.conversation_activity.active_at is
   'When the latest message was sent; when the conversation was opened, without one.';
 comment on column private.conversation_activity.voyager_has_written is
-  'Whether the voyager has ever sent a message here, also if an admin has deleted it since (69_first_contact.sql).';
+  'Whether the voyager has ever sent a message here, also if an admin has deleted it since (60_first_contact.sql).';
 comment on column private.conversation_activity.local_has_written is 'As voyager_has_written, of the local.';
 comment on column private.conversation_activity.voyager_archived_id is
   'The latest message when the voyager archived the conversation; null if they did not. A newer message shows it again,
@@ -2162,7 +2162,7 @@ begin
   insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
   values (voyager, local, 'message', new.conversation_id, new.id);
 
-  -- Whoever writes is here again, which ends a silence (91_outbox.sql). There rarely is one.
+  -- Whoever writes is here again, which ends a silence (30_outbox.sql). There rarely is one.
   recipient := case new.user_id when voyager then local else voyager end;
   select
     coalesce(60 * (select delay_minutes from private.notification_settings where user_id = recipient), delay_seconds),
@@ -2191,9 +2191,9 @@ begin
 end
 $$;
 comment on function private.handle_new_message() is
-  'Moves the conversation up in both inboxes, counts the message as unread, logs it as a change (70_changes.sql), queues
-it for the recipient and the webhook (91_outbox.sql) and broadcasts message.created, of which user_id is the sender
-(87_realtime_events.sql). Refuses a sender who is not a participant, whom only an admin could name. One trigger, because
+  'Moves the conversation up in both inboxes, counts the message as unread, logs it as a change (10_changes.sql), queues
+it for the recipient and the webhook (30_outbox.sql) and broadcasts message.created, of which user_id is the sender
+(10_realtime_events.sql). Refuses a sender who is not a participant, whom only an admin could name. One trigger, because
 the rest needs what the update returns, and every message pays for what it does; docs/scale.md has the costs. Definer,
 as handle_new_conversation, and because callers may not send events.';
 
@@ -4008,7 +4008,7 @@ create table private.changes (
 );
 comment on table private.changes is
   'One row for each change that a participant of a conversation can see, kept for 31 days. Holds ids only. Without
-foreign keys, because what was removed is named here too, and because keys cost a send six pages (50_messages.sql).';
+foreign keys, because what was removed is named here too, and because keys cost a send six pages (20_messages.sql).';
 comment on column private.changes.user_id is 'The voyager; of a state, its owner, because nobody else may learn of it.';
 comment on column private.changes.other_id is 'The local; null for a state.';
 comment on column private.changes.xid is
@@ -4482,16 +4482,16 @@ grant execute on function api.list_changes(text, integer) to edge_functions;
 
 -- The search. Its index has one row for each profile that is searchable and whose owner is active. What a query passes
 -- through, in this order:
---   75 parse_query: its words · corrections_of: what a mistyped one may stand for
---   76 read_query: words and phrases as queries of the index, and how rare each is
---   77 api.understand_query: completed, corrected, a name, or nothing; what remains, the Edge Function embeds
---   81 api.search_profiles: from here on with the vector
---   78 read_filter: what every hit must meet, and who meets it if they are few
---   81 find_profiles, the ranking: 80 nearest_profiles and keyword_candidates, with bounds of their scores;
---      79 keyword_scores, exact, for those who can be on the page; the page as JSON
---   82 and 83 highlights, facets and nearness to one profile, if asked for
--- Around it: 72 tables · 73 how texts become words · 74 triggers that keep the index in sync · 84 completions of a
--- search box · 85 embeddings, made later from a queue · 86 audit and repair
+--   25 parse_query: its words · corrections_of: what a mistyped one may stand for
+--   30 read_query: words and phrases as queries of the index, and how rare each is
+--   35 api.understand_query: completed, corrected, a name, or nothing; what remains, the Edge Function embeds
+--   55 api.search_profiles: from here on with the vector
+--   40 read_filter: what every hit must meet, and who meets it if they are few
+--   55 find_profiles, the ranking: 50 nearest_profiles and keyword_candidates, with bounds of their scores;
+--      45 keyword_scores, exact, for those who can be on the page; the page as JSON
+--   60 and 65 highlights, facets and nearness to one profile, if asked for
+-- Around it: 10 tables · 15 how texts become words · 20 triggers that keep the index in sync · 70 completions of a
+-- search box · 75 embeddings, made later from a queue · 80 audit and repair
 create extension if not exists unaccent with schema extensions;
 create extension if not exists fuzzystrmatch with schema extensions;
 create extension if not exists vector with schema extensions;
@@ -8559,7 +8559,7 @@ grant execute on function api.check_unsubscribe(text) to edge_functions;
 -- The outbox: what is still to be sent to people who are away and to the operator's webhook. A row is written by the
 -- transaction that it tells of, so nothing is told that did not happen, and nothing that happened is forgotten.
 --
--- private.handle_new_message (58_inbox_messages.sql) writes those of messages: it knows both participants already.
+-- private.handle_new_message (60_inbox_messages.sql) writes those of messages: it knows both participants already.
 
 -- A domain, as private.unread_count.
 create domain private.outbox_channel as text check (value in ('person', 'push', 'mail', 'webhook'));

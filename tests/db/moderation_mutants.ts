@@ -211,7 +211,9 @@ const statements: [string, string][] = [
     ["others.resolution <> 'dismiss'", 'true'],
     ['order by reports.id', 'order by reports.id desc'],
   ].map(([from, to]): [string, string] => {
-    const [view] = /create view public\.moderation_queue[^;]+;/.exec(read('../../sql/schema/66_moderation.sql'))!
+    const [view] = /create view public\.moderation_queue[^;]+;/.exec(
+      read('../../sql/schema/40_safety/30_moderation.sql'),
+    )!
     if (!view.includes(from!)) throw new Error(`${from} is not in the view`)
     return [`moderation_queue: ${from} → ${to}`, view.replace('create', 'create or replace').replace(from!, to!)]
   }),

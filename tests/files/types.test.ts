@@ -17,7 +17,7 @@ test('every type that the bucket accepts can be detected', () => {
 test('the Supabase CLI makes the buckets as the migrations do', () => {
   const [config, schema] = [
     readFileSync('supabase/config.toml', 'utf8'),
-    readFileSync('sql/schema/88_storage.sql', 'utf8'),
+    readFileSync('sql/schema/80_storage/10_storage.sql', 'utf8'),
   ]
   for (const bucket of ['attachments', 'avatars']) {
     const [, ofCli] = new RegExp(`^\\[storage\\.buckets\\.${bucket}\\](.*?)\\n\\[`, 'ms').exec(config)!

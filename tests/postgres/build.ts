@@ -51,7 +51,9 @@ const execute = (url: string, ...scripts: string[]): Promise<void> =>
  */
 export default async (project: TestProject) => {
   project.provide('push', await supabase(['db', 'push', '--include-seed', '--yes', `--db-url=${platform('pushed')}`]))
-  const files = readdirSync('sql/schema').sort().map((file) => readFileSync(`sql/schema/${file}`, 'utf8'))
+  const files = readdirSync('sql/schema', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.sql'))
+    .sort()
+    .map((file) => readFileSync(`sql/schema/${file}`, 'utf8'))
   await execute(platform('scripted'), ...files)
   for (
     const copy of [

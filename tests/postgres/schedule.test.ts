@@ -87,7 +87,7 @@ test('the schedule calls the functions embed and notify as often as their queues
     expect(await sql.unsafe(cleaning!.command)).toEqual([])
     // What admins see of it, on the real tables of pg_cron.
     const definition = /create function public\.describe_schedule[^]*?\n\$\$;/
-    await sql.unsafe(definition.exec(readFileSync('sql/schema/98_describe.sql', 'utf8'))![0])
+    await sql.unsafe(definition.exec(readFileSync('sql/schema/90_operations/40_describe.sql', 'utf8'))![0])
     expect((await sql`select job from public.describe_schedule()`).map(({ job }) => job)).toEqual([
       'drain the embedding queue',
       'forget dead letters',

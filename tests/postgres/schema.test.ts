@@ -37,7 +37,7 @@ describe('supabase db push', () => {
 
 describe('sql/schema and supabase/migrations', () => {
   test.each(['sql/schema', 'supabase/migrations'])('%s contains nothing about the local stack', (folder) => {
-    const files = readdirSync(folder)
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.sql'))
     expect(files.length).toBeGreaterThan(1)
     for (const file of files) {
       expect(readFileSync(`${folder}/${file}`, 'utf8'), file).not.toMatch(

@@ -32,7 +32,7 @@ begin
   insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
   values (voyager, local, 'message', new.conversation_id, new.id);
 
-  -- Whoever writes is here again, which ends a silence (91_outbox.sql). There rarely is one.
+  -- Whoever writes is here again, which ends a silence (30_outbox.sql). There rarely is one.
   recipient := case new.user_id when voyager then local else voyager end;
   select
     coalesce(60 * (select delay_minutes from private.notification_settings where user_id = recipient), delay_seconds),
@@ -61,9 +61,9 @@ begin
 end
 $$;
 comment on function private.handle_new_message() is
-  'Moves the conversation up in both inboxes, counts the message as unread, logs it as a change (70_changes.sql), queues
-it for the recipient and the webhook (91_outbox.sql) and broadcasts message.created, of which user_id is the sender
-(87_realtime_events.sql). Refuses a sender who is not a participant, whom only an admin could name. One trigger, because
+  'Moves the conversation up in both inboxes, counts the message as unread, logs it as a change (10_changes.sql), queues
+it for the recipient and the webhook (30_outbox.sql) and broadcasts message.created, of which user_id is the sender
+(10_realtime_events.sql). Refuses a sender who is not a participant, whom only an admin could name. One trigger, because
 the rest needs what the update returns, and every message pays for what it does; docs/scale.md has the costs. Definer,
 as handle_new_conversation, and because callers may not send events.';
 

@@ -57,7 +57,7 @@ grant all on public.messages to service_role;
 
 create table private.idempotent_replies (
   -- No foreign key, which would take 6 of the 79 pages of a send and 4 % of its time. A trigger on messages removes the
-  -- reply with its message (58_inbox_messages.sql).
+  -- reply with its message (60_inbox_messages.sql).
   message_id bigint primary key,
   sender_name text not null
 );

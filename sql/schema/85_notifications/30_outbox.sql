@@ -1,7 +1,7 @@
 -- The outbox: what is still to be sent to people who are away and to the operator's webhook. A row is written by the
 -- transaction that it tells of, so nothing is told that did not happen, and nothing that happened is forgotten.
 --
--- private.handle_new_message (58_inbox_messages.sql) writes those of messages: it knows both participants already.
+-- private.handle_new_message (60_inbox_messages.sql) writes those of messages: it knows both participants already.
 
 -- A domain, as private.unread_count.
 create domain private.outbox_channel as text check (value in ('person', 'push', 'mail', 'webhook'));

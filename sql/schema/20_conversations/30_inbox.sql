@@ -34,7 +34,7 @@ return old values, and looking it up took 5 of the 79 pages of a send.';
 comment on column private.conversation_activity.active_at is
   'When the latest message was sent; when the conversation was opened, without one.';
 comment on column private.conversation_activity.voyager_has_written is
-  'Whether the voyager has ever sent a message here, also if an admin has deleted it since (69_first_contact.sql).';
+  'Whether the voyager has ever sent a message here, also if an admin has deleted it since (60_first_contact.sql).';
 comment on column private.conversation_activity.local_has_written is 'As voyager_has_written, of the local.';
 comment on column private.conversation_activity.voyager_archived_id is
   'The latest message when the voyager archived the conversation; null if they did not. A newer message shows it again,

@@ -22,7 +22,7 @@ create table private.changes (
 );
 comment on table private.changes is
   'One row for each change that a participant of a conversation can see, kept for 31 days. Holds ids only. Without
-foreign keys, because what was removed is named here too, and because keys cost a send six pages (50_messages.sql).';
+foreign keys, because what was removed is named here too, and because keys cost a send six pages (20_messages.sql).';
 comment on column private.changes.user_id is 'The voyager; of a state, its owner, because nobody else may learn of it.';
 comment on column private.changes.other_id is 'The local; null for a state.';
 comment on column private.changes.xid is
