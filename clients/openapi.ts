@@ -901,37 +901,51 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        Session: {
+        /** @enum {string} */
+        ErrorCode: "invalid" | "too_many" | "unauthorized" | "invalid_credentials" | "forbidden" | "deactivated" | "blocked" | "first_contact_limit" | "not_public" | "hidden" | "switched_off" | "not_found" | "method_not_allowed" | "conflict" | "already_open" | "email_taken" | "stale_revision" | "overlap" | "cursor_expired" | "too_large" | "unsupported_media_type" | "key_reused" | "rate_limited" | "internal" | "unavailable";
+        SignedUp: {
             user: components["schemas"]["Account"];
-            access_token: string | null;
-            refresh_token: string | null;
             /** @constant */
             token_type: "bearer";
+            access_token: string | null;
+            refresh_token: string | null;
             expires_in: number | null;
         };
         Account: {
+            /** Format: int64 */
             id: number;
             name: string;
             email: string;
-            /** @enum {string} */
-            role: "user" | "admin";
+            role: components["schemas"]["Role"];
         };
+        /** @enum {string} */
+        Role: "user" | "admin";
         Error: {
             /** @description What is wrong, in words for a developer */
             error: string;
         };
+        Session: {
+            user: components["schemas"]["Account"];
+            /** @constant */
+            token_type: "bearer";
+            access_token: string;
+            refresh_token: string;
+            /** Format: int64 */
+            expires_in: number;
+        };
         User: {
+            /** Format: int64 */
             id: number;
             name: string;
             email: string;
             bio: string | null;
             location: string | null;
-            /** @enum {string} */
-            role: "user" | "admin";
+            role: components["schemas"]["Role"];
             is_active: boolean;
             Profile: components["schemas"]["Profile"];
         };
         Profile: {
+            /** Format: int64 */
             id: number;
             first_name: string | null;
             last_name: string | null;
@@ -940,11 +954,13 @@ export interface components {
             country: string | null;
             city: string | null;
             image_url: string | null;
+            /** Format: int64 */
             user_id: number;
             is_searchable: boolean;
             Interests: components["schemas"]["Interest"][];
         };
         Interest: {
+            /** Format: int64 */
             id: number;
             name: string;
         };
@@ -952,18 +968,19 @@ export interface components {
             /** Format: date-time */
             exported_at: string;
             user: {
+                /** Format: int64 */
                 id: number;
                 name: string;
                 email: string;
                 bio: string | null;
                 location: string | null;
-                /** @enum {string} */
-                role: "user" | "admin";
+                role: components["schemas"]["Role"];
                 is_active: boolean;
                 /** Format: date-time */
                 createdAt: string;
             };
             profile: {
+                /** Format: int64 */
                 id: number;
                 first_name: string | null;
                 last_name: string | null;
@@ -972,6 +989,7 @@ export interface components {
                 country: string | null;
                 city: string | null;
                 image_url: string | null;
+                /** Format: int64 */
                 user_id: number;
                 is_searchable: boolean;
             };
@@ -980,15 +998,20 @@ export interface components {
             devices: components["schemas"]["Device"][];
             notifications: components["schemas"]["NotificationSettings"];
             conversations: {
+                /** Format: int64 */
                 id: number;
+                /** Format: int64 */
                 voyager_id: number;
+                /** Format: int64 */
                 local_id: number;
                 Voyager: {
+                    /** Format: int64 */
                     id: number;
                     name: string;
                     email: string;
                 };
                 Local: {
+                    /** Format: int64 */
                     id: number;
                     name: string;
                     email: string;
@@ -1006,22 +1029,25 @@ export interface components {
                 messages: components["schemas"]["Message"][];
             }[];
             reports: {
+                /** Format: int64 */
                 id: number;
-                /** @enum {string} */
-                reason: "spam" | "harassment" | "scam" | "danger" | "impersonation" | "other";
-                /** @description Who was reported */
+                reason: components["schemas"]["ReportReason"];
+                /**
+                 * Format: int64
+                 * @description Who was reported
+                 */
                 user_id: number;
                 message_id: number | null;
                 note: string | null;
                 share_messages: boolean;
-                /** @enum {string} */
-                status: "open" | "resolved";
+                status: components["schemas"]["ReportStatus"];
                 /** Format: date-time */
                 createdAt: string;
                 resolvedAt: string | null;
             }[];
         };
         Block: {
+            /** Format: int64 */
             user_id: number;
             name: string;
             /** Format: date-time */
@@ -1041,6 +1067,7 @@ export interface components {
         NotificationSettings: {
             push: boolean;
             email: boolean;
+            /** Format: int64 */
             delay_minutes: number;
             quiet_hours: {
                 from: string;
@@ -1051,16 +1078,21 @@ export interface components {
             previews: boolean;
         };
         ReservationWithHistory: {
+            /** Format: int64 */
             id: number;
+            /** Format: int64 */
             conversation_id: number;
             title: string;
+            /** Format: double */
             price: number;
             /** Format: date-time */
             date: string;
             ends_at: string | null;
-            /** @enum {string} */
-            status: "pending" | "accepted" | "declined" | "cancelled" | "completed";
-            /** @description Who receives the other */
+            status: components["schemas"]["ReservationStatus"];
+            /**
+             * Format: int64
+             * @description Who receives the other
+             */
             host_id: number;
             /** @description Who made the current offer; null for an admin */
             offered_by: number | null;
@@ -1071,13 +1103,15 @@ export interface components {
             /** @description Every step, oldest first */
             history: components["schemas"]["ReservationStep"][];
         };
+        /** @enum {string} */
+        ReservationStatus: "pending" | "accepted" | "declined" | "cancelled" | "completed";
         ReservationStep: {
-            /** @enum {string} */
-            status: "pending" | "accepted" | "declined" | "cancelled" | "completed";
+            status: components["schemas"]["ReservationStatus"];
             /** @description A user id; null for an admin or the clock */
             by: number | null;
             note: string | null;
             title: string;
+            /** Format: double */
             price: number;
             /** Format: date-time */
             date: string;
@@ -1086,8 +1120,11 @@ export interface components {
             createdAt: string;
         };
         Message: {
+            /** Format: int64 */
             id: number;
+            /** Format: int64 */
             user_id: number;
+            /** Format: int64 */
             conversation_id: number;
             content: string;
             attachment: components["schemas"]["Attachment"] | null;
@@ -1095,6 +1132,7 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             Sender: {
+                /** Format: int64 */
                 id: number;
                 name: string;
             };
@@ -1106,9 +1144,16 @@ export interface components {
             name: string;
             /** @description For example image/jpeg; must be what the file in the bucket is */
             mime_type: string;
-            /** @description In bytes */
+            /**
+             * Format: int64
+             * @description In bytes
+             */
             size: number;
         };
+        /** @enum {string} */
+        ReportReason: "spam" | "harassment" | "scam" | "danger" | "impersonation" | "other";
+        /** @enum {string} */
+        ReportStatus: "open" | "resolved";
         /**
          * @example {
          *       "id": 7,
@@ -1129,16 +1174,21 @@ export interface components {
          *     }
          */
         MyReservation: {
+            /** Format: int64 */
             id: number;
+            /** Format: int64 */
             conversation_id: number;
             title: string;
+            /** Format: double */
             price: number;
             /** Format: date-time */
             date: string;
             ends_at: string | null;
-            /** @enum {string} */
-            status: "pending" | "accepted" | "declined" | "cancelled" | "completed";
-            /** @description Who receives the other */
+            status: components["schemas"]["ReservationStatus"];
+            /**
+             * Format: int64
+             * @description Who receives the other
+             */
             host_id: number;
             /** @description Who made the current offer; null for an admin */
             offered_by: number | null;
@@ -1147,6 +1197,7 @@ export interface components {
             /** Format: date-time */
             updatedAt: string;
             partner: {
+                /** Format: int64 */
                 id: number;
                 name: string;
             };
@@ -1161,11 +1212,10 @@ export interface components {
          *     }
          */
         MyReport: {
+            /** Format: int64 */
             id: number;
-            /** @enum {string} */
-            reason: "spam" | "harassment" | "scam" | "danger" | "impersonation" | "other";
-            /** @enum {string} */
-            status: "open" | "resolved";
+            reason: components["schemas"]["ReportReason"];
+            status: components["schemas"]["ReportStatus"];
             /** Format: date-time */
             createdAt: string;
             resolvedAt: string | null;
@@ -1179,9 +1229,9 @@ export interface components {
          *     }
          */
         Report: {
+            /** Format: int64 */
             id: number;
-            /** @enum {string} */
-            reason: "spam" | "harassment" | "scam" | "danger" | "impersonation" | "other";
+            reason: components["schemas"]["ReportReason"];
             /** @constant */
             status: "open";
             /** Format: date-time */
@@ -1190,8 +1240,11 @@ export interface components {
         SearchResult: {
             hits: components["schemas"]["SearchHit"][];
             query: string;
+            /** Format: int64 */
             estimatedTotalHits: number;
+            /** Format: int64 */
             limit: number;
+            /** Format: int64 */
             offset: number;
             _suggestion?: {
                 query: string;
@@ -1219,7 +1272,9 @@ export interface components {
             };
         };
         SearchHit: {
+            /** Format: int64 */
             id: number;
+            /** Format: int64 */
             user_id: number;
             name: string;
             biography: string | null;
@@ -1227,6 +1282,7 @@ export interface components {
             country: string | null;
             interests: string[];
             image_url: string | null;
+            /** Format: double */
             _rankingScore: number;
             _rankingScoreDetails?: {
                 [key: string]: unknown;
@@ -1251,11 +1307,20 @@ export interface components {
              */
             _matches?: {
                 [key: string]: {
-                    /** @description Which of the values, from 0, where the field has several (interests) */
+                    /**
+                     * Format: int64
+                     * @description Which of the values, from 0, where the field has several (interests)
+                     */
                     index?: number;
-                    /** @description The first character, from 0, in Unicode code points */
+                    /**
+                     * Format: int64
+                     * @description The first character, from 0, in Unicode code points
+                     */
                     start: number;
-                    /** @description The number of characters, in Unicode code points */
+                    /**
+                     * Format: int64
+                     * @description The number of characters, in Unicode code points
+                     */
                     length: number;
                 }[];
             };
@@ -1265,6 +1330,8 @@ export interface components {
              */
             _snippet?: string | null;
         };
+        /** @enum {string} */
+        Facet: "interests" | "city" | "country";
         /**
          * @example {
          *       "interests": [
@@ -1284,9 +1351,11 @@ export interface components {
             names: string[];
         };
         PublicProfile: {
+            /** Format: int64 */
             id: number;
             name: string;
             profile: {
+                /** Format: int64 */
                 id: number;
                 first_name: string | null;
                 last_name: string | null;
@@ -1299,22 +1368,29 @@ export interface components {
             };
         };
         Conversation: {
+            /** Format: int64 */
             id: number;
+            /** Format: int64 */
             voyager_id: number;
+            /** Format: int64 */
             local_id: number;
             Voyager: {
+                /** Format: int64 */
                 id: number;
                 name: string;
                 email: string;
             };
             Local: {
+                /** Format: int64 */
                 id: number;
                 name: string;
                 email: string;
             };
             Messages: {
+                /** Format: int64 */
                 id: number;
                 content: string;
+                /** Format: int64 */
                 user_id: number;
                 read: boolean;
                 /** Format: date-time */
@@ -1332,6 +1408,7 @@ export interface components {
          *     }
          */
         ConversationState: {
+            /** Format: int64 */
             conversation_id: number;
             /** @description Until a newer message comes */
             archived: boolean;
@@ -1361,32 +1438,41 @@ export interface components {
             more: boolean;
         };
         Change: {
-            /** @enum {string} */
-            kind: "conversation" | "message" | "read" | "reservation" | "state" | "message.removed";
+            kind: components["schemas"]["ChangeKind"];
+            /** Format: int64 */
             conversation_id: number;
-            /** @description Of the conversation, reservation or message; for read, of the newest message that was marked as read */
+            /**
+             * Format: int64
+             * @description Of the conversation, reservation or message; for read, of the newest message that was marked as read
+             */
             id: number;
         };
+        /** @enum {string} */
+        ChangeKind: "conversation" | "message" | "read" | "reservation" | "state" | "message.removed";
         ConversationDetail: {
+            /** Format: int64 */
             id: number;
             Voyager: {
+                /** Format: int64 */
                 id: number;
                 name: string;
             };
             Local: {
+                /** Format: int64 */
                 id: number;
                 name: string;
             };
             Reservations: components["schemas"]["Reservation"][];
         };
         Reservation: {
+            /** Format: int64 */
             id: number;
             title: string;
+            /** Format: double */
             price: number;
             /** Format: date-time */
             date: string;
-            /** @enum {string} */
-            status: "pending" | "accepted" | "declined" | "cancelled" | "completed";
+            status: components["schemas"]["ReservationStatus"];
         };
         /**
          * @example {
@@ -1404,16 +1490,21 @@ export interface components {
          *     }
          */
         ReservationDetail: {
+            /** Format: int64 */
             id: number;
+            /** Format: int64 */
             conversation_id: number;
             title: string;
+            /** Format: double */
             price: number;
             /** Format: date-time */
             date: string;
             ends_at: string | null;
-            /** @enum {string} */
-            status: "pending" | "accepted" | "declined" | "cancelled" | "completed";
-            /** @description Who receives the other */
+            status: components["schemas"]["ReservationStatus"];
+            /**
+             * Format: int64
+             * @description Who receives the other
+             */
             host_id: number;
             /** @description Who made the current offer; null for an admin */
             offered_by: number | null;
@@ -1430,14 +1521,116 @@ export interface components {
          */
         ReservationConflict: {
             error: string;
-            /** @enum {string} */
-            status: "pending" | "accepted" | "declined" | "cancelled" | "completed";
+            status: components["schemas"]["ReservationStatus"];
         };
     };
-    responses: never;
+    responses: {
+        /** @description A value is not allowed; the message names it */
+        invalid: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                /** @description What is wrong, for programs */
+                "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Any other method */
+        method_not_allowed: {
+            headers: {
+                Allow: components["headers"]["Allow"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                /** @description What is wrong, for programs */
+                "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Over 100 KB */
+        too_large: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                /** @description What is wrong, for programs */
+                "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Not JSON */
+        unsupported_media_type: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                /** @description What is wrong, for programs */
+                "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Too many requests; Retry-After says when to retry */
+        rate_limited: {
+            headers: {
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                /** @description What is wrong, for programs */
+                "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Internal server error */
+        internal: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                /** @description What is wrong, for programs */
+                "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The service is busy; Retry-After says when to retry */
+        unavailable: {
+            headers: {
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                /** @description What is wrong, for programs */
+                "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+    };
     parameters: never;
     requestBodies: never;
-    headers: never;
+    headers: {
+        /** @description The methods that there are */
+        Allow: string;
+        /** @description Of this answer, for If-None-Match */
+        ETag: string;
+        /** @description The request was sent before, and this is its first answer */
+        "Idempotency-Replayed": "true";
+        /** @description The next page, as `<?…>; rel="next"`, relative to the address of the request; absent on the last page */
+        Link: string;
+        /** @description Seconds to wait */
+        "Retry-After": number;
+        /** @description Bearer, with error="invalid_token" if a token was sent */
+        "WWW-Authenticate": string;
+        /** @description As sent, if it is well-formed; else a new one */
+        "X-Request-Id": string;
+    };
     pathItems: never;
 }
 export type $defs = Record<string, never>;
@@ -1507,6 +1700,7 @@ export interface operations {
             /** @description Success */
             201: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1524,85 +1718,40 @@ export interface operations {
                      *       "expires_in": 3600
                      *     }
                      */
-                    "application/json": components["schemas"]["Session"];
+                    "application/json": components["schemas"]["SignedUp"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description Signing up is switched off */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            405: components["responses"]["method_not_allowed"];
             /** @description The e-mail is taken */
             409: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     logIn: {
@@ -1634,6 +1783,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1654,18 +1804,13 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description Wrong e-mail or password, or not confirmed yet */
             401: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1675,61 +1820,21 @@ export interface operations {
             /** @description The account is deactivated, or log-in by e-mail is switched off */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     refreshSession: {
@@ -1756,6 +1861,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1776,18 +1882,13 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description The refresh token is not valid */
             401: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1797,61 +1898,21 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     logOut: {
@@ -1866,22 +1927,19 @@ export interface operations {
             /** @description Logged out */
             204: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1891,43 +1949,19 @@ export interface operations {
             /** @description The account is deactivated or suspended */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     recoverPassword: {
@@ -1959,6 +1993,7 @@ export interface operations {
             /** @description Success */
             202: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1973,73 +2008,25 @@ export interface operations {
                     };
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description Log-in by e-mail is switched off */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     createUser: {
@@ -2095,8 +2082,8 @@ export interface operations {
                      * @description At most 72 bytes in UTF-8
                      */
                     password?: string;
-                    /** @description user or admin; only the secret key grants admin */
-                    role?: unknown;
+                    /** @description Only the secret key grants admin */
+                    role?: components["schemas"]["Role"];
                     /** @description Of a CAPTCHA that was solved, where the project asks for one */
                     captcha_token?: string | null;
                 };
@@ -2106,6 +2093,7 @@ export interface operations {
             /** @description Success */
             201: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2120,82 +2108,37 @@ export interface operations {
                     "application/json": components["schemas"]["Account"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description Only the secret key may create users here */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            405: components["responses"]["method_not_allowed"];
             /** @description The e-mail is taken */
             409: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     getMe: {
@@ -2210,6 +2153,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2257,18 +2201,14 @@ export interface operations {
                     "application/json": components["schemas"]["User"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2278,43 +2218,19 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     eraseMe: {
@@ -2329,22 +2245,19 @@ export interface operations {
             /** @description Erased */
             204: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2354,43 +2267,19 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     exportMe: {
@@ -2405,6 +2294,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2450,18 +2340,14 @@ export interface operations {
                     "application/json": components["schemas"]["Export"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2471,43 +2357,19 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     listMyReservations: {
@@ -2517,7 +2379,7 @@ export interface operations {
                  * @description Only reservations with this status
                  * @example accepted
                  */
-                status?: "pending" | "accepted" | "declined" | "cancelled" | "completed";
+                status?: components["schemas"]["ReservationStatus"];
                 /**
                  * @description Only reservations whose date is this or later
                  * @example 2027-05-01T00:00:00Z
@@ -2548,6 +2410,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2575,18 +2439,14 @@ export interface operations {
                     "application/json": components["schemas"]["MyReservation"][];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2596,43 +2456,19 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     listMyReports: {
@@ -2658,6 +2494,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2675,18 +2513,14 @@ export interface operations {
                     "application/json": components["schemas"]["MyReport"][];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2696,43 +2530,19 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     reportPerson: {
@@ -2759,11 +2569,8 @@ export interface operations {
                     user_id?: number | null;
                     /** @description A message that the caller has received; either this or user_id */
                     message_id?: number | null;
-                    /**
-                     * @description What is wrong
-                     * @enum {string}
-                     */
-                    reason: "spam" | "harassment" | "scam" | "danger" | "impersonation" | "other";
+                    /** @description What is wrong */
+                    reason: components["schemas"]["ReportReason"];
                     /** @description For the moderators */
                     note?: string | null;
                     /** @description Gives the moderators a copy of the latest 20 messages of the conversation */
@@ -2779,6 +2586,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2788,6 +2597,8 @@ export interface operations {
             /** @description Success */
             201: {
                 headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2805,6 +2616,9 @@ export interface operations {
             /** @description A value is not allowed; the message names it */
             400: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2814,6 +2628,10 @@ export interface operations {
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2823,6 +2641,9 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2832,70 +2653,33 @@ export interface operations {
             /** @description No such user, or no such message in a conversation of the caller */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
             /** @description The Idempotency-Key was used with another payload */
             422: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     listBlocks: {
@@ -2910,6 +2694,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2925,18 +2710,14 @@ export interface operations {
                     "application/json": components["schemas"]["Block"][];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2946,43 +2727,19 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     blockUser: {
@@ -3003,6 +2760,7 @@ export interface operations {
             /** @description Blocked */
             204: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -3010,6 +2768,9 @@ export interface operations {
             /** @description A value is not allowed; the message names it */
             400: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3019,6 +2780,10 @@ export interface operations {
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3028,6 +2793,9 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3037,43 +2805,19 @@ export interface operations {
             /** @description No such user */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     unblockUser: {
@@ -3094,22 +2838,19 @@ export interface operations {
             /** @description Not blocked */
             204: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3119,6 +2860,9 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3128,43 +2872,19 @@ export interface operations {
             /** @description No such user */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     listDevices: {
@@ -3179,6 +2899,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3198,18 +2919,14 @@ export interface operations {
                     "application/json": components["schemas"]["Device"][];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3219,43 +2936,19 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     registerDevice: {
@@ -3300,6 +2993,7 @@ export interface operations {
             /** @description Registered */
             204: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -3307,6 +3001,9 @@ export interface operations {
             /** @description A value is not allowed; the message names it */
             400: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3316,6 +3013,10 @@ export interface operations {
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3325,61 +3026,21 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     removeDevice: {
@@ -3400,22 +3061,19 @@ export interface operations {
             /** @description Not registered */
             204: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3425,43 +3083,19 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     getNotificationSettings: {
@@ -3476,6 +3110,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3491,18 +3126,14 @@ export interface operations {
                     "application/json": components["schemas"]["NotificationSettings"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3512,43 +3143,19 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     updateNotificationSettings: {
@@ -3575,7 +3182,10 @@ export interface operations {
                     push?: boolean;
                     /** @description Whether to send mails */
                     email?: boolean;
-                    /** @description For how long a message must be unread before a mail tells of it */
+                    /**
+                     * Format: int32
+                     * @description For how long a message must be unread before a mail tells of it
+                     */
                     delay_minutes?: number;
                     /** @description Nothing is sent in these hours; null: none */
                     quiet_hours?: {
@@ -3593,6 +3203,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3612,18 +3223,14 @@ export interface operations {
                     "application/json": components["schemas"]["NotificationSettings"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3633,61 +3240,21 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     getPushKey: {
@@ -3702,6 +3269,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3716,55 +3284,23 @@ export interface operations {
                     };
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description Web Push is not set up */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     checkUnsubscribe: {
@@ -3785,6 +3321,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3798,55 +3335,23 @@ export interface operations {
                     };
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description The token is of no mail of ours */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     unsubscribe: {
@@ -3867,6 +3372,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3880,55 +3386,23 @@ export interface operations {
                     };
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description The token is of no mail of ours */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     updateProfile: {
@@ -3978,6 +3452,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4025,18 +3500,14 @@ export interface operations {
                     "application/json": components["schemas"]["User"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4046,61 +3517,21 @@ export interface operations {
             /** @description The account is deactivated, or an admin has hidden the profile and it cannot be made searchable */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     setInterests: {
@@ -4131,6 +3562,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4155,24 +3587,22 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** Format: int64 */
                         id: number;
+                        /** Format: int64 */
                         user_id: number;
                         Interests: components["schemas"]["Interest"][];
                     };
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4182,61 +3612,21 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     setSearchable: {
@@ -4263,6 +3653,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4276,18 +3667,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4297,61 +3684,21 @@ export interface operations {
             /** @description The account is deactivated, or an admin has hidden the profile and it cannot be made searchable */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     searchProfiles: {
@@ -4410,6 +3757,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4506,55 +3854,23 @@ export interface operations {
                     "application/json": components["schemas"]["SearchResult"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description like: no such profile */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     completeSearch: {
@@ -4580,6 +3896,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4599,18 +3916,14 @@ export interface operations {
                     "application/json": components["schemas"]["Completions"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4620,43 +3933,19 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     listInterests: {
@@ -4671,6 +3960,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4689,52 +3979,20 @@ export interface operations {
                     "application/json": components["schemas"]["Interest"][];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     getPublicProfile: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 if it is still the same */
+                "if-none-match"?: string;
+            };
             path: {
                 /**
                  * @description The profile's id
@@ -4749,6 +4007,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4792,22 +4052,19 @@ export interface operations {
             /** @description Unchanged since the ETag of If-None-Match */
             304: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description The profile is not public */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4817,43 +4074,19 @@ export interface operations {
             /** @description No such profile */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     listConversations: {
@@ -4883,6 +4116,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4918,18 +4153,14 @@ export interface operations {
                     "application/json": components["schemas"]["Conversation"][];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4939,43 +4170,19 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     openConversation: {
@@ -4993,7 +4200,10 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description With whom */
+                    /**
+                     * Format: int64
+                     * @description With whom
+                     */
                     other_user_id: number;
                 };
             };
@@ -5002,6 +4212,7 @@ export interface operations {
             /** @description Success */
             201: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5013,24 +4224,23 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** Format: int64 */
                         id: number;
+                        /** Format: int64 */
                         voyager_id: number;
+                        /** Format: int64 */
                         local_id: number;
                     };
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5040,6 +4250,9 @@ export interface operations {
             /** @description The account is deactivated, or one of the two has blocked the other */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5049,73 +4262,37 @@ export interface operations {
             /** @description No such user */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            405: components["responses"]["method_not_allowed"];
             /** @description Error */
             409: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
                         error: string;
+                        /** Format: int64 */
                         conversation_id: number;
                     };
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     countUnread: {
@@ -5130,6 +4307,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5153,26 +4331,25 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** Format: int64 */
                         total: number;
                         conversations: {
+                            /** Format: int64 */
                             conversation_id: number;
+                            /** Format: int64 */
                             unread: number;
                         }[];
                     };
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5182,43 +4359,19 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     listConversationStates: {
@@ -5241,6 +4394,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5257,18 +4412,14 @@ export interface operations {
                     "application/json": components["schemas"]["ConversationState"][];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5278,43 +4429,19 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     listChanges: {
@@ -5340,6 +4467,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5353,18 +4481,14 @@ export interface operations {
                     "application/json": components["schemas"]["Changes"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5374,52 +4498,31 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            405: components["responses"]["method_not_allowed"];
             /** @description The cursor is older than 30 days or from before a restore: read everything anew */
             410: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     setConversationState: {
@@ -5456,6 +4559,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5473,6 +4577,9 @@ export interface operations {
             /** @description A value is not allowed; the message names it */
             400: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5482,6 +4589,10 @@ export interface operations {
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5491,6 +4602,9 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5500,61 +4614,21 @@ export interface operations {
             /** @description No such conversation, or the caller is not a participant */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     getConversation: {
@@ -5575,6 +4649,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5610,18 +4685,14 @@ export interface operations {
                     "application/json": components["schemas"]["ConversationDetail"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5631,6 +4702,9 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5640,43 +4714,19 @@ export interface operations {
             /** @description No such conversation, or the caller is not a participant */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     listMessages: {
@@ -5693,7 +4743,7 @@ export interface operations {
                 order?: "asc" | "desc";
                 /** @description Only messages older than this one, newest first */
                 before_id?: number;
-                /** @description Only messages newer than this one, oldest first */
+                /** @description Only messages newer than this one, oldest first; 0: from the first one on */
                 after_id?: number;
             };
             header?: never;
@@ -5711,6 +4761,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5747,18 +4799,14 @@ export interface operations {
                     "application/json": components["schemas"]["Message"][];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5768,6 +4816,9 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5777,43 +4828,19 @@ export interface operations {
             /** @description No such conversation, or the caller is not a participant */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     sendMessage: {
@@ -5859,6 +4886,8 @@ export interface operations {
             /** @description Success */
             201: {
                 headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5880,18 +4909,14 @@ export interface operations {
                     "application/json": components["schemas"]["Message"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5901,6 +4926,9 @@ export interface operations {
             /** @description The account is deactivated, or one of the two has blocked the other, or the other account was erased, or the limit of messages before an answer is reached */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5910,70 +4938,33 @@ export interface operations {
             /** @description No such conversation, or the caller is not a participant */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
             /** @description The Idempotency-Key was used with another payload */
             422: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     markMessageRead: {
@@ -5999,6 +4990,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6012,18 +5004,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6033,6 +5021,9 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6042,43 +5033,19 @@ export interface operations {
             /** @description No such message, or the caller is not a participant */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     markConversationRead: {
@@ -6102,7 +5069,10 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description This message and all before it */
+                    /**
+                     * Format: int64
+                     * @description This message and all before it
+                     */
                     up_to_message_id: number;
                 };
             };
@@ -6111,6 +5081,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6124,18 +5095,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6145,6 +5112,9 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6154,61 +5124,21 @@ export interface operations {
             /** @description No such message, or the caller is not a participant */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     offerReservation: {
@@ -6240,7 +5170,10 @@ export interface operations {
                 "application/json": {
                     /** @description What is offered */
                     title: string;
-                    /** @description 0 to 100,000, with two decimals at most */
+                    /**
+                     * Format: double
+                     * @description 0 to 100,000, with two decimals at most
+                     */
                     price: number;
                     /**
                      * Format: date-time
@@ -6260,6 +5193,8 @@ export interface operations {
             /** @description Success */
             201: {
                 headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6281,18 +5216,14 @@ export interface operations {
                     "application/json": components["schemas"]["ReservationDetail"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6302,6 +5233,9 @@ export interface operations {
             /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6311,70 +5245,33 @@ export interface operations {
             /** @description No such conversation, or the caller is not a participant */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
             /** @description The Idempotency-Key was used with another payload */
             422: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     getReservation: {
@@ -6400,6 +5297,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6433,18 +5331,14 @@ export interface operations {
                     "application/json": components["schemas"]["ReservationWithHistory"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6454,6 +5348,9 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6463,43 +5360,19 @@ export interface operations {
             /** @description No such reservation, or the caller is not a participant */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     counterReservation: {
@@ -6530,7 +5403,10 @@ export interface operations {
                 "application/json": {
                     /** @description What is offered */
                     title?: string;
-                    /** @description 0 to 100,000, with two decimals at most */
+                    /**
+                     * Format: double
+                     * @description 0 to 100,000, with two decimals at most
+                     */
                     price?: number;
                     /**
                      * Format: date-time
@@ -6546,6 +5422,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6567,18 +5444,14 @@ export interface operations {
                     "application/json": components["schemas"]["ReservationDetail"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6588,6 +5461,9 @@ export interface operations {
             /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6597,70 +5473,33 @@ export interface operations {
             /** @description No such reservation, or the caller is not a participant */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            405: components["responses"]["method_not_allowed"];
             /** @description Error */
             409: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ReservationConflict"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     acceptReservation: {
@@ -6698,6 +5537,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6719,18 +5559,14 @@ export interface operations {
                     "application/json": components["schemas"]["ReservationDetail"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6740,6 +5576,9 @@ export interface operations {
             /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6749,70 +5588,33 @@ export interface operations {
             /** @description No such reservation, or the caller is not a participant */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            405: components["responses"]["method_not_allowed"];
             /** @description Error */
             409: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ReservationConflict"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     declineReservation: {
@@ -6850,6 +5652,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6871,18 +5674,14 @@ export interface operations {
                     "application/json": components["schemas"]["ReservationDetail"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6892,6 +5691,9 @@ export interface operations {
             /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6901,70 +5703,33 @@ export interface operations {
             /** @description No such reservation, or the caller is not a participant */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            405: components["responses"]["method_not_allowed"];
             /** @description Error */
             409: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ReservationConflict"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     cancelReservation: {
@@ -7002,6 +5767,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7023,18 +5789,14 @@ export interface operations {
                     "application/json": components["schemas"]["ReservationDetail"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7044,6 +5806,9 @@ export interface operations {
             /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7053,70 +5818,33 @@ export interface operations {
             /** @description No such reservation, or the caller is not a participant */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            405: components["responses"]["method_not_allowed"];
             /** @description Error */
             409: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ReservationConflict"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     completeReservation: {
@@ -7149,6 +5877,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7170,18 +5899,14 @@ export interface operations {
                     "application/json": components["schemas"]["ReservationDetail"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7191,6 +5916,9 @@ export interface operations {
             /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7200,70 +5928,33 @@ export interface operations {
             /** @description No such reservation, or the caller is not a participant */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            405: components["responses"]["method_not_allowed"];
             /** @description Error */
             409: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ReservationConflict"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     getHealth: {
@@ -7278,6 +5969,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7305,40 +5997,16 @@ export interface operations {
                     };
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
             /** @description Error */
             503: {
                 headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7372,6 +6040,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7383,55 +6052,24 @@ export interface operations {
                     "text/plain": string;
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description Not the secret key */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     embedQueue: {
@@ -7446,6 +6084,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7455,59 +6094,29 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** Format: int64 */
                         made: number;
                     };
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description Not the secret key */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     sendNotifications: {
@@ -7522,6 +6131,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7534,62 +6144,35 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** Format: int64 */
                         planned: number;
+                        /** Format: int64 */
                         pushes: number;
+                        /** Format: int64 */
                         mails: number;
+                        /** Format: int64 */
                         webhooks: number;
                     };
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description Not the secret key */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
 }
