@@ -1,20 +1,6 @@
+import ipaddr from 'ipaddr.js'
 import { log } from './log.ts'
 import { settings } from './settings.ts'
-
-const ipv4 = /^(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(\.(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}$/
-
-/** The eight groups of an IPv6 address, or null. */
-const ipv6Groups = (address: string): number[] | null => {
-  if (!/^[\da-f:.]+$/i.test(address) || !URL.canParse(`http://[${address}]`)) {
-    return null
-  }
-  const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
-  const first = head.split(':').filter(Boolean)
-  const last = tail?.split(':').filter(Boolean) ?? []
-  return [...first, ...Array<string>(8 - first.length - last.length).fill('0'), ...last].map((group) =>
-    parseInt(group, 16)
-  )
-}
 
 /**
  * The network that counts as one client: an IPv4 address, or the /64 of an IPv6 address, because a subscriber has all
@@ -25,14 +11,12 @@ const parseNetwork = (value: string): string | null => {
   if (value.length > 80) return null
   const text = value.trim()
   const [, plain = text] = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(text) ?? /^([\d.]+):\d{1,5}$/.exec(text) ?? []
-  if (ipv4.test(plain)) return plain
-  const groups = ipv6Groups(plain.replace(/%[\w.-]{1,32}$/, ''))
-  if (!groups) return null
-  // ::ffff:192.0.2.1 is an IPv4 address.
-  if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff) {
-    return groups.slice(6).flatMap((group) => [group >> 8, group & 255]).join('.')
-  }
-  return `${groups.slice(0, 4).map((group) => group.toString(16)).join(':')}::/64`
+  if (ipaddr.IPv4.isValidFourPartDecimal(plain)) return plain
+  const unscoped = plain.replace(/%[\w.-]{1,32}$/, '')
+  if (unscoped.includes('%') || !ipaddr.IPv6.isValid(unscoped)) return null
+  const address = ipaddr.IPv6.parse(unscoped)
+  if (address.isIPv4MappedAddress()) return address.toIPv4Address().toString()
+  return `${address.parts.slice(0, 4).map((group) => group.toString(16)).join(':')}::/64`
 }
 
 // Clients without a known address share one rate limit. The hop to the left is forgeable, and the hop to the right is
