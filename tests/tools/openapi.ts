@@ -126,8 +126,8 @@ const formats: Record<string, RegExp> = {
 
 /**
  * The violations of a schema; empty if the value conforms. Sixty lines instead of a validator from npm: our document
- * has a dozen keywords, lengths count code points, and an unknown keyword throws instead of being ignored. Whoever reads
- * an answer must expect further properties; here an answer must not have any.
+ * has a dozen keywords, lengths count code points, and an unknown keyword throws instead of being ignored. Readers of
+ * answers must expect further properties; here an answer must not have any.
  */
 export const faults = (given: Schema, value: unknown, at = 'body', isAnswer = false): string[] => {
   const schema = resolved(given)
