@@ -3,6 +3,7 @@
  * process, so costly queries are refused before they start.
  */
 import { exceedsDepth, queryNestingError } from './nesting.ts'
+import { postgrestError } from './postgrest.ts'
 
 const maxEmbedDepth = 3
 const maxEmbeds = 10
@@ -89,14 +90,14 @@ export const missingFilterError = (method: string, path: string, url: URL) => {
   if ((method !== 'PATCH' && method !== 'DELETE') || path.startsWith('/rest/v1/rpc/')) return null
   if ([...url.searchParams.keys()].some((name) => !notFilters.has(name))) return null
   const statement = method === 'PATCH' ? 'UPDATE' : 'DELETE'
-  return { code: '21000', details: null, hint: null, message: `${statement} requires a WHERE clause` }
+  return postgrestError('21000', `${statement} requires a WHERE clause`)
 }
 
 const maxLogicDepth = 10
 
 /** The error for a Data API query that only the secret key may send; null if anybody may send it. */
-export const dataApiLimitError = (path: string, url: URL): { code: 'PGRST100'; message: string } | null => {
-  const error = (message: string) => ({ code: 'PGRST100' as const, message })
+export const dataApiLimitError = (path: string, url: URL): ReturnType<typeof postgrestError> | null => {
+  const error = (message: string) => postgrestError('PGRST100', message)
   if (usesTextSearch(url)) return error('match, imatch and all variants of fts need the secret key')
   if (countPatterns(url) > maxPatterns) return error(`like and ilike may have ${maxPatterns} patterns in total`)
   if (selfEmbedsOf(path, url).includes(null)) {

@@ -13,6 +13,7 @@ import { databaseFolder } from './data_dir.ts'
 import { createMutex, type Mutex } from './mutex.ts'
 import { patchConnection } from './patched_connection.ts'
 import { CannotStart } from './cannot_start.ts'
+import { parseExactJson, parseNumeric } from './postgrest.ts'
 
 /** The database of the stack. */
 export interface Database {
@@ -57,6 +58,9 @@ export const retryOnConflict = async (change: () => Promise<void>, tries = 5): P
 }
 
 // Object ids of the types.
+const json = 114
+const jsonb = 3802
+const numeric = 1700
 const timestamp = 1114
 const timestamptz = 1184
 
@@ -99,7 +103,13 @@ export const openPglite = async (
       url: stored ? `file://${stored.folder}` : 'memory://',
       pgliteOptions: {
         extensions: { vector, pgtap, btree_gist, fuzzystrmatch, unaccent },
-        parsers: { [timestamp]: isoTimestamp, [timestamptz]: isoTimestamp },
+        parsers: {
+          [timestamp]: isoTimestamp,
+          [timestamptz]: isoTimestamp,
+          [numeric]: parseNumeric,
+          [json]: parseExactJson,
+          [jsonb]: parseExactJson,
+        },
       },
     }),
   )
@@ -118,8 +128,9 @@ export const openPglite = async (
     await driver.query('select set_config($1, $2, false)', [name, value])
   }
   const mutex = createMutex()
+  const parsers = { [numeric]: Number, [json]: JSON.parse, [jsonb]: JSON.parse }
   const query: Query = (text, values) =>
-    mutex(async () => (await driver.query<Record<string, unknown>>(text, values)).rows)
+    mutex(async () => (await driver.query<Record<string, unknown>>(text, values, { parsers })).rows)
   return {
     connection: connection as unknown as App['connection'],
     mutex,
@@ -142,7 +153,7 @@ const jsonType = (oid: number): postgres.PostgresType => ({
   to: oid,
   from: [oid],
   serialize: (value: unknown) => typeof value === 'string' ? value : JSON.stringify(value),
-  parse: (text: string) => JSON.parse(text),
+  parse: parseExactJson,
 })
 const timestampType = (oid: number): postgres.PostgresType => ({
   to: oid,
@@ -151,8 +162,9 @@ const timestampType = (oid: number): postgres.PostgresType => ({
   parse: isoTimestamp,
 })
 const types = {
-  json: jsonType(114),
-  jsonb: jsonType(3802),
+  json: jsonType(json),
+  jsonb: jsonType(jsonb),
+  numeric: { to: numeric, from: [numeric], serialize: String, parse: parseNumeric },
   timestamp: timestampType(timestamp),
   timestamptz: timestampType(timestamptz),
 }

@@ -19,6 +19,7 @@ import type { Inbox } from './inbox.ts'
 import { callLite } from './lite_call.ts'
 import { jsonExceedsDepth } from './nesting.ts'
 import { isUnder, readPath } from './path.ts'
+import { postgrestError } from './postgrest.ts'
 import type { Realtime } from './realtime/server.ts'
 import type { Keys, Settings } from './settings.ts'
 
@@ -140,6 +141,9 @@ export const openGateway = (
 
   gateway.use('/rest/v1/*', async (c, next) => {
     const { path, url, isDashboard } = c.env
+    if (!['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS'].includes(c.req.method)) {
+      return c.json(postgrestError('PGRST117', `Unsupported HTTP method: ${c.req.method}`), 405)
+    }
     const apikey = c.req.header('apikey') ?? url.searchParams.get('apikey')
     if (!apikey && !isDashboard) return c.json({ message: 'No API key found in request' }, 401)
     const filterError = missingFilterError(c.req.method, path, url)

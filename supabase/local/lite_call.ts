@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { App } from '@supabase/lite'
 import { describeError, isDatabaseError } from '../../functions/_shared/errors.ts'
 import { log } from '../../functions/_shared/log.ts'
+import { correctHeaders, databaseErrorResponse, limitSingular, singularError } from './postgrest.ts'
 
 interface Call {
   /** The error that @supabase/lite tried to print. */
@@ -75,11 +76,15 @@ export const callLite = async (
   const invalid = isAuth && body ? nonStringField(body) : undefined
   if (invalid) return authError(400, 'validation_failed', `${invalid} must be text`)
   const call: Call = {}
-  const response = await calls.run(call, () => Promise.resolve(lite.fetch(request, { peerAddress })))
+  const forwarded = path.startsWith('/rest/') ? limitSingular(request) : request
+  const response = await calls.run(call, () => Promise.resolve(lite.fetch(forwarded, { peerAddress })))
+  const refusal = forwarded === request ? null : await singularError(response)
+  if (refusal) return refusal
+  if (path.startsWith('/rest/')) correctHeaders(request, response)
   if (response.status < 500) return response
-  const clientError = isAuth ? clientErrorOf(call.error) : null
-  if (clientError) return clientError
+  const databaseError = isAuth ? clientErrorOf(call.error) : databaseErrorResponse(call.error)
+  if (databaseError && databaseError.status < 500) return databaseError
   const error = call.error ?? new Error(`HTTP ${response.status}`)
   log('error', isAuth ? 'Auth failed' : 'The Data API failed', describeError(error))
-  return response
+  return databaseError ?? response
 }

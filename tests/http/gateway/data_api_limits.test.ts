@@ -65,7 +65,7 @@ describe('embedding in the Data API', () => {
     const { status, body } = await select(path)
     expect({ status, body }).toEqual({
       status: 400,
-      body: { code: 'PGRST100', message: expect.stringMatching(/embed/) },
+      body: { code: 'PGRST100', details: null, hint: null, message: expect.stringMatching(/embed/) },
     })
   })
 
