@@ -35,7 +35,7 @@ for (const name of names) {
     external: [/^node:/],
     // Deno 2.1, the version of the platform's runtime, has these globals only within packages.
     transform: {
-      define: { RELEASE: JSON.stringify(release) },
+      define: { RELEASE: JSON.stringify(release), global: 'globalThis' },
       inject: {
         Buffer: ['node:buffer', 'Buffer'],
         process: ['node:process', 'default'],

@@ -303,15 +303,15 @@ const measureHalfLoad = async (fixture: Fixture): Promise<void> => {
   }
 }
 
-/** Ratios to prepared statements on a direct connection, with as many connections and at the same distance. */
+/** Ratios to a direct connection, with as many connections and at the same distance. */
 const compareWaysToDatabase = async (fixture: Fixture): Promise<void> => {
   const ways = await openWays(fixture.url, fixture.prefix, defer)
   console.log(row('', ['/s', 'p50 ms', 'p99 ms', ...ways.slice(1).map(({ name }) => name)]))
   for (const pool of ['1', '6']) {
     for (const milliseconds of [0, 1]) {
-      const servers = await Promise.all(ways.map(async ({ url, args }) => {
+      const servers = await Promise.all(ways.map(async ({ url }) => {
         const { url: database } = await countFlights(url, milliseconds)
-        return await serveFunctions(database, undefined, pool, 'serve_functions.ts', args)
+        return await serveFunctions(database, undefined, pool, 'serve_functions.ts', [])
       }))
       for (const testCase of await selectedCases(fixture)) {
         const file = await writeRequests(fixture, testCase, ({ path }) => path, tokens)
@@ -323,10 +323,10 @@ const compareWaysToDatabase = async (fixture: Fixture): Promise<void> => {
             if (round >= 0) all[index]!.push(measurement)
           }
         }
-        const [prepared, ...others] = all
+        const [direct, ...others] = all
         console.log(row(`${testCase.name}, pool ${pool}, ${2 * milliseconds} ms`, [
-          ...speed(prepared!),
-          ...others.map((one) => ratios(one, prepared!)),
+          ...speed(direct!),
+          ...others.map((one) => ratios(one, direct!)),
         ]))
         if (failures(...all)) console.log(`${failures(...all)} failed`)
         await Deno.remove(file)

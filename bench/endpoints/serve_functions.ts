@@ -1,12 +1,9 @@
 /**
  * The Edge Functions in one process, without the gateway. --bare replaces each statement by plain SQL that reads the
- * same rows as the owner of the tables (bare.ts): the same request without permission checks. --prepared and
- * --described send statements as postgres.js does: prepared, or, where nothing is prepared, after a question about the
- * parameters' types.
- *   EDGE_DATABASE_URL=… JWT_SECRET=… deno run -A bench/endpoints/serve_functions.ts [--bare|--prepared|--described]
+ * same rows as the owner of the tables (bare.ts): the same request without permission checks.
+ *   EDGE_DATABASE_URL=… JWT_SECRET=… deno run -A bench/endpoints/serve_functions.ts [--bare]
  */
 import postgres from 'postgres'
-import { openPool } from '../../functions/_shared/postgres.ts'
 import { provideQuery } from '../../functions/_shared/rpc.ts'
 import { settings } from '../../functions/_shared/settings.ts'
 import auth from '../../functions/auth/index.ts'
@@ -24,20 +21,6 @@ if (Deno.args.includes('--bare')) {
     const { statement, parameters } = bareStatement(text, values)
     return sql.unsafe(statement, parameters as never[], { prepare: true })
   })
-}
-
-const prepare = Deno.args.includes('--prepared')
-if (prepare || Deno.args.includes('--described')) {
-  const connect = () => {
-    const sql = postgres(settings.databaseUrl!, { max: 1, fetch_types: false, ssl: false })
-    return {
-      query: async (text: string, values: unknown[]) => await sql.unsafe(text, values as never[], { prepare }),
-      isOpen: () => true,
-      close: () => void sql.end(),
-    }
-  }
-  const limits = { waitMilliseconds: 4000, answerMilliseconds: 6000, idleMilliseconds: 60_000 }
-  provideQuery(openPool(connect, { ...limits, connections: settings.databasePool }))
 }
 
 const functions: Record<string, { fetch: (request: Request) => Response | Promise<Response> }> = {

@@ -5,8 +5,6 @@ import type { Defer } from './defer.ts'
 interface Way {
   name: string
   url: string
-  /** Of serve_functions.ts. */
-  args: string[]
 }
 
 /** The first is what the others are compared with. */
@@ -15,10 +13,7 @@ export const openWays = async (database: string, prefix: string, defer: Defer): 
   const pooler = await startPooler(database, { connections: 15, prefix })
   defer(() => Promise.resolve(pooler.stop()))
   return [
-    { name: 'prepared', url: database, args: ['--prepared'] },
-    { name: 'direct', url: database, args: [] },
-    { name: 'pooler', url: pooler.url, args: [] },
-    // As postgres.js does if nothing is prepared: two round trips.
-    { name: 'pooler, two', url: pooler.url, args: ['--described'] },
+    { name: 'direct', url: database },
+    { name: 'pooler', url: pooler.url },
   ]
 }

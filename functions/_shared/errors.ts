@@ -31,12 +31,10 @@ interface DatabaseError {
   severity_local?: string
   detail?: string
   hint?: string
-  /** postgres.js calls it constraint_name, PGlite constraint. */
-  constraint_name?: string
   constraint?: string
 }
 
-/** Whether Postgres reported the error. Some socket error codes look alike, so call isConnectionLoss first. */
+/** Whether Postgres reported the error. */
 export const isDatabaseError = (error: unknown): error is DatabaseError =>
   error instanceof Error && /^[0-9A-Z]{5}$/.test((error as Partial<DatabaseError>).code ?? '')
 
@@ -52,30 +50,30 @@ const unavailable: ErrorResponse = {
   headers: { 'Retry-After': '1' },
 }
 
+/** The database connection is gone, or silent, which cannot be told apart. */
+export class ConnectionLoss extends Error {
+  override name = 'ConnectionLoss'
+}
+
 const connectionLossCodes = new Set([
   '57P01', // admin_shutdown
   '57P02', // crash_shutdown
   '57P03', // cannot_connect_now
-  'CONNECT_TIMEOUT',
-  'CONNECTION_CLOSED',
-  'CONNECTION_DESTROYED',
-  'CONNECTION_ENDED',
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'NO_ANSWER', // ours: see postgres.ts
 ])
 
 /** Whether the database connection is gone, rather than one statement refused. */
 export const isConnectionLoss = (error: unknown): boolean =>
-  connectionLossCodes.has((error as { code?: string } | null)?.code ?? '')
+  error instanceof ConnectionLoss || (isDatabaseError(error) && connectionLossCodes.has(error.code))
+
+/** What ends an anonymous caller's statement (private.act_as), with the connection. */
+const transactionTimeout = '25P04'
 
 /**
  * Whether a server or pooler has refused to open a connection, for example because it has none left: Supavisor says so
  * with XX000, PgBouncer with 08P01.
  */
 export const isConnectionRefusal = (error: unknown): boolean =>
-  isDatabaseError(error) && (error.severity ?? error.severity_local) === 'FATAL'
+  isDatabaseError(error) && (error.severity ?? error.severity_local) === 'FATAL' && error.code !== transactionTimeout
 
 /** What our SQL adds to the body as JSON. A trigger of the operator may have any text there, which is not passed on. */
 const parseDetail = (detail: string | undefined): Record<string, unknown> => {
@@ -109,7 +107,7 @@ const fromDatabase = (error: DatabaseError): ErrorResponse | undefined => {
   }
   switch (error.code) {
     case '23514': // check_violation
-      return { status: 400, body: { error: error.constraint_name ?? error.constraint ?? 'A value is not allowed' } }
+      return { status: 400, body: { error: error.constraint ?? 'A value is not allowed' } }
     case '22021': // character_not_in_repertoire
     case '22P05': // untranslatable_character
       return { status: 400, body: { error: 'The text holds a character that cannot be stored' } }
@@ -119,6 +117,7 @@ const fromDatabase = (error: DatabaseError): ErrorResponse | undefined => {
     case '28P01': // invalid_password
     case '53300': // too_many_connections
     case '57014': // query_canceled, by the statement timeout
+    case transactionTimeout:
       return unavailable
   }
 }
@@ -146,10 +145,10 @@ const errorResponse = (error: unknown): ErrorResponse => {
 
 /** An error for the log. Its message loses everything in quotes, because that can be personal data. */
 export const describeError = (error: unknown): Record<string, unknown> => {
-  const { name, code, message, stack, routine, table_name } = error as Error & DatabaseError & Record<string, unknown>
+  const { name, code, message, stack, routine, table } = error as Error & DatabaseError & Record<string, unknown>
   const frames = stack?.split('\n').filter((line) => /^\s+at /.test(line)).map((line) => line.trim())
   const cause = String(message).replaceAll(/(["'`(]).*?(["'`)]|$)/gs, '$1…$2')
-  return { name, code, cause, routine, table: table_name, frames }
+  return { name, code, cause, routine, table, frames }
 }
 
 /** Turns everything thrown into a response. Unhandled errors are logged and not described to the client. */

@@ -1,31 +1,38 @@
-import postgres from 'postgres'
-import { openSocket, readTarget } from './postgres_socket.ts'
-import { isConnectionLoss, isConnectionRefusal, serviceUnavailable } from './errors.ts'
-import { settings } from './settings.ts'
+import pg from 'pg'
+import { ConnectionLoss, isConnectionRefusal, serviceUnavailable } from './errors.ts'
 
-/** Runs one statement and returns its rows. Objects are sent as JSON. */
+/** Runs one statement and returns its rows, each value as Postgres prints it. Objects are sent as JSON. */
 export type Query = (text: string, values: unknown[]) => Promise<Record<string, unknown>[]>
-
-/** A connection as the pool sees it. */
-export interface Connection {
-  query: Query
-  isOpen: () => boolean
-  /** Closes it at once. Running statements reject, and late results are dropped. */
-  close: () => void
-}
 
 export interface PoolLimits {
   connections: number
   /** How long a statement may wait for a connection. After that it is refused with 503 without having been sent. */
   waitMilliseconds: number
-  /** How long a statement may take, including the opening of a new connection. */
+  /** How long a statement may take. */
   answerMilliseconds: number
   /** How long an idle connection stays open. */
   idleMilliseconds: number
 }
 
-/** Milliseconds until a connection must be open. */
-const connectTimeout = 5000
+// As in libpq (https://www.postgresql.org/docs/17/libpq-ssl.html): `prefer` encrypts if it can, `require` always, and
+// `verify-full` also checks the certificate and the host name.
+const sslModes = ['disable', 'prefer', 'require', 'verify-full'] as const
+
+/** The parameters of a connection string; `sslmode` is `prefer` if it has none. Throws on an unknown one. */
+export const readTarget = (url: string) => {
+  const { hostname, port, username, password, pathname, searchParams } = new URL(url)
+  const mode = searchParams.get('sslmode') ?? 'prefer'
+  const sslMode = sslModes.find((one) => one === mode)
+  if (!sslMode) throw new Error(`sslmode is "${mode}", and must be one of ${sslModes.join(', ')}`)
+  return {
+    sslMode,
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: Number(port) || 5432,
+    user: decodeURIComponent(username),
+    password: decodeURIComponent(password),
+    database: decodeURIComponent(pathname.slice(1)),
+  }
+}
 
 /** A parameter as text, whose type Postgres then takes from the statement. */
 const asText = (value: unknown): string | null => {
@@ -34,137 +41,90 @@ const asText = (value: unknown): string | null => {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-/**
- * One round trip, and nothing prepared, so that it works through poolers that assign a connection to each transaction.
- * Given arguments, postgres.js 3.4.9 asks for their types first, which is a second round trip for every statement that
- * it has not prepared. It sends all at once if the query has its parameters already. tests/postgres/round_trips.test.ts
- * counts.
- */
-const send = async (sql: postgres.Sql, text: string, values: unknown[]): Promise<Record<string, unknown>[]> => {
-  const query = sql.unsafe(text, [], { prepare: false, ...{ simple: false } })
-  return await Object.assign(query, { parameters: values.map(asText) })
-}
-
-/** One postgres.js connection, which opens at its first statement. */
-export const connectTo = (url: string, options: postgres.Options<Record<string, never>>): Connection => {
-  let isOpen = true
-  const closing = new AbortController()
-  const target = readTarget(url, settings.databaseCertificateAuthority)
-  const sql = postgres(url, {
-    max: 1,
-    // The socket is encrypted already where it must be. An option that the types do not know.
-    ssl: false,
-    ...{ socket: () => openSocket(target, AbortSignal.any([closing.signal, AbortSignal.timeout(connectTimeout)])) },
-    connect_timeout: connectTimeout / 1000,
-    // We pass no arrays. If postgres.js fetches their types and the connection is lost meanwhile, the process crashes.
-    fetch_types: false,
-    // The pool closes idle connections. This closes one that postgres.js reopens after `end`.
-    idle_timeout: 90,
-    max_lifetime: null,
-    backoff: (attempt: number) => Math.min(3 ** attempt / 100, 0.5),
-    onnotice: () => {},
-    onclose: () => isOpen = false,
-    ...options,
-  })
-  return {
-    query: (text, values) => send(sql, text, values),
-    isOpen: () => isOpen,
-    close: () => {
-      isOpen = false
-      closing.abort()
-      sql.end({ timeout: 0 }).catch(() => {})
-    },
-  }
-}
-
-/** Counts as a connection loss: a silent connection cannot be told from a dead one. */
-class NoAnswer extends Error {
-  code = 'NO_ANSWER'
-}
+/** Values stay text, so that bigints are exact and JSON is passed on as it came. */
+const types = { getTypeParser: () => (text: string) => text }
 
 /**
- * A pool that never hands one caller's rows to another. Each connection runs one statement at a time, so nothing is
- * pipelined, and a connection on which a statement was abandoned is closed and not reused. The pool cancels nothing:
- * postgres.js 3.4.9 forgets a statement that is cancelled while it waits in a pipeline, and gives its rows to the next
- * one (docs/reliability.md). Postgres enforces the statement timeout; `answerMilliseconds` is for silent connections.
+ * A pool that never hands one caller's rows to another. Each connection runs one statement at a time, nothing is
+ * cancelled, and a connection on which a statement was given up is closed. A statement is one round trip, and nothing
+ * is prepared, so that it works through poolers that assign a connection to each transaction
+ * (tests/postgres/round_trips.test.ts counts). Postgres enforces the statement timeout; `answerMilliseconds` is for
+ * silent connections.
  */
-export const openPool = (connect: () => Connection, limits: PoolLimits): Query => {
-  const idle: { connection: Connection; timer: ReturnType<typeof setTimeout> }[] = []
-  const waiting = new Set<(connection: Connection) => void>()
-  let inUse = 0
+export const openPool = (
+  url: string,
+  limits: PoolLimits,
+  /** Options of the server, as `-c name=value`; and the PEM of an authority that the runtime does not know. */
+  { options, ca }: { options?: string; ca?: string } = {},
+): Query => {
+  const { sslMode, ...target } = readTarget(url)
 
-  /** The idle connection that was used last, or a new one. */
-  const takeConnection = (): Connection => {
-    for (let entry = idle.pop(); entry; entry = idle.pop()) {
-      clearTimeout(entry.timer)
-      if (entry.connection.isOpen()) return entry.connection
-    }
-    return connect()
-  }
-
-  const acquire = async (): Promise<Connection | null> => {
-    if (inUse < limits.connections) {
-      const connection = takeConnection()
-      inUse++
-      return connection
-    }
-    return await new Promise((resolve) => {
-      const take = (connection: Connection) => {
-        clearTimeout(timer)
-        resolve(connection)
-      }
-      const timer = setTimeout(() => {
-        waiting.delete(take)
-        resolve(null)
-      }, limits.waitMilliseconds)
-      waiting.add(take)
+  const open = (isEncrypted: boolean): pg.Pool =>
+    new pg.Pool({
+      ...target,
+      application_name: 'edge_functions',
+      options,
+      types,
+      ssl: isEncrypted && { rejectUnauthorized: sslMode === 'verify-full', ca },
+      max: limits.connections,
+      connectionTimeoutMillis: limits.waitMilliseconds,
+      idleTimeoutMillis: limits.idleMilliseconds,
+      query_timeout: limits.answerMilliseconds,
     })
-  }
+      // The pool removes a connection that was lost. Without listeners these events would end the process.
+      .on('error', () => {})
+      .on('connect', (client) => client.on('error', () => {}))
+      .on('release', (_, client) => idle.add(client))
+      .on('acquire', (client) => idle.delete(client))
+      .on('remove', (client) => idle.delete(client))
 
-  const keepIdle = (connection: Connection): void => {
-    const timer = setTimeout(() => {
-      idle.splice(idle.indexOf(entry), 1)
-      connection.close()
-    }, limits.idleMilliseconds)
-    const entry = { connection, timer }
-    idle.push(entry)
-  }
+  const idle = new Set<pg.PoolClient>()
+  /** The pool closes an idle connection when it hears of an error. */
+  const closeIdle = (error: Error): void => idle.forEach((client) => client.emit('error', error))
 
-  const release = (connection: Connection): void => {
-    const [next] = waiting
-    if (next) {
-      waiting.delete(next)
-      return next(connection.isOpen() ? connection : connect())
-    }
-    inUse--
-    if (connection.isOpen()) keepIdle(connection)
+  /**
+   * `prefer` continues without encryption if the handshake fails: Deno 2.1 rejects unknown authorities even if
+   * `rejectUnauthorized` is false.
+   */
+  const choose = async (): Promise<pg.Pool> => {
+    const pool = open(sslMode !== 'disable')
+    if (sslMode !== 'prefer') return pool
+    const client = await pool.connect().catch((error) => {
+      if (/ssl|tls|certificate|issuer/i.test(String(error))) return null
+      throw error
+    })
+    client?.release()
+    return client ? pool : open(false)
   }
-
-  const closeIdle = (): void => {
-    for (const entry of idle.splice(0)) {
-      clearTimeout(entry.timer)
-      entry.connection.close()
-    }
+  let chosen: Promise<pg.Pool> | undefined
+  const connect = async (): Promise<pg.PoolClient> => {
+    chosen ??= choose().catch((error) => {
+      chosen = undefined
+      throw error
+    })
+    return await (await chosen).connect()
   }
 
   return async (text, values) => {
-    const connection = await acquire() ?? serviceUnavailable()
-    const { promise: silence, reject } = Promise.withResolvers<never>()
-    const timer = setTimeout(() => reject(new NoAnswer('The database did not answer')), limits.answerMilliseconds)
+    const parameters = values.map(asText)
+    const client = await connect().catch((error) => {
+      if (error instanceof pg.DatabaseError) throw error
+      if (error.message.startsWith('timeout exceeded')) return serviceUnavailable()
+      throw new ConnectionLoss(error.message, { cause: error })
+    })
     try {
-      const rows = await Promise.race([connection.query(text, values), silence])
-      release(connection)
+      const { rows } = await client.query(text, parameters)
+      client.release()
       return rows
     } catch (error) {
       // After an error of severity ERROR the connection is ready for the next statement. After others it may not be.
-      if (!(error instanceof postgres.PostgresError && error.severity === 'ERROR')) connection.close()
-      // The idle connections are probably lost as well. Not so if the server has closed this one: it does that to
-      // anonymous callers (private.act_as), and the pool notices closed connections by itself.
-      if (isConnectionLoss(error) && (error as { code?: string }).code !== 'CONNECTION_CLOSED') closeIdle()
-      release(connection)
-      throw error
-    } finally {
-      clearTimeout(timer)
+      const isReported = error instanceof pg.DatabaseError
+      client.release(!(isReported && error.severity === 'ERROR'))
+      if (isReported) throw error
+      const loss = new ConnectionLoss((error as Error).message, { cause: error })
+      // If this connection fell silent, idle ones have done so as well, probably.
+      if (loss.message === 'Query read timeout') closeIdle(loss)
+      throw loss
     }
   }
 }

@@ -1,12 +1,10 @@
 import { asService } from './rpc.ts'
 import { log } from './log.ts'
-import { serviceUnavailable, tooManyRequests } from './errors.ts'
+import { isConnectionLoss, serviceUnavailable, tooManyRequests } from './errors.ts'
 import { parseRate, type Rate, type RateName, rateNames } from './rates.ts'
 
 // Parsed at startup, so that a bad setting fails there.
 const rates = new Map(rateNames.map((name) => [name, parseRate(name, Deno.env.get(name))]))
-
-const timeouts = new Set(['NO_ANSWER', 'CONNECT_TIMEOUT', '57014'])
 
 type Consume = (secondsEach: number, burst: number) => Promise<string>
 
@@ -14,10 +12,11 @@ const enforce = async (name: RateName, consume: Consume, onFailure: () => void):
   const rate: Rate | null = rates.get(name)!
   if (!rate) return
   const wait = await consume(rate.seconds / rate.count, rate.burst).then(Number).catch(
-    ({ name: kind, code, status }) => {
+    (error) => {
+      const { name: kind, code, status } = error
       log('warn', 'Rate limit not checked', { limit: name, kind, code })
-      // The request itself would time out as well.
-      if (timeouts.has(code) || status === 503) serviceUnavailable()
+      // The request itself would fail as well.
+      if (isConnectionLoss(error) || code === '57014' || status === 503) serviceUnavailable()
       onFailure()
       return 0
     },

@@ -1,7 +1,6 @@
 import { log } from './log.ts'
-import { connectTo, limitInFlight, openPool, type Query, retryOnce } from './postgres.ts'
+import { limitInFlight, openPool, type Query, retryOnce } from './postgres.ts'
 import { settings } from './settings.ts'
-import { surviveConnectionLoss } from './connection_loss.ts'
 import type { Claims } from './token.ts'
 
 /** The JSON of an API function as Postgres wrote it, and its response metadata. */
@@ -35,19 +34,18 @@ const connect = (): Query => {
   if (!url) throw new Error('EDGE_DATABASE_URL or SUPABASE_DB_URL must be set')
   // Poolers append the project to the user name, after a full stop.
   const logsInAsEdgeFunctions = /^edge_functions(\.|$)/.test(decodeURIComponent(new URL(url).username))
-  surviveConnectionLoss()
-  const connection = {
-    application_name: 'edge_functions',
-    // With another login, start the connection in our role and with its time limit, which Postgres sets at login only.
-    // Poolers refuse or drop both; through one, log in as edge_functions.
-    ...(!logsInAsEdgeFunctions && { role: 'edge_functions', statement_timeout: 5000 }),
-  }
-  const pool = openPool(() => connectTo(url, { connection }), {
+  const limits = {
     connections: settings.databasePool,
     waitMilliseconds: 4000,
     // Above the statement timeout of 5 s.
     answerMilliseconds: 6000,
     idleMilliseconds: 60_000,
+  }
+  // With another login, start the connection in our role and with its time limit, which Postgres sets at login only.
+  // Poolers refuse or drop both; through one, log in as edge_functions.
+  const pool = openPool(url, limits, {
+    options: logsInAsEdgeFunctions ? undefined : '-c role=edge_functions -c statement_timeout=5s',
+    ca: settings.databaseCertificateAuthority,
   })
   if (!logsInAsEdgeFunctions) void warnOfOtherRole(pool)
   return pool

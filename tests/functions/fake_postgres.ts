@@ -10,7 +10,7 @@ import { pause } from '../tools/wait.ts'
  *   error    an error, as by a constraint
  *   timeout  an error, as by statement_timeout
  *   deadlock an error, and the row on the next attempt
- *   stale    an error about the prepared statement, which postgres.js prepares and sends again
+ *   stale    an error about the plan, and the row on the next attempt
  *   fatal    a fatal error, and closes the connection
  *   cut      nothing, and closes the connection
  *   half     half of the row, and closes the connection
@@ -47,7 +47,7 @@ const rowOf = (caller: string): Buffer =>
 const errorOf = (severity: string, code: string, routine = 'exec'): Buffer =>
   message('E', `S${severity}\0V${severity}\0C${code}\0Minjected\0R${routine}\0\0`)
 
-/** A server with as much of the Postgres protocol as postgres.js needs. It answers in order, as Postgres does. */
+/** A server with as much of the Postgres protocol as the driver needs. It answers in order, as Postgres does. */
 export const openFakePostgres = async () => {
   /** How often each statement was executed. */
   const executed = new Map<string, number>()
@@ -149,6 +149,8 @@ export const openFakePostgres = async () => {
   return {
     url: `postgres://fake@127.0.0.1:${port}/fake`,
     executed,
+    /** How many connections are open. */
+    open: () => sockets.size,
     close: () => {
       sockets.forEach((socket) => socket.destroy())
       server.close()

@@ -19,7 +19,6 @@ test(
       doubled: 0,
       unending: 0,
       unusable: 0,
-      tooManyOpen: 0,
       leftOpen: 0,
       inFlight: 0,
     })

@@ -4,22 +4,12 @@
  *   deno run -A tests/functions/pool_schedules.ts SCHEDULES SEED [pipelined]
  */
 import postgres from 'postgres'
-import {
-  type Connection,
-  connectTo,
-  limitInFlight,
-  openPool,
-  type Query,
-  retryOnce,
-  statements,
-} from '../../functions/_shared/postgres.ts'
-import { surviveConnectionLoss } from '../../functions/_shared/connection_loss.ts'
+import { limitInFlight, openPool, type Query, retryOnce, statements } from '../../functions/_shared/postgres.ts'
 import { seededRandom } from '../tools/random.ts'
 import { pause } from '../tools/wait.ts'
 import { behaviours, openFakePostgres } from './fake_postgres.ts'
 
 const [schedules = '100', seed = '1', kind] = Deno.args
-surviveConnectionLoss()
 console.warn = () => {}
 
 /** Refused by Postgres without effect, so they may be executed twice. */
@@ -51,27 +41,17 @@ const found = {
   unsent: 0,
   doubled: 0,
   unending: 0,
-  tooManyOpen: 0,
   leftOpen: 0,
   unusable: 0,
 }
-const everOpened = new Set<Connection>()
-const server = await openFakePostgres()
 
 const runSchedule = async (name: string, random: () => number): Promise<void> => {
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)]!
   const connections = pick([1, 1, 2, 3])
-  const opened = new Set<Connection>()
-  const connect = (): Connection => {
-    const connection = connectTo(server.url, {})
-    opened.add(connection)
-    const open = [...opened].filter((one) => one.isOpen()).length
-    if (open > connections) found.tooManyOpen++
-    return connection
-  }
+  const server = await openFakePostgres()
   const pool = kind === 'pipelined'
     ? pipelined(server.url)
-    : limitInFlight(retryOnce(openPool(connect, { ...limits, connections })), 1000)
+    : limitInFlight(retryOnce(openPool(server.url, { ...limits, connections })), 1000)
   // Each schedule has a queue of its own.
   let inFlight = 0
   const room = connections + pick([2, 5, 20])
@@ -91,7 +71,7 @@ const runSchedule = async (name: string, random: () => number): Promise<void> =>
       const rows = await pool('select $1::text as body', [`${caller} ${behaviour} ${milliseconds}`])
       found.answers++
       if (rows.length !== 1 || rows[0]!.body !== caller) found.mixedUp++
-      // Only repeatable statements are repeated, by retryOnce or by postgres.js.
+      // Only repeatable statements are repeated, by retryOnce.
       const begun = server.executed.get(caller) ?? 0
       if (begun === 0) found.unsent++
       if (begun > (repeatable.includes(behaviour) ? 2 : 1)) found.doubled++
@@ -127,8 +107,11 @@ const runSchedule = async (name: string, random: () => number): Promise<void> =>
     if (!rows) await pause(5)
   }
   await Promise.all(abandoned)
-  for (const connection of opened) everOpened.add(connection)
   found.schedules++
+  setTimeout(() => {
+    found.leftOpen += server.open()
+    server.close()
+  }, 500)
 }
 
 const random = seededRandom(Number(seed))
@@ -142,6 +125,5 @@ const workers = Array.from({ length: 8 }, async () => {
 })
 await Promise.all(workers)
 await pause(1000)
-found.leftOpen = [...everOpened].filter((connection) => connection.isOpen()).length
 console.log(JSON.stringify({ ...found, inFlight: statements.inFlight }))
 Deno.exit(0)

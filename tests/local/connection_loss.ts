@@ -1,11 +1,11 @@
 // Run by connection_loss.test.ts: the errors that postgres.js throws outside of any promise when a connection is lost,
 // and then another error.
-import { surviveConnectionLoss } from '../../functions/_shared/connection_loss.ts'
+import { surviveConnectionLoss } from '../../supabase/local/connection_loss.ts'
 
 surviveConnectionLoss()
 surviveConnectionLoss()
 console.warn = () => console.log('warned')
-const connection = 'file:///srv/npm/postgres/3.4.9/src/connection.js:253:22'
+const connection = 'file:///srv/node_modules/postgres/src/connection.js:253:22'
 void Promise.reject(Object.assign(new Error('seeded'), { code: 'CONNECTION_CLOSED' }))
 setTimeout(() => {
   throw Object.assign(new TypeError('seeded'), { stack: `TypeError: seeded\n    at nextWrite (${connection})` })

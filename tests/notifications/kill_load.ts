@@ -17,7 +17,7 @@ const run = promisify(execFile)
 const secretKey = 'sb_secret_kills'
 
 /**
- * postgres.js writes to a lost connection once more, outside of any promise (functions/_shared/connection_loss.ts).
+ * postgres.js writes to a lost connection once more, outside of any promise (supabase/local/connection_loss.ts).
  * Vitest would take that for a failure; everything else goes to its own listeners.
  */
 const ignoreLostConnections = (): void => {

@@ -8,7 +8,10 @@ import { actAs } from '../../functions/_shared/rpc.ts'
 const account = { sub: Deno.args[0]!, exp: Date.now() / 1000 + 3600 }
 const sleep = async (claims: typeof account | null, seconds: number) => {
   const begin = performance.now()
-  const code = await actAs(claims, true)`sleep_for(${seconds})`.then(() => null, (error) => error.code ?? error.status)
+  const code = await actAs(claims, true)`sleep_for(${seconds})`.then(
+    () => null,
+    (error) => error.code ?? error.status ?? error.name,
+  )
   return { code, milliseconds: Math.round(performance.now() - begin) }
 }
 
