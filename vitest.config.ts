@@ -42,6 +42,7 @@ const slow = [
     'db/schedules',
     'clients/live',
     'clients/package',
+    'clients/realtime',
     'demo/one_person',
     'demo/two_people',
     'doctor/doctor',
