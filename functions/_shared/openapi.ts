@@ -79,8 +79,8 @@ type JsonSchema = Record<string, unknown> & { maximum?: number; format?: string 
 
 /**
  * Without a format, generators take an integer for an int32 and a number for a float. A pattern beside a format that
- * they have a type for does not compile in Python. Answers do not exclude further properties, or generated clients would
- * refuse what is added later.
+ * they have a type for does not compile in Python. Answers do not exclude further properties, or generated clients
+ * would refuse what is added later.
  */
 const suitGenerators = (schema: JsonSchema): void => {
   if (schema.additionalProperties === false) delete schema.additionalProperties

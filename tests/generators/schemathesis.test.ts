@@ -7,8 +7,8 @@ const reason = missing(['python3'])
 if (reason) console.log(`Skipped: Schemathesis: ${reason}`)
 
 // Opinions that the service does not share: that whatever the schema allows succeeds (it cannot say that nobody blocks
-// themselves, or that two fields exclude each other), and that whatever it does not mention is refused (a limit above its
-// maximum is reduced, and unknown keys and headers are ignored).
+// themselves, or that two fields exclude each other), and that whatever it does not mention is refused (a limit above
+// its maximum is reduced, and unknown keys and headers are ignored).
 const opinions = ['positive_data_acceptance', 'negative_data_rejection']
 
 // Administration needs the secret key; erasing and logging out would end the session of the run.
