@@ -79,7 +79,12 @@ for (const [step, summary] of Object.entries(steps) as [keyof typeof steps, stri
       403: cannotReserve,
       404: reservationNotFound,
       409: shape.conflict,
-    }, ['forbidden', 'blocked', 'conflict', ...step === 'accept' ? ['overlap' as const] : []]),
+    }, [
+      'forbidden',
+      'blocked',
+      'conflict',
+      ...step === 'accept' ? ['overlap' as const, 'stale_revision' as const] : [],
+    ]),
     requireUser,
     validate({ params: shape.reservationParams, json: shape.stepNote }),
     async (c) => {
