@@ -747,8 +747,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Accept an offer of the other participant
-         * @description Only the one who did not make the current offer can accept it, and only while it is pending. A host cannot accept two that overlap.
+         * Accept an offer of the other participant, as it was read
+         * @description Only the one who did not make the current offer can accept it, and only while it is pending. A host cannot accept two that overlap. `revision` is that of the offer that was read; if it has changed, the answer is 409 and nothing is accepted.
          */
         post: operations["acceptReservation"];
         delete?: never;
@@ -788,7 +788,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel a reservation that is pending or accepted
-         * @description Either participant can cancel what is pending or accepted.
+         * @description Either participant can cancel what is pending or accepted, whatever has become of the partner. If one has blocked the other, the note is dropped.
          */
         post: operations["cancelReservation"];
         delete?: never;
@@ -1064,6 +1064,8 @@ export interface components {
             host_id: number;
             /** @description Who made the current offer; null for an admin */
             offered_by: number | null;
+            /** @description Of the terms: one more with every change of title, price, date or ends_at */
+            revision: number;
             /** Format: date-time */
             createdAt: string;
             /** Format: date-time */
@@ -1120,6 +1122,7 @@ export interface components {
          *       "status": "pending",
          *       "host_id": 47,
          *       "offered_by": 63,
+         *       "revision": 1,
          *       "createdAt": "2027-04-02T08:53:43.046Z",
          *       "updatedAt": "2027-04-02T08:53:43.046Z",
          *       "partner": {
@@ -1142,6 +1145,8 @@ export interface components {
             host_id: number;
             /** @description Who made the current offer; null for an admin */
             offered_by: number | null;
+            /** @description Of the terms: one more with every change of title, price, date or ends_at */
+            revision: number;
             /** Format: date-time */
             createdAt: string;
             /** Format: date-time */
@@ -1399,6 +1404,7 @@ export interface components {
          *       "status": "pending",
          *       "host_id": 47,
          *       "offered_by": 63,
+         *       "revision": 1,
          *       "createdAt": "2027-04-02T08:53:43.046Z",
          *       "updatedAt": "2027-04-02T08:53:43.046Z"
          *     }
@@ -1417,6 +1423,8 @@ export interface components {
             host_id: number;
             /** @description Who made the current offer; null for an admin */
             offered_by: number | null;
+            /** @description Of the terms: one more with every change of title, price, date or ends_at */
+            revision: number;
             /** Format: date-time */
             createdAt: string;
             /** Format: date-time */
@@ -6299,7 +6307,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased */
+            /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased, or has not answered the first messages and offers */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6585,7 +6593,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased */
+            /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased, or has not answered the first messages and offers */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6681,14 +6689,17 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: {
+        requestBody: {
             content: {
                 /**
                  * @example {
+                 *       "revision": 2,
                  *       "note": "See you at the station"
                  *     }
                  */
                 "application/json": {
+                    /** @description Of the offer that was read */
+                    revision: number;
                     /** @description For the history */
                     note?: string | null;
                 };
@@ -6737,7 +6748,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased */
+            /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased, or has not answered the first messages and offers */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6889,7 +6900,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased */
+            /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased, or has not answered the first messages and offers */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7041,7 +7052,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased */
+            /** @description The account is deactivated, or has reached the limit of first contact with its note */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7188,7 +7199,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased */
+            /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased, or has not answered the first messages and offers */
             403: {
                 headers: {
                     [name: string]: unknown;

@@ -33,7 +33,25 @@ export const together = ({ openBoth, openColumn }: Demo) =>
       await dialogOf(tomas).getByLabel('Price').fill('10')
       await dialogOf(tomas).getByRole('button', { name: 'Send the change' }).click()
       await of(ines).getByText('Your answer?').waitFor()
-      await of(ines).getByText('10.00').waitFor()
+      await of(ines).getByText('Changed: 12.50 → 10.00').waitFor()
+
+      // An acceptance that is on its way when the offer changes agrees to nothing, and the change is shown.
+      const accepting = Promise.withResolvers<void>()
+      const page = ines.page()
+      await page.route('**/accept', async (route) => {
+        await accepting.promise
+        await route.continue()
+      })
+      await of(ines).getByRole('button', { name: 'Accept' }).click()
+      await of(tomas).getByRole('button', { name: 'Change' }).click()
+      await dialogOf(tomas).getByLabel('Price').fill('90')
+      await dialogOf(tomas).getByRole('button', { name: 'Send the change' }).click()
+      await of(tomas).getByText('90.00').waitFor()
+      accepting.resolve()
+      await ines.getByRole('alert').filter({ hasText: 'This offer has changed since it was read' }).waitFor()
+      await of(ines).getByText('Changed: 12.50 → 90.00').waitFor()
+      await of(ines).getByText('Your answer?').waitFor()
+      await page.unroute('**/accept')
       await of(ines).getByRole('button', { name: 'Accept' }).click()
       for (const side of [ines, tomas]) await of(side).getByText('Agreed').waitFor()
       await of(tomas).getByRole('button', { name: 'Cancel' }).click()

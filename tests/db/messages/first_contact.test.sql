@@ -29,7 +29,8 @@ from pg_temp.send('ana', fields => '{"client_id": "6f1f0de6-3c1b-4c1e-9d4c-0a40b
 select lives_ok($$ select pg_temp.send('ana') $$, 'ana can send ben a second message');
 select lives_ok($$ select pg_temp.send('ana') $$, 'and a third one');
 select throws_ok(
-  $$ select pg_temp.send('ana') $$, 'PT403', 'You can send 3 messages until this person has answered', 'but no fourth'
+  $$ select pg_temp.send('ana') $$, 'PT403', 'You can send 3 messages or offers until this person has answered',
+  'but no fourth'
 );
 select tests.become_owner();
 select throws_ok(
@@ -53,7 +54,7 @@ select lives_ok($$ select pg_temp.send('ana', 'cat') $$, 'she can write to cat, 
 -- A block is not told from the limit.
 insert into private.blocks (blocker_id, blocked_id) values (tests.id_of('ben'), tests.id_of('ana'));
 select throws_ok(
-  $$ select pg_temp.send('ana') $$, 'PT403', 'You can send 3 messages until this person has answered',
+  $$ select pg_temp.send('ana') $$, 'PT403', 'You can send 3 messages or offers until this person has answered',
   'whoever has reached the limit does not learn of a block'
 );
 select tests.become_owner();
@@ -83,7 +84,7 @@ select lives_ok(
 );
 select throws_ok(
   $$ select pg_temp.send('cat', 'cat', '{"first_contact_limit": 1}') $$, 'PT403',
-  'You can send 1 message until this person has answered', 'and its words fit'
+  'You can send 1 message or offer until this person has answered', 'and its words fit'
 );
 select tests.become_owner();
 select lives_ok(

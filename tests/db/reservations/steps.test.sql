@@ -11,8 +11,8 @@ as $$
   select tests.ask(
     person,
     format(
-      'step_reservation(conversation => %s, reservation => %s, step => %L, note => %L)', tests.conversation_of('ana'),
-      tests.reservation_of(voyager), step, note
+      'step_reservation(conversation => %s, reservation => %s, step => %L, note => %L, revision => %s)',
+      tests.conversation_of('ana'), tests.reservation_of(voyager), step, note, tests.revision_of(voyager)
     )
   )
 $$;
@@ -60,7 +60,7 @@ select is(
     - 'id' - 'conversation_id' - 'createdAt' - 'updatedAt' - 'host_id',
   jsonb_build_object(
     'title', 'A climb', 'price', 25.50, 'date', '2036-02-01T10:00:00.000Z', 'ends_at', '2036-02-02T10:00:00.000Z',
-    'status', 'pending', 'offered_by', tests.id_of('ben')
+    'status', 'pending', 'offered_by', tests.id_of('ben'), 'revision', 2
   ),
   'a counter-offer changes every term, and ben has made the current offer'
 );
@@ -115,7 +115,7 @@ select throws_ok(
   format('select pg_temp.step(%L, %L)', person, step), 'PT403', 'You cannot write to this person',
   format('after a block %s cannot %s it', person, step)
 )
-from (values ('ana', 'cancel'), ('ben', 'accept')) as steps (person, step);
+from (values ('ana', 'complete'), ('ben', 'accept')) as steps (person, step);
 select throws_ok(
   $$ select pg_temp.counter('ben', '{"price": 1}') $$, 'PT403', 'You cannot write to this person',
   'nor make a counter-offer'
@@ -124,8 +124,8 @@ select tests.become_owner();
 delete from private.blocks;
 update public.users set is_active = false where id = tests.id_of('ana');
 select throws_ok(
-  $$ select pg_temp.step('ben', 'cancel') $$, 'PT403', 'You cannot write to this person',
-  'ben cannot cancel with ana, who is deactivated'
+  $$ select pg_temp.step('ben', 'decline') $$, 'PT403', 'You cannot write to this person',
+  'ben cannot decline what ana offers, who is deactivated'
 );
 select tests.become_owner();
 update public.users set is_active = true where id = tests.id_of('ana');

@@ -9,6 +9,7 @@ export interface ModelReservation {
   title: string
   status: string
   offeredBy: number
+  revision: number
   host: number
   /** Milliseconds; null without an end. */
   date: number
