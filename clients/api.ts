@@ -1,4 +1,4 @@
-import { ServiceError, toServiceError } from './errors.ts'
+import { type ErrorCode, ServiceError, toServiceError } from './errors.ts'
 import type { InboxSession } from './session.ts'
 import type { ChangePage, Client, ConversationDetail, Draft, ListedConversation } from './types.ts'
 import type { Message, Person, Unread } from './types.ts'
@@ -76,6 +76,7 @@ const errorOf = async (error: unknown, response: Response | undefined): Promise<
     response.status,
     retryAfterOf(response),
     body,
+    response.headers.get('X-Error-Code') as ErrorCode | null,
   )
 }
 
@@ -158,8 +159,7 @@ export const createApi = ({ functions }: Client, session: InboxSession, timeout:
     newestMessages: async (id, signal) => oldestFirst(await messages(id, 'limit=50', signal)),
     messagesBefore: async (id, message, signal) =>
       oldestFirst(await messages(id, `before_id=${message}&limit=50`, signal)),
-    messagesAfter: (id, message, signal) =>
-      messages(id, `${message ? `after_id=${message}` : 'order=asc'}&limit=100`, signal),
+    messagesAfter: (id, message, signal) => messages(id, `after_id=${message}&limit=100`, signal),
     send: async (id, { content, attachment = null }, client_id, signal) => {
       const path = `conversations/${id}/messages`
       const post = { content, attachment, client_id }

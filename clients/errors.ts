@@ -1,3 +1,8 @@
+import type { components } from './openapi.ts'
+
+/** What is wrong, from a closed list. */
+export type ErrorCode = components['schemas']['ErrorCode']
+
 /** Why a request failed. Status 0 means no answer of the service: no network, a timeout, or the inbox was closed. */
 export class ServiceError extends Error {
   readonly status: number
@@ -5,13 +10,16 @@ export class ServiceError extends Error {
   readonly retryAfter: number
   /** The response body, which may carry more than the message. */
   readonly body: unknown
+  /** The service's X-Error-Code; null if it is not the service that has answered. */
+  readonly code: ErrorCode | null
 
-  constructor(message: string, status = 0, retryAfter = 0, body: unknown = null) {
+  constructor(message: string, status = 0, retryAfter = 0, body: unknown = null, code: ErrorCode | null = null) {
     super(message)
     this.name = 'ServiceError'
     this.status = status
     this.retryAfter = retryAfter
     this.body = body
+    this.code = code
   }
 
   /** Whether the same request may succeed later. Any other error is final. */

@@ -2,7 +2,7 @@ import { createApi } from './api.ts'
 import { createChangeFeed } from './changes.ts'
 import { openPersistentChannel, type PersistentChannel } from './channel.ts'
 import { type Conversation, type OpenConversation, openConversation } from './conversation.ts'
-import { ServiceError } from './errors.ts'
+import { type ErrorCode, ServiceError } from './errors.ts'
 import { createOutbox } from './outbox.ts'
 import { createReadMarkers } from './read_markers.ts'
 import { scheduleResync } from './resync.ts'
@@ -18,7 +18,7 @@ export type { Conversation, ConversationView } from './conversation.ts'
 export type { Outgoing } from './outbox.ts'
 export type { KeyValueStorage } from './storage.ts'
 export type { Attachment, Draft, ListedConversation, Message, Person, Reservation, Status } from './types.ts'
-export { ServiceError }
+export { type ErrorCode, ServiceError }
 
 export interface InboxView {
   me: Person | null

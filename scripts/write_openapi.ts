@@ -28,13 +28,15 @@ const document = {
   servers: [{ url: '{project}/functions/v1', variables: { project: { default: 'http://127.0.0.1:54321' } } }],
   tags: tagList,
   paths: {},
-  components: { schemas: {}, securitySchemes: {} },
+  components: { schemas: {}, headers: {}, responses: {}, securitySchemes: {} },
 }
 for (const [name, edgeFunction] of Object.entries({ auth, users, conversations, health, embed, notify })) {
   const response = await edgeFunction.fetch(new Request(`http://localhost/${name}/openapi.json`))
   const { paths, components } = await response.json()
   Object.assign(document.paths, joinReference(paths, answers))
   Object.assign(document.components.schemas, components.schemas)
+  Object.assign(document.components.headers, components.headers)
+  Object.assign(document.components.responses, components.responses)
   Object.assign(document.components.securitySchemes, components.securitySchemes)
 }
 

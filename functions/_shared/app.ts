@@ -1,4 +1,4 @@
-import { type Context, Hono } from 'hono'
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { cors } from 'hono/cors'
 import { methodNotAllowed } from 'hono/method-not-allowed'
 import { requestId } from 'hono/request-id'
@@ -10,7 +10,7 @@ import { openApiDocument } from './openapi.ts'
 import { onError } from './errors.ts'
 import { release } from './release.ts'
 
-// CORS preflight.
+// CORS preflight, also for every header of supabase-js (tests/http/protocol.test.ts compares them).
 const preflight = cors({
   origin: '*',
   allowMethods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
@@ -21,18 +21,58 @@ const preflight = cors({
     'If-None-Match',
     'X-Request-Id',
     'apikey',
+    'baggage',
+    'traceparent',
+    'tracestate',
     'x-client-info',
+    'x-retry-count',
   ],
   maxAge: 86_400,
 })
 
 const commonHeaders = Object.entries({
   'Access-Control-Allow-Origin': '*',
-  'Access-Control-Expose-Headers': 'ETag, Idempotency-Replayed, Link, Retry-After, WWW-Authenticate, X-Request-Id',
+  'Access-Control-Expose-Headers':
+    'ETag, Idempotency-Replayed, Link, Retry-After, WWW-Authenticate, X-Error-Code, X-Request-Id',
   'X-Content-Type-Options': 'nosniff',
   // Routes may override this.
   'Cache-Control': 'private, no-store',
 })
+
+/** For an answer to HEAD without a body Deno says that its length is 0, but not for an empty stream. */
+export const withoutLength = (response: Response): Response =>
+  response.status !== 200 || response.headers.has('Content-Length')
+    ? response
+    : new Response(new Blob().stream(), response)
+
+const methodNotAllowedResponse = (c: Context, methods: string[]): Response =>
+  c.json({ error: 'Method not allowed' }, 405, {
+    Allow: [...methods, 'OPTIONS'].join(', '),
+    'X-Error-Code': 'method_not_allowed',
+  })
+
+/** The methods of each path without parameters. */
+const findMethods = (app: Hono): Map<string, string[]> => {
+  const found = new Map<string, Set<string>>()
+  for (const { method, path } of app.routes) {
+    if (method === 'ALL' || path.includes(':')) continue
+    const methods = found.get(path) ?? new Set()
+    found.set(path, methods.add(method))
+    if (method === 'GET') methods.add('HEAD')
+  }
+  return new Map([...found].map(([path, methods]) => [path, [...methods]]))
+}
+
+/** Paths without parameters know their methods: at PATCH /users/profile a GET is 405 and not GET /users/:id. */
+const rejectOtherMethods = (app: Hono): MiddlewareHandler => {
+  let methodsOf: Map<string, string[]> | undefined
+  return async (c, next) => {
+    methodsOf ??= findMethods(app)
+    const methods = methodsOf.get(c.req.path)
+    if (!methods || methods.includes(c.req.method)) return await next()
+    return methodNotAllowedResponse(c, methods)
+  }
+}
 
 /** The app of an Edge Function: request ids, access log, CORS, errors as {error}, 404, 405 and its OpenAPI document. */
 export const createApp = (name: string): Hono => {
@@ -45,18 +85,22 @@ export const createApp = (name: string): Hono => {
     if (c.req.method === 'OPTIONS') return preflight(c, next)
     await next()
     if (c.req.method !== 'HEAD') return
-    // HEAD announces the length of the GET body. Hono removes the body after this middleware, and the length would
-    // be 0. Downloads are streamed, and reading a whole one only to measure it is too expensive.
+    // HEAD announces the length of the GET body, which Hono removes after this middleware. Downloads are streamed, and
+    // reading a whole one only to measure it is too expensive (withoutLength).
     if (!c.res.body || c.res.headers.has('Content-Disposition')) return
     c.header('Content-Length', `${(await c.res.clone().blob()).size}`)
   })
+  app.use(rejectOtherMethods(app))
   app.use(methodNotAllowed({
     app,
-    onMethodNotAllowed: (c, methods) =>
-      c.json({ error: 'Method not allowed' }, 405, { Allow: [...methods, 'OPTIONS'].join(', ') }),
+    onMethodNotAllowed: (c, methods) => {
+      // Hono keeps the headers of the 404 that it replaces.
+      c.res.headers.delete('X-Error-Code')
+      return methodNotAllowedResponse(c, methods)
+    },
   }))
   app.onError(onError)
-  app.notFound((c) => c.json({ error: 'Not found' }, 404, { 'Cache-Control': 'no-store' }))
+  app.notFound((c) => c.json({ error: 'Not found' }, 404, { 'Cache-Control': 'no-store', 'X-Error-Code': 'not_found' }))
   // Built once: it takes as long as several searches, and the route is public.
   let document: string | undefined
   app.get('/openapi.json', (c) => {
@@ -64,6 +108,11 @@ export const createApp = (name: string): Hono => {
     // `npm run doctor` compares the releases of all functions.
     return c.body(document, 200, { 'Content-Type': 'application/json', 'X-Release': release })
   })
+  const { fetch } = app
+  app.fetch = (request, ...others) =>
+    request.method === 'HEAD'
+      ? Promise.resolve(fetch(request, ...others)).then(withoutLength)
+      : fetch(request, ...others)
   return app
 }
 

@@ -1,6 +1,6 @@
 import { createMiddleware } from 'hono/factory'
 import { actAs, type Rpc } from './rpc.ts'
-import { withDocs } from './openapi.ts'
+import { withDocs, withHeaders } from './openapi.ts'
 import { httpError } from './errors.ts'
 import { bearerToken, type Claims, verifyToken } from './token.ts'
 
@@ -9,13 +9,17 @@ export type AnonymousContext = { Variables: { db: Rpc } }
 export type OptionalUserContext = { Variables: { db: Rpc; claims: Claims | null } }
 
 const unauthorised = (message: string, challenge: string): never =>
-  httpError(401, message, { 'WWW-Authenticate': challenge })
+  httpError('unauthorized', message, { 'WWW-Authenticate': challenge })
 
 /** Requires a valid token. API functions run as its user, whose account must exist (401) and be active (403). */
 export const requireUser = withDocs(
   {
     security: [{ bearer: [] }],
-    responses: { 401: 'No token, or one that is not valid', 403: 'The account is deactivated' },
+    responses: {
+      401: withHeaders('No token, or one that is not valid', 'WWW-Authenticate'),
+      403: 'The account is deactivated',
+    },
+    codes: ['deactivated'],
   },
   createMiddleware<UserContext>(async (c, next) => {
     const authorization = c.req.header('Authorization')

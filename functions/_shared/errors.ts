@@ -1,21 +1,27 @@
 import type { Context } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import { codeOf, type ErrorCode, errorCodes, statuses } from './error_codes.ts'
 import { log } from './log.ts'
 
-/** Throws an HTTP error with the body {error: message}. */
-export const httpError = (status: ContentfulStatusCode, message: string, headers?: Record<string, string>): never => {
-  throw new HTTPException(status, { message, ...(headers && { res: new Response(null, { headers }) }) })
+/** Throws an HTTP error with the body {error: message}, this X-Error-Code and its status. */
+export const httpError = (code: ErrorCode, message: string, headers?: Record<string, string>): never => {
+  const res = new Response(null, { headers: { ...headers, 'X-Error-Code': code } })
+  throw new HTTPException(statuses[code], { message, res })
 }
 
 export const busy = 'The service is busy, please try again'
 
 /** Throws 503: the request was valid and can be retried. */
-export const serviceUnavailable = (): never => httpError(503, busy)
+export const serviceUnavailable = (): never => httpError('unavailable', busy)
 
 /** Throws 429 with Retry-After where the seconds are known. */
 export const tooManyRequests = (seconds?: number): never =>
-  httpError(429, 'Too many requests, please try again later', seconds ? { 'Retry-After': String(seconds) } : undefined)
+  httpError(
+    'rate_limited',
+    'Too many requests, please try again later',
+    seconds ? { 'Retry-After': String(seconds) } : undefined,
+  )
 
 interface DatabaseError {
   code: string
@@ -24,6 +30,7 @@ interface DatabaseError {
   /** In the language of the server. PgBouncer sends only this one. */
   severity_local?: string
   detail?: string
+  hint?: string
   constraint?: string
 }
 
@@ -80,6 +87,10 @@ const parseDetail = (detail: string | undefined): Record<string, unknown> => {
   }
 }
 
+/** A refusal of our SQL names its code as the hint, if its status has several. */
+const codeOfHint = (status: number, hint: string | undefined): ErrorCode =>
+  errorCodes.find((code) => code === hint && statuses[code] === status) ?? codeOf(status)
+
 /** Clients see only texts that we wrote: what our SQL raises (PT400 to PT599) and the names of our constraints. */
 const fromDatabase = (error: DatabaseError): ErrorResponse | undefined => {
   const raised = /^PT([45]\d\d)$/.exec(error.code)
@@ -88,6 +99,7 @@ const fromDatabase = (error: DatabaseError): ErrorResponse | undefined => {
       status: Number(raised[1]) as ContentfulStatusCode,
       body: { ...parseDetail(error.detail), error: error.message },
       headers: {
+        'X-Error-Code': codeOfHint(Number(raised[1]), error.hint),
         ...(raised[1] === '401' && { 'WWW-Authenticate': 'Bearer error="invalid_token"' }),
         ...(raised[1] === '503' && { 'Retry-After': '1' }),
       },
@@ -144,5 +156,5 @@ export const onError = (error: unknown, c: Context): Response => {
   const { status, body, headers = {} } = errorResponse(error)
   if (isConnectionRefusal(error)) log('warn', 'Database connection refused', describeError(error))
   if (status === 500) log('error', 'Unhandled error', { route: c.req.routePath, ...describeError(error) })
-  return c.json(body, status, { 'Cache-Control': 'no-store', ...headers })
+  return c.json(body, status, { 'Cache-Control': 'no-store', 'X-Error-Code': codeOf(status), ...headers })
 }

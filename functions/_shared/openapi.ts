@@ -1,6 +1,41 @@
 import type { Hono } from 'hono'
 import { z } from 'zod'
 import type { OperationId } from '../../docs/reference/index.ts'
+import { codeOf, type ErrorCode, errorCodeSchema, statuses } from './error_codes.ts'
+
+/** The headers of answers, and what they say. */
+const answerHeaders = {
+  Allow: { description: 'The methods that there are', schema: { type: 'string' } },
+  ETag: { description: 'Of this answer, for If-None-Match', schema: { type: 'string' } },
+  'Idempotency-Replayed': {
+    description: 'The request was sent before, and this is its first answer',
+    schema: { type: 'string', const: 'true' },
+  },
+  Link: {
+    description:
+      'The next page, as `<?…>; rel="next"`, relative to the address of the request; absent on the last page',
+    schema: { type: 'string' },
+  },
+  'Retry-After': { description: 'Seconds to wait', schema: { type: 'integer', format: 'int32', minimum: 1 } },
+  'WWW-Authenticate': {
+    description: 'Bearer, with error="invalid_token" if a token was sent',
+    schema: { type: 'string' },
+  },
+  'X-Request-Id': { description: 'As sent, if it is well-formed; else a new one', schema: { type: 'string' } },
+}
+type AnswerHeader = keyof typeof answerHeaders
+
+/** A response with a schema, or with a description alone, and its headers. */
+interface Answer {
+  answer: z.ZodType | string
+  headers: AnswerHeader[]
+}
+
+/** Documents the headers of a response, of which it may lack some. */
+export const withHeaders = (answer: z.ZodType | string, ...headers: AnswerHeader[]): Answer => ({ answer, headers })
+
+const isAnswer = (response: z.ZodType | string | Answer): response is Answer =>
+  typeof response === 'object' && 'answer' in response
 
 /** What a middleware adds to an OpenAPI operation. A response without a schema has a description only. */
 export interface RouteDocs {
@@ -11,7 +46,9 @@ export interface RouteDocs {
   query?: z.ZodObject
   headers?: z.ZodObject
   json?: z.ZodType
-  responses?: Record<number, z.ZodType | string>
+  responses?: Record<number, z.ZodType | string | Answer>
+  /** The X-Error-Codes of statuses that have several. */
+  codes?: ErrorCode[]
 }
 
 const docsOf = new WeakMap<object, RouteDocs>()
@@ -28,11 +65,31 @@ export const withDocs = <Handler extends object>(docs: RouteDocs, handler: Handl
  * 1 MB, and every cold start would read 30 KB for a document that is rarely asked for. scripts/write_openapi.ts joins
  * both; what a function serves at /openapi.json lacks them.
  */
-export const route = (operationId: OperationId, summary: string, responses: RouteDocs['responses']) =>
-  withDocs({ operationId, summary, responses }, async (_: unknown, next: () => Promise<void>) => await next())
+export const route = (
+  operationId: OperationId,
+  summary: string,
+  responses: RouteDocs['responses'],
+  codes: ErrorCode[] = [],
+) => withDocs({ operationId, summary, responses, codes }, async (_: unknown, next: () => Promise<void>) => await next())
 
 const errorBody = z.strictObject({ error: z.string().describe('What is wrong, in words for a developer') })
   .meta({ id: 'Error' })
+
+type JsonSchema = Record<string, unknown> & { maximum?: number }
+
+/**
+ * Without a format, generators take an integer for an int32 and a number for a float. Answers do not exclude further
+ * properties, or generated clients would refuse what is added later.
+ */
+const suitGenerators = (schema: JsonSchema): void => {
+  if (schema.additionalProperties === false) delete schema.additionalProperties
+  if (schema.type === 'number') schema.format = 'double'
+  if (schema.type !== 'integer') return
+  schema.format = (schema.maximum ?? Infinity) < 2 ** 31 ? 'int32' : 'int64'
+  if (schema.minimum !== -Number.MAX_SAFE_INTEGER) return
+  delete schema.minimum
+  delete schema.maximum
+}
 
 // Request schemas are documented by their input. A schema that a transform hides states its JSON Schema as metadata.
 const toJsonSchema = (schema: z.ZodType, io: 'input' | 'output') => {
@@ -51,6 +108,7 @@ const toJsonSchema = (schema: z.ZodType, io: 'input' | 'output') => {
       delete (jsonSchema as Record<string, unknown>).jsonSchema
       delete (jsonSchema as Record<string, unknown>).mediaType
       delete jsonSchema.id
+      suitGenerators(jsonSchema as JsonSchema)
     },
   })
   return JSON.parse(JSON.stringify(converted).replaceAll('#/$defs/', '#/components/schemas/'))
@@ -72,26 +130,61 @@ const parameters = (place: 'path' | 'query' | 'header', schema?: z.ZodObject) =>
     }
   })
 
-const retryAfter = { 'Retry-After': { description: 'Seconds to wait', schema: { type: 'integer', minimum: 1 } } }
-
 const mediaTypeOf = (schema: z.ZodType): string =>
   (z.globalRegistry.get(schema) as { mediaType?: string } | undefined)?.mediaType ?? 'application/json'
 
-const documentResponse = (status: string, response: z.ZodType | string) => {
-  const description = typeof response === 'string' ? response : status < '300' ? 'Success' : 'Error'
-  const schema = typeof response === 'string' ? (status >= '400' ? errorBody : undefined) : response
+const documentResponse = (status: number, response: z.ZodType | string | Answer, codes: ErrorCode[]) => {
+  const { answer, headers } = isAnswer(response) ? response : withHeaders(response)
+  const description = typeof answer === 'string' ? answer : status < 300 ? 'Success' : 'Error'
+  const schema = typeof answer === 'string' ? (status >= 400 ? errorBody : undefined) : answer
+  const own = codes.filter((code) => statuses[code] === status)
+  const code = {
+    description: 'What is wrong, for programs',
+    schema: { $ref: '#/components/schemas/ErrorCode', enum: own.length > 0 ? own : [codeOf(status)] },
+  }
   return {
     description,
-    ...(['429', '503'].includes(status) && { headers: retryAfter }),
+    headers: {
+      ...Object.fromEntries(
+        [...headers, 'X-Request-Id'].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+      ),
+      ...(status >= 400 && { 'X-Error-Code': code }),
+    },
     ...(schema && { content: { [mediaTypeOf(schema)]: { schema: toJsonSchema(schema, 'output') } } }),
   }
 }
 
 const generalResponses: RouteDocs['responses'] = {
   400: 'A value is not allowed; the message names it',
-  429: 'Too many requests; Retry-After says when to retry',
+  405: withHeaders('Any other method', 'Allow'),
+  413: 'Over 100 KB',
+  415: 'Not JSON',
+  429: withHeaders('Too many requests; Retry-After says when to retry', 'Retry-After'),
   500: 'Internal server error',
-  503: 'The service is busy; Retry-After says when to retry',
+  503: withHeaders('The service is busy; Retry-After says when to retry', 'Retry-After'),
+}
+
+const sharedResponses = Object.fromEntries(
+  Object.entries(generalResponses).map(([status, response]) => [
+    codeOf(Number(status)),
+    documentResponse(Number(status), response, []),
+  ]),
+)
+
+/** The responses of an operation. What it shares with others is a component of the document. */
+const documentResponses = ({ json, responses, codes = [] }: RouteDocs) => {
+  const { 413: _, 415: __, ...withoutBody } = generalResponses
+  const all = { ...(json ? generalResponses : withoutBody), ...responses }
+  return Object.fromEntries(
+    Object.entries(all).map(([key, response]) => {
+      const status = Number(key)
+      const isShared = response === generalResponses[status] && !codes.some((code) => statuses[code] === status)
+      return [
+        key,
+        isShared ? { $ref: `#/components/responses/${codeOf(status)}` } : documentResponse(status, response, codes),
+      ]
+    }),
+  )
 }
 
 /** The OpenAPI 3.1 document of an Edge Function, from the schemas that validate its requests. */
@@ -106,10 +199,11 @@ export const openApiDocument = (app: Hono, title: string) => {
     const before = operations.get(key)
     // The route comes before its middlewares, and knows more about a status that both document.
     const responses = { ...docs.responses, ...before?.responses }
-    operations.set(key, { ...before, ...docs, path, method, responses })
+    const codes = [...before?.codes ?? [], ...docs.codes ?? []]
+    operations.set(key, { ...before, ...docs, path, method, responses, codes })
   }
   for (const operation of operations.values()) {
-    const { path, method, summary, operationId, security = [], params, query, headers, json, responses } = operation
+    const { path, method, summary, operationId, security = [], params, query, headers, json } = operation
     ;(paths[path.replace(/:(\w+)(\{[^}]*\})?/g, '{$1}')] ??= {})[method.toLowerCase()] = {
       operationId,
       summary,
@@ -121,10 +215,7 @@ export const openApiDocument = (app: Hono, title: string) => {
           content: { 'application/json': { schema: toJsonSchema(json, 'input') } },
         },
       }),
-      responses: Object.fromEntries(
-        Object.entries({ ...generalResponses, ...(json && { 413: 'Over 100 KB', 415: 'Not JSON' }), ...responses })
-          .map(([status, response]) => [status, documentResponse(status, response)]),
-      ),
+      responses: documentResponses(operation),
     }
   }
   const document = {
@@ -132,7 +223,9 @@ export const openApiDocument = (app: Hono, title: string) => {
     info: { title, version: '1' },
     paths,
     components: {
-      schemas,
+      schemas: { ...schemas, ErrorCode: toJsonSchema(errorCodeSchema, 'output') },
+      headers: answerHeaders,
+      responses: structuredClone(sharedResponses),
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
         secretKey: { type: 'apiKey', in: 'header', name: 'apikey' },

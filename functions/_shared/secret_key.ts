@@ -1,5 +1,5 @@
 import { createMiddleware } from 'hono/factory'
-import { withDocs } from './openapi.ts'
+import { withDocs, withHeaders } from './openapi.ts'
 import { httpError } from './errors.ts'
 import { settings } from './settings.ts'
 import { bearerToken } from './token.ts'
@@ -21,10 +21,13 @@ export const isSecretKey = async (key: string | undefined): Promise<boolean> => 
 
 /** Requires the secret key: in `apikey`, as Supabase clients send it, or as a bearer token, as Prometheus does. */
 export const requireSecretKey = withDocs(
-  { security: [{ secretKey: [] }, { bearer: [] }], responses: { 401: 'Not the secret key' } },
+  {
+    security: [{ secretKey: [] }, { bearer: [] }],
+    responses: { 401: withHeaders('Not the secret key', 'WWW-Authenticate') },
+  },
   createMiddleware(async (c, next) => {
     if (!await isSecretKey(c.req.header('apikey')) && !await isSecretKey(bearerToken(c.req.header('Authorization')))) {
-      httpError(401, 'The secret key is needed', { 'WWW-Authenticate': 'Bearer' })
+      httpError('unauthorized', 'The secret key is needed', { 'WWW-Authenticate': 'Bearer' })
     }
     await next()
   }),

@@ -3,7 +3,8 @@ import type { z } from 'zod'
 import { drainSoon } from './embeddings/drain.ts'
 import { httpError, serviceUnavailable } from './errors.ts'
 import { actAs, asService } from './rpc.ts'
-import { type Account, type newAccount, type newUser, role } from './schemas/accounts.ts'
+import type { Account, newAccount, newUser } from './schemas/accounts.ts'
+import { role } from './schemas/users.ts'
 import { isSecretKey } from './secret_key.ts'
 import { settings } from './settings.ts'
 import {
@@ -76,7 +77,7 @@ export const beginSignUp = async (user: NewUser, client = authClient()): Promise
   // First, because Auth would report an unknown interest as an unspecified failure.
   await actAs(null, false)`check_interests(${{ ids: fields.interest_ids ?? [] }})`
   const { signUpDisabled, confirmationRequired } = await readAuthSettings()
-  if (signUpDisabled) httpError(403, 'Signing up is switched off')
+  if (signUpDisabled) httpError('switched_off', 'Signing up is switched off')
   const { user_id, ...begun }: { ticket: string; user_id: number; pending: boolean } = JSON.parse(
     await asService`begin_sign_up(address => ${email}, name => ${name}, fields => ${fields})`,
   )
@@ -133,7 +134,9 @@ const createAuthUser = async (
     if (isFirst && error && isIndependentOfAddress(error)) {
       return result('not made', { error, dependsOnAddress: false })
     }
-    if (error?.code === 'user_already_exists' || error?.code === 'email_exists') return httpError(409, emailTaken)
+    if (error?.code === 'user_already_exists' || error?.code === 'email_exists') {
+      return httpError('email_taken', emailTaken)
+    }
     if (data.session) {
       drainSoon()
       return result('made', { account: await getAccount(data.session.user.id), session: data.session })
@@ -163,9 +166,9 @@ export const createAccount = async (
   apikey: string | undefined,
 ): Promise<Account> => {
   const trusted = await isSecretKey(apikey)
-  if (!trusted && !settings.publicUserCreation) httpError(403, 'Users are created with the secret key only')
+  if (!trusted && !settings.publicUserCreation) httpError('switched_off', 'Users are created with the secret key only')
   const granted = trusted && requested !== undefined ? role.safeParse(requested) : undefined
-  if (granted && !granted.success) httpError(400, 'role: must be user or admin')
+  if (granted && !granted.success) httpError('invalid', 'role: must be user or admin')
 
   // Without a password the only way in is recovery, so this one must be unguessable.
   const newUser = { ...fields, password: password ?? crypto.randomUUID() + crypto.randomUUID() }
@@ -173,14 +176,14 @@ export const createAccount = async (
   const { signedUp } = await beginSignUp(newUser, trusted ? createSupabaseClient(apikey!).auth : authClient())
   const { account, outcome, session, error } = await signedUp
   if (error) throwAuthError(error)
-  if (outcome === 'taken') return httpError(409, emailTaken)
+  if (outcome === 'taken') return httpError('email_taken', emailTaken)
   if (outcome === 'superseded' || outcome === 'not made') return serviceUnavailable()
   if (session) await authClient().admin.signOut(session.access_token, 'local')
   if (!granted?.data || granted.data === account.role) return account
 
   const granting = await createSupabaseClient(apikey!).from('users').update({ role: granted.data }).eq('id', account.id)
   if (granting.error && granting.status === 0) {
-    return httpError(503, 'The account was made, but its role could not be granted')
+    return httpError('unavailable', 'The account was made, but its role could not be granted')
   }
   if (granting.error) throw new Error(`The role could not be granted: ${granting.error.message}`)
   return { ...account, role: granted.data }

@@ -2,6 +2,7 @@ import { type AuthError, createClient, type Session } from '@supabase/supabase-j
 import type { Database } from './database.types.ts'
 import { unknownAddress } from './client_address.ts'
 import { busy, httpError, serviceUnavailable, tooManyRequests } from './errors.ts'
+import type { ErrorCode } from './error_codes.ts'
 import { platformFetch } from './platform_fetch.ts'
 import { settings } from './settings.ts'
 
@@ -57,23 +58,23 @@ export const refreshSession = async (refreshToken: string, address: string): Pro
 export const invalidCredentials = 'Wrong e-mail or password, or the e-mail is not confirmed yet'
 
 /** What Auth refuses, by its code, and what we answer. Its own messages are not passed on. */
-const refusals: Record<string, [status: 400 | 401 | 403 | 503, message: string]> = {
-  captcha_failed: [400, 'captcha_token: is missing or was not accepted, please solve the CAPTCHA again'],
-  weak_password: [400, 'password: is too weak'],
-  validation_failed: [400, 'email: is not accepted'],
-  email_address_invalid: [400, 'email: is not accepted'],
-  email_address_not_authorized: [400, 'email: is not accepted'],
-  invalid_credentials: [401, invalidCredentials],
-  email_not_confirmed: [401, invalidCredentials],
+const refusals: Record<string, [code: ErrorCode, message: string]> = {
+  captcha_failed: ['invalid', 'captcha_token: is missing or was not accepted, please solve the CAPTCHA again'],
+  weak_password: ['invalid', 'password: is too weak'],
+  validation_failed: ['invalid', 'email: is not accepted'],
+  email_address_invalid: ['invalid', 'email: is not accepted'],
+  email_address_not_authorized: ['invalid', 'email: is not accepted'],
+  invalid_credentials: ['invalid_credentials', invalidCredentials],
+  email_not_confirmed: ['invalid_credentials', invalidCredentials],
   // Auth reports this before it checks the password.
-  user_banned: [401, invalidCredentials],
-  signup_disabled: [403, 'Signing up is switched off'],
-  email_provider_disabled: [403, 'Sign-up and log-in by e-mail are switched off'],
+  user_banned: ['invalid_credentials', invalidCredentials],
+  signup_disabled: ['switched_off', 'Signing up is switched off'],
+  email_provider_disabled: ['switched_off', 'Sign-up and log-in by e-mail are switched off'],
   // A hook of the operator refused.
-  unknown: [403, 'Not allowed by the settings of this service'],
-  hook_timeout: [503, busy],
-  hook_timeout_after_retry: [503, busy],
-  request_timeout: [503, busy],
+  unknown: ['forbidden', 'Not allowed by the settings of this service'],
+  hook_timeout: ['unavailable', busy],
+  hook_timeout_after_retry: ['unavailable', busy],
+  request_timeout: ['unavailable', busy],
 }
 
 /** Translates an error of Auth. */

@@ -40,6 +40,13 @@ export const id = z.string()
   .refine(Number.isSafeInteger, 'is out of range')
   .meta({ jsonSchema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } })
 
+/** The id of whatever a page begins after; 0 is before the first. */
+export const idOrZero = z.string()
+  .regex(/^(0|[1-9]\d*)$/, 'must be 0 or a positive integer')
+  .transform(Number)
+  .refine(Number.isSafeInteger, 'is out of range')
+  .meta({ jsonSchema: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER } })
+
 /** An id in a body. */
 export const jsonId = z.int('must be an integer').positive('must be a positive integer')
 
@@ -52,7 +59,7 @@ export const limit = (max: number) =>
 
 /** How many rows to skip. */
 export const offset = digits.refine(Number.isSafeInteger, 'is out of range')
-  .meta({ jsonSchema: { type: 'integer', minimum: 0 } })
+  .meta({ jsonSchema: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER } })
 
 /** ISO 8601 in UTC with milliseconds. */
 export const timestamp = z.iso.datetime({ precision: 3 })
@@ -61,7 +68,7 @@ export const timestamp = z.iso.datetime({ precision: 3 })
 export const interestIds = z.array(jsonId)
   .transform((ids) => [...new Set(ids)])
   .refine((ids) => ids.length <= 50, 'must name at most 50 interests')
-  .meta({ jsonSchema: { type: 'array', items: { type: 'integer', minimum: 1 } } })
+  .meta({ jsonSchema: { type: 'array', items: { type: 'integer', format: 'int64', minimum: 1 } } })
 
 const explain = (error: z.ZodError): string => {
   const [issue] = error.issues
@@ -71,7 +78,26 @@ const explain = (error: z.ZodError): string => {
 
 const check = <Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> => {
   const result = schema.safeParse(value)
-  return result.success ? result.data : httpError(400, explain(result.error))
+  return result.success ? result.data : httpError('invalid', explain(result.error))
+}
+
+const checkQuery = <Schema extends z.ZodType>(schema: Schema, query: Record<string, unknown>): z.output<Schema> => {
+  const result = schema.safeParse(query)
+  if (result.success) return result.data
+  const [issue] = result.error.issues
+  const name = String(issue?.path[0])
+  const isRepeated = Array.isArray(query[name]) && issue?.code !== 'custom'
+  return httpError('invalid', isRepeated ? `${name}: is given more than once` : explain(result.error))
+}
+
+/** Hono takes malformed parts literally: `%ff` for those three characters. */
+const isWellEncoded = (url: string): boolean => {
+  try {
+    // The bundler drops a call of decodeURIComponent whose result is not used.
+    return !url.includes('%') || decodeURIComponent(url) !== ''
+  } catch {
+    return false
+  }
 }
 
 // An empty parameter counts as absent. A repeated one is an array, which schemas of single values reject.
@@ -84,16 +110,16 @@ const queryOf = (c: Context) =>
   )
 
 const bodyOf = async (c: Context): Promise<unknown> => {
-  const bytes = await c.req.arrayBuffer().catch(() => httpError(400, 'The body ended too soon'))
+  const bytes = await c.req.arrayBuffer().catch(() => httpError('invalid', 'The body ended too soon'))
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {
-    return httpError(400, 'The body is not valid JSON in UTF-8')
+    return httpError('invalid', 'The body is not valid JSON in UTF-8')
   }
 }
 
 const kilobytes100 = 102_400
-const limitBody = bodyLimit({ maxSize: kilobytes100, onError: () => httpError(413, 'The body is over 100 KB') })
+const limitBody = bodyLimit({ maxSize: kilobytes100, onError: () => httpError('too_large', 'The body is over 100 KB') })
 
 /** Some runtimes give an empty body as a stream. The first chunk is enough, as any other body is refused. */
 const hasNoBody = async (c: Context): Promise<boolean> => {
@@ -132,21 +158,24 @@ export const validate = <Given extends Schemas>(schemas: Given) =>
       const isEmpty = json && isOptional(json) && !c.req.header('Content-Type') && await hasNoBody(c)
       const checkAll = async () => {
         isReceived = true
+        if ((params || query) && !isWellEncoded(c.req.url)) {
+          httpError('invalid', 'The URL holds a % that does not begin an encoded UTF-8 character')
+        }
         if (params) set('params', check(params, c.req.param()))
-        if (query) set('query', check(query, queryOf(c)))
+        if (query) set('query', checkQuery(query, queryOf(c)))
         if (headers) set('headers', check(headers, c.req.header()))
         if (json) set('json', isEmpty ? undefined : check(json, await bodyOf(c)))
         await next()
       }
       if (!json || isEmpty) return await checkAll()
       if (!/^application\/(.+\+)?json *(;|$)/i.test(c.req.header('Content-Type') ?? '')) {
-        httpError(415, 'The body must be application/json')
+        httpError('unsupported_media_type', 'The body must be application/json')
       }
       try {
         return await (limitBody as MiddlewareHandler)(c, checkAll) as undefined
       } catch (error) {
         if (isReceived || error instanceof HTTPException) throw error
-        return httpError(400, 'The body ended too soon')
+        return httpError('invalid', 'The body ended too soon')
       }
     }),
   )

@@ -16,20 +16,27 @@ import { authClient, invalidCredentials, refreshSession, throwAuthError } from '
 
 const auth = createApp('auth')
 
-const sessionShape = z.strictObject({
-  user: accountShape,
-  access_token: z.string().nullable(),
-  refresh_token: z.string().nullable(),
-  token_type: z.literal('bearer'),
-  expires_in: z.int().nullable(),
-}).meta({ id: 'Session' })
+const tokens = { access_token: z.string(), refresh_token: z.string(), expires_in: z.int() }
+const bearer = { user: accountShape, token_type: z.literal('bearer') }
+const sessionShape = z.strictObject({ ...bearer, ...tokens }).meta({ id: 'Session' })
+const signUpShape = z.strictObject({
+  ...bearer,
+  access_token: tokens.access_token.nullable(),
+  refresh_token: tokens.refresh_token.nullable(),
+  expires_in: tokens.expires_in.nullable(),
+}).meta({ id: 'SignedUp' })
 
-const toSession = (user: Account, session: Session | null): z.infer<typeof sessionShape> => ({
+const toSession = (
+  user: Account,
+  { access_token, refresh_token, expires_in }: Session,
+): z.infer<typeof sessionShape> => ({ user, access_token, refresh_token, token_type: 'bearer', expires_in })
+
+const withoutSession = (user: Account): z.infer<typeof signUpShape> => ({
   user,
-  access_token: session?.access_token ?? null,
-  refresh_token: session?.refresh_token ?? null,
+  access_token: null,
+  refresh_token: null,
   token_type: 'bearer',
-  expires_in: session?.expires_in ?? null,
+  expires_in: null,
 })
 
 const secret = text(1, 1000)
@@ -57,10 +64,10 @@ const throwIndependentError = async (signedUp: Promise<SignedUp>): Promise<void>
 auth.post(
   '/signup',
   route('signUp', 'Sign up; tokens are null where the e-mail must be confirmed first', {
-    201: sessionShape,
+    201: signUpShape,
     403: 'Signing up is switched off',
     409: 'The e-mail is taken',
-  }),
+  }, ['switched_off', 'forbidden', 'email_taken']),
   validate({ json: newSignUp }),
   async (c) => {
     await consumeSignUpLimit(clientAddress(c.req.raw.headers))
@@ -76,13 +83,14 @@ auth.post(
       waitUntil(refusal.catch(({ name, status }) => log('warn', 'Sign-up failed', { name, status })))
       await Promise.race([refusal, time])
       await time
-      return c.json(toSession(account, null), 201)
+      return c.json(withoutSession(account), 201)
     }
     const signUp = await signedUp
     if (signUp.error) return throwAuthError(signUp.error)
     if (signUp.outcome === 'superseded' || signUp.outcome === 'not made') serviceUnavailable()
-    if (!signUp.session) await timer.wait()
-    return c.json(toSession(signUp.account, signUp.session), 201)
+    if (signUp.session) return c.json(toSession(signUp.account, signUp.session), 201)
+    await timer.wait()
+    return c.json(withoutSession(signUp.account), 201)
   },
 )
 
@@ -95,7 +103,7 @@ auth.post(
     200: sessionShape,
     401: 'Wrong e-mail or password, or not confirmed yet',
     403: 'The account is deactivated, or log-in by e-mail is switched off',
-  }),
+  }, ['unauthorized', 'invalid_credentials', 'deactivated', 'switched_off', 'forbidden']),
   validate({
     json: z.object({
       email: text(1, 254).describe('The address of the account'),
@@ -107,7 +115,7 @@ auth.post(
     await consumeRateLimit('RATE_LIMIT_LOGIN', clientAddress(c.req.raw.headers))
     const timer = logInFloor.start()
     // bcrypt ignores everything after 72 bytes.
-    if (new TextEncoder().encode(c.var.json.password).length > 72) httpError(401, invalidCredentials)
+    if (new TextEncoder().encode(c.var.json.password).length > 72) httpError('invalid_credentials', invalidCredentials)
     const { captcha_token: captchaToken, ...credentials } = c.var.json
     const { data, error } = await authClient().signInWithPassword({
       ...credentials,
@@ -128,13 +136,13 @@ auth.post(
     200: sessionShape,
     401: 'The refresh token is not valid',
     403: 'The account is deactivated',
-  }),
+  }, ['deactivated']),
   validate({ json: z.object({ refresh_token: secret.describe('Of the latest session') }) }),
   async (c) => {
     const address = clientAddress(c.req.raw.headers)
     await consumeRateLimit('RATE_LIMIT_REFRESH', address)
     const session = await refreshSession(c.var.json.refresh_token, address)
-    return session ? c.json(await newSession(session)) : httpError(401, 'The refresh token is not valid')
+    return session ? c.json(await newSession(session)) : httpError('unauthorized', 'The refresh token is not valid')
   },
 )
 
@@ -149,7 +157,7 @@ auth.post(
     // Answers 401 or 403 for an erased or deactivated account, as every route does. Auth would only fail.
     await c.var.db`get_account()`
     const { error } = await authClient().admin.signOut(c.var.token, 'local')
-    if (error?.code === 'user_banned') httpError(403, 'The account is suspended')
+    if (error?.code === 'user_banned') httpError('deactivated', 'The account is suspended')
     // If the session is gone already, there is nothing left to do.
     if (error && error.name !== 'AuthSessionMissingError' && error.code !== 'session_not_found') throwAuthError(error)
     return c.body(null, 204)
@@ -181,7 +189,7 @@ auth.post(
   route('recoverPassword', 'Send a link to choose a new password, if there is such an account', {
     202: z.strictObject({ success: z.literal(true) }),
     403: 'Log-in by e-mail is switched off',
-  }),
+  }, ['switched_off', 'forbidden']),
   validate({ json: z.object({ email, captcha_token }) }),
   async (c) => {
     await consumeRateLimit('RATE_LIMIT_RECOVER', clientAddress(c.req.raw.headers))

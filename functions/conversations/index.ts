@@ -3,7 +3,7 @@ import { createApp, sendJson } from '../_shared/app.ts'
 import { validate } from '../_shared/validate.ts'
 import { consumeRateLimit, consumeWriteLimit } from '../_shared/rate_limit.ts'
 import { nextPageLink, sendPage } from '../_shared/next_page.ts'
-import { route } from '../_shared/openapi.ts'
+import { route, withHeaders } from '../_shared/openapi.ts'
 import { idempotencyKey } from '../_shared/idempotency_key.ts'
 import { settings } from '../_shared/settings.ts'
 import { changePage, changes } from '../_shared/schemas/changes.ts'
@@ -20,7 +20,9 @@ const cannotSend = `${forbidden}, or the other account was erased, or the limit 
 
 conversations.get(
   '/',
-  route('listConversations', "The caller's conversations, latest activity first", { 200: shape.conversation.array() }),
+  route('listConversations', "The caller's conversations, latest activity first", {
+    200: withHeaders(shape.conversation.array(), 'Link'),
+  }),
   requireUser,
   validate({ query: shape.listPage }),
   async (c) => {
@@ -28,7 +30,9 @@ conversations.get(
     const only = archived === 'all' ? null : archived === 'true'
     const call = c.var.db`list_conversations(
       page_limit => ${limit}, page_offset => ${offset}, archived => ${only}, pinned_first => ${pinned === 'first'})`
-    return sendJson(c, await call)
+    const page = await call
+    if (page.metadata.next) c.header('Link', nextPageLink({ ...c.var.query, offset: page.metadata.next }))
+    return sendJson(c, page)
   },
 )
 
@@ -39,7 +43,7 @@ conversations.post(
     403: forbidden,
     404: 'No such user',
     409: shape.alreadyOpen,
-  }),
+  }, ['forbidden', 'blocked', 'already_open']),
   requireUser,
   validate({ json: shape.newConversation }),
   async (c) => {
@@ -61,7 +65,7 @@ conversations.get(
     'listConversationStates',
     'The conversations that the caller has archived, muted or pinned, by descending conversation_id',
     {
-      200: states.state.array(),
+      200: withHeaders(states.state.array(), 'Link'),
     },
   ),
   requireUser,
@@ -88,7 +92,7 @@ conversations.put(
   route('setConversationState', 'Archive, mute or pin a conversation for oneself; what is absent stays unchanged', {
     200: states.state,
     404: notFound,
-  }),
+  }, ['invalid', 'too_many']),
   requireUser,
   validate({ params: shape.conversationParam, json: states.newState }),
   async (c) => sendJson(c, await c.var.db`set_conversation_state(${c.var.params.id}, ${c.var.json})`),
@@ -107,21 +111,22 @@ type Page = { limit: number; offset?: number; order?: string; before_id?: number
 /** The next page: by cursor if this page used one, else by offset. */
 const nextPage = (page: Page, lastId: number) => {
   const { before_id, after_id, offset = 0, ...others } = page
-  const position = before_id ? { before_id: lastId } : after_id ? { after_id: lastId } : { offset: offset + page.limit }
-  return { ...others, ...position }
+  if (before_id !== undefined) return { ...others, before_id: lastId }
+  if (after_id !== undefined) return { ...others, after_id: lastId }
+  return { ...others, offset: offset + page.limit }
 }
 
 conversations.get(
   '/:id/messages',
   route('listMessages', 'A page of messages; the Link header names the next one', {
-    200: shape.message.array(),
+    200: withHeaders(shape.message.array(), 'Link'),
     404: notFound,
   }),
   requireUser,
   validate({ params: shape.conversationParam, query: shape.messagePage }),
   async (c) => {
     const page = await c.var.db`list_messages(${c.var.params.id}, ${c.var.query})`
-    if (page.metadata.next) c.header('Link', nextPageLink(c, nextPage(c.var.query, page.metadata.next)))
+    if (page.metadata.next) c.header('Link', nextPageLink(nextPage(c.var.query, page.metadata.next)))
     return sendJson(c, page)
   },
 )
@@ -129,11 +134,11 @@ conversations.get(
 conversations.post(
   '/:id/messages',
   route('sendMessage', 'Send a message; with an Idempotency-Key, exactly once', {
-    201: shape.message,
+    201: withHeaders(shape.message, 'Idempotency-Replayed'),
     403: cannotSend,
     404: notFound,
     422: 'The Idempotency-Key was used with another payload',
-  }),
+  }, ['forbidden', 'blocked', 'first_contact_limit']),
   requireUser,
   validate({ params: shape.conversationParam, headers: shape.idempotencyHeader, json: shape.newMessage }),
   async (c) => {

@@ -2,7 +2,7 @@ import { Hono } from 'hono'
 import { requireUser } from '../_shared/auth.ts'
 import { sendJson } from '../_shared/app.ts'
 import { idempotencyKey } from '../_shared/idempotency_key.ts'
-import { route } from '../_shared/openapi.ts'
+import { route, withHeaders } from '../_shared/openapi.ts'
 import { consumeWriteLimit } from '../_shared/rate_limit.ts'
 import { conversationParam, idempotencyHeader } from '../_shared/schemas/conversations.ts'
 import * as shape from '../_shared/schemas/reservations.ts'
@@ -22,11 +22,11 @@ export const reservations = new Hono()
 reservations.post(
   '/:id/reservations',
   route('offerReservation', 'Offer a reservation; with an Idempotency-Key, exactly once', {
-    201: shape.reservation,
+    201: withHeaders(shape.reservation, 'Idempotency-Replayed'),
     403: cannotReserve,
     404: notFound,
     422: 'The Idempotency-Key was used with another payload',
-  }),
+  }, ['forbidden', 'blocked']),
   requireUser,
   validate({ params: conversationParam, headers: idempotencyHeader, json: shape.newReservation }),
   async (c) => {
@@ -62,7 +62,7 @@ reservations.patch(
     403: cannotReserve,
     404: reservationNotFound,
     409: shape.conflict,
-  }),
+  }, ['forbidden', 'blocked', 'conflict']),
   requireUser,
   validate({ params: shape.reservationParams, json: shape.counterOffer }),
   async (c) => {
@@ -93,7 +93,7 @@ for (const [step, { summary, json }] of Object.entries(steps) as [keyof typeof s
         : cannotReserve,
       404: reservationNotFound,
       409: shape.conflict,
-    }),
+    }, ['forbidden', 'blocked', 'conflict', ...step === 'accept' ? ['overlap' as const] : []]),
     requireUser,
     validate({ params: shape.reservationParams, json }),
     async (c) => {

@@ -24,6 +24,7 @@ health.get('/', route('getHealth', 'Whether the service is up', { 200: report, 5
     .then((text) => /^\d+$/.test(text) ? Number(text) : null)
     .catch(() => null)
   const status = pending === null ? 'unavailable' : 'ok'
+  if (pending === null) c.header('X-Error-Code', 'unavailable')
   return c.json(
     { status, database: status, embeddings: { provider: name, model, pending } },
     pending === null ? 503 : 200,

@@ -3,7 +3,7 @@ import { anonymousUser, requireUser } from '../_shared/auth.ts'
 import { createApp, sendJson } from '../_shared/app.ts'
 import { clientAddress } from '../_shared/client_address.ts'
 import { sendPage } from '../_shared/next_page.ts'
-import { route } from '../_shared/openapi.ts'
+import { route, withDocs, withHeaders } from '../_shared/openapi.ts'
 import { consumeRateLimit, consumeSignUpLimit } from '../_shared/rate_limit.ts'
 import { accountShape, newAccount, secretKeyHeader } from '../_shared/schemas/accounts.ts'
 import { myReservation, reservationPage } from '../_shared/schemas/reservations.ts'
@@ -36,7 +36,7 @@ users.post(
     201: accountShape,
     403: 'Only the secret key may create users here',
     409: 'The e-mail is taken',
-  }),
+  }, ['switched_off', 'forbidden', 'email_taken']),
   validate({ headers: secretKeyHeader, json: newAccount }),
   async (c) => {
     const { apikey } = c.var.headers
@@ -97,7 +97,7 @@ users.delete(
 users.get(
   '/me/reservations',
   route('listMyReservations', "A page of the caller's reservations, newest first; the Link header names the next one", {
-    200: myReservation.array(),
+    200: withHeaders(myReservation.array(), 'Link'),
   }),
   requireUser,
   validate({ query: reservationPage }),
@@ -119,12 +119,12 @@ users.get(
 users.get(
   '/:id',
   route('getPublicProfile', 'The public view of a profile', {
-    200: shape.publicProfile,
-    304: 'Unchanged since the ETag of If-None-Match',
+    200: withHeaders(shape.publicProfile, 'ETag'),
+    304: withHeaders('Unchanged since the ETag of If-None-Match', 'ETag'),
     403: 'The profile is not public',
     404: 'No such profile',
-  }),
-  withEtag,
+  }, ['not_public']),
+  withDocs({ headers: shape.etagHeader }, withEtag),
   anonymousUser,
   validate({ params: shape.profileParam }),
   async (c) => {

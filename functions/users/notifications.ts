@@ -1,4 +1,6 @@
 import { type Context, Hono } from 'hono'
+import { createMiddleware } from 'hono/factory'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { anonymousUser, requireUser } from '../_shared/auth.ts'
 import { sendJson } from '../_shared/app.ts'
 import { httpError } from '../_shared/errors.ts'
@@ -8,7 +10,7 @@ import type { RpcResult } from '../_shared/rpc.ts'
 import * as shape from '../_shared/schemas/notifications.ts'
 import { settings } from '../_shared/settings.ts'
 import { validate } from '../_shared/validate.ts'
-import { pageHeaders, unsubscribePage } from './unsubscribe_page.ts'
+import { failurePage, pageHeaders, unsubscribePage } from './unsubscribe_page.ts'
 
 /** How users are told of what happens while they are away. */
 export const notifications = new Hono()
@@ -22,7 +24,10 @@ notifications.get(
 
 notifications.put(
   '/me/devices/:device',
-  route('registerDevice', 'Register a Web Push subscription, at most ten', { 204: 'Registered' }),
+  route('registerDevice', 'Register a Web Push subscription, at most ten', { 204: 'Registered' }, [
+    'invalid',
+    'too_many',
+  ]),
   requireUser,
   validate({ params: shape.deviceParam, json: shape.newDevice }),
   async (c) => {
@@ -69,17 +74,28 @@ notifications.get(
   }),
   (c) => {
     const { vapid } = settings
-    if (!vapid) return httpError(404, 'Web Push is not set up here')
+    if (!vapid) return httpError('not_found', 'Web Push is not set up here')
     return c.json({ public_key: vapid.publicKey }, 200, { 'Cache-Control': 'public, max-age=3600' })
   },
 )
 
+const wantsPage = (c: Context): boolean => c.req.header('Accept')?.includes('text/html') ?? false
+
 const pageOrJson = (c: Context, reply: RpcResult): Response => {
   c.header('Vary', 'Accept')
-  return c.req.header('Accept')?.includes('text/html')
-    ? c.body(unsubscribePage(JSON.parse(reply.body)), 200, pageHeaders)
-    : sendJson(c, reply)
+  return wantsPage(c) ? c.body(unsubscribePage(JSON.parse(reply.body)), 200, pageHeaders) : sendJson(c, reply)
 }
+
+/** Browsers get a page for an error as well. */
+const errorPage = createMiddleware(async (c, next) => {
+  await next()
+  if (c.res.ok || !wantsPage(c)) return
+  const { error } = await c.res.json()
+  c.res = c.body(failurePage(error), c.res.status as ContentfulStatusCode, {
+    ...Object.fromEntries(c.res.headers),
+    ...pageHeaders,
+  })
+})
 
 notifications.get(
   '/unsubscribe',
@@ -87,6 +103,7 @@ notifications.get(
     200: shape.mailSetting,
     404: 'The token is of no mail of ours',
   }),
+  errorPage,
   anonymousUser,
   validate({ query: shape.unsubscribeQuery }),
   async (c) => pageOrJson(c, await c.var.db`check_unsubscribe(${c.var.query.token})`),
@@ -98,6 +115,7 @@ notifications.post(
     200: shape.mailSetting,
     404: 'The token is of no mail of ours',
   }),
+  errorPage,
   anonymousUser,
   validate({ query: shape.unsubscribeQuery }),
   async (c) => pageOrJson(c, await c.var.db`unsubscribe(${c.var.query.token})`),

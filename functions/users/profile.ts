@@ -21,7 +21,7 @@ export const profile = new Hono()
 
 profile.patch(
   '/profile',
-  route('updateProfile', 'Update the given fields', { 200: shape.user, 403: hidden }),
+  route('updateProfile', 'Update the given fields', { 200: shape.user, 403: hidden }, ['hidden']),
   requireUser,
   embedAfterwards,
   validate({ json: shape.profileChanges }),
@@ -49,7 +49,7 @@ profile.put(
 
 profile.patch(
   '/searchable',
-  route('setSearchable', 'Show or hide the profile', { 200: shape.searchable, 403: hidden }),
+  route('setSearchable', 'Show or hide the profile', { 200: shape.searchable, 403: hidden }, ['hidden']),
   requireUser,
   embedAfterwards,
   validate({ json: shape.visibility }),

@@ -3,7 +3,7 @@ import { requireUser } from '../_shared/auth.ts'
 import { sendJson } from '../_shared/app.ts'
 import { idempotencyKey } from '../_shared/idempotency_key.ts'
 import { sendPage } from '../_shared/next_page.ts'
-import { route } from '../_shared/openapi.ts'
+import { route, withHeaders } from '../_shared/openapi.ts'
 import { consumeRateLimit, consumeWriteLimit } from '../_shared/rate_limit.ts'
 import { idempotencyHeader } from '../_shared/schemas/conversations.ts'
 import * as reports from '../_shared/schemas/reports.ts'
@@ -16,7 +16,7 @@ export const safety = new Hono()
 safety.get(
   '/me/reports',
   route('listMyReports', "A page of the caller's reports, newest first; the Link header names the next one", {
-    200: reports.myReport.array(),
+    200: withHeaders(reports.myReport.array(), 'Link'),
   }),
   requireUser,
   validate({ query: reports.reportPage }),
@@ -26,11 +26,11 @@ safety.get(
 safety.post(
   '/me/reports',
   route('reportPerson', 'Report a person or a message to the moderators; with an Idempotency-Key, exactly once', {
-    200: reports.report,
-    201: reports.report,
+    200: withHeaders(reports.report, 'Idempotency-Replayed'),
+    201: withHeaders(reports.report, 'Idempotency-Replayed'),
     404: 'No such user, or no such message in a conversation of the caller',
     422: 'The Idempotency-Key was used with another payload',
-  }),
+  }, ['invalid', 'too_many']),
   requireUser,
   validate({ headers: idempotencyHeader, json: reports.newReport }),
   async (c) => {
@@ -55,7 +55,7 @@ safety.put(
   route('blockUser', 'Block a user: stops new conversations, messages and search hits both ways', {
     204: 'Blocked',
     404: 'No such user',
-  }),
+  }, ['invalid', 'too_many']),
   requireUser,
   validate({ params: shape.blockParam }),
   async (c) => {

@@ -16,6 +16,9 @@ const question = page(`<h1>Stop these e-mails?</h1>
 const done = page(`<h1>You will get no more e-mails</h1>
 <p>You can turn them on again in your settings.</p>`)
 
+/** Of a link that does not work. */
+export const failurePage = (error: string): string => page(`<h1>This did not work</h1>\n<p>${error}.</p>`)
+
 /** The page of the link in a mail, before and after. */
 export const unsubscribePage = ({ email }: { email: boolean }): string => email ? question : done
 

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { withoutLength } from '../../functions/_shared/app.ts'
 import { log } from '../../functions/_shared/log.ts'
 import { CannotStart } from './cannot_start.ts'
 import type { Keys, Settings } from './settings.ts'
@@ -102,7 +103,8 @@ const forward = async (request: Request, base: string): Promise<Response> => {
   const init = { method, headers, body, signal, redirect: 'manual', client } as const
   try {
     const answer = await fetch(`${base}${pathname}${search}`, init)
-    return new Response(answer.body, answer)
+    const forwarded = new Response(answer.body, answer)
+    return method === 'HEAD' ? withoutLength(forwarded) : forwarded
   } catch {
     return Response.json({ error: 'The functions do not answer' }, { status: 502 })
   }

@@ -96,6 +96,8 @@ const valuesByName = (name: string, fixture: Fixture): Arbitrary<unknown> | unde
     case 'profile_id':
     case 'like':
       return ids(fixture.profiles)
+    case 'if-none-match':
+      return fc.constantFrom('"x"', 'W/"x", *')
     case 'apikey':
       return fc.constantFrom(...fixture.apiKeys)
     case 'role':

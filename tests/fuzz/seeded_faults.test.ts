@@ -94,7 +94,7 @@ const faults: [name: string, route: string, violation: string, fault: Fault][] =
         : null,
   ],
   [
-    'a price of three decimals',
+    'a price that is not validated',
     'POST /conversations/{id}/reservations',
     'accepts an invalid request',
     ({ body }, response) =>

@@ -24,13 +24,20 @@ export const findViolations = (
     const type = operation.types[status]!
     expect(headers['content-type']?.includes(type) ?? false, `type ${headers['content-type']}`)
     try {
-      found.push(...faults(schema, type === 'application/json' ? JSON.parse(text) : text))
+      found.push(...faults(schema, type === 'application/json' ? JSON.parse(text) : text, 'body', true))
     } catch {
       found.push(`${status} with a body that is not JSON: ${text.slice(0, 300)}`)
     }
   } else expect(text === '', `${status} with a body: ${text.slice(0, 300)}`)
 
+  for (const name of ['X-Request-Id', 'X-Error-Code', 'WWW-Authenticate', 'Allow', 'Link', 'Idempotency-Replayed']) {
+    const isDocumented = name in (operation.headers[status] ?? {})
+    expect(isDocumented || !headers[name.toLowerCase()], `${name} is not documented for ${status}`)
+  }
   if (status >= 400) {
+    const code = String(headers['x-error-code'])
+    const codes = operation.headers[status]?.['X-Error-Code']?.schema?.enum ?? []
+    expect(codes.includes(code), `${status} with the X-Error-Code ${code}, not ${codes.join(' or ')}`)
     expect(!internals.test(text), `exposes internals: ${text.slice(0, 300)}`)
     expect(
       String(headers['cache-control']).includes('no-store'),

@@ -120,9 +120,18 @@ describe('sign-up', () => {
     expect((await register({ email })).status).toBe(201)
   })
 
-  test.each(['', 'nobody', '@example.com', 'a@', 'a b@example.com', 'a@example', 'a@@example.com', 'a@b..com'])(
+  test.each(['', 'nobody', '@example.com', 'a@', 'a b@example.com', 'a@-example', 'a@@example.com', 'a@b..com'])(
     'sign-up refuses the e-mail "%s"',
     async (email) => expectError(await register({ email }), 400, 'email'),
+  )
+
+  test.each([...'&/!=~#?^{}+`', '..'].map((sign) => `a${sign}b`))(
+    'sign-up accepts the e-mail %s@…, as browsers do, and its owner logs in',
+    async (local) => {
+      const email = `${local}.${uniqueEmail()}`
+      expect((await register({ email })).body.user?.email).toBe(email)
+      expect((await logIn(email)).status).toBe(200)
+    },
   )
 
   test('sign-up accepts an e-mail address of 254 characters and refuses one of 255', async () => {

@@ -1,6 +1,14 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { asAdmin, openConversation, type Person, sendMessage, signUp, uniqueEmail } from '../tools/people.ts'
-import { expectError, idsOf, isoTimestamp, resultOf } from '../tools/responses.ts'
+import {
+  type Answer,
+  asAdmin,
+  openConversation,
+  type Person,
+  sendMessage,
+  signUp,
+  uniqueEmail,
+} from '../tools/people.ts'
+import { expectError, idsOf, isoTimestamp, nextPath, resultOf } from '../tools/responses.ts'
 
 const unknown = 999_999_999
 const statuses = ['pending', 'accepted', 'declined', 'cancelled', 'completed']
@@ -131,6 +139,17 @@ describe('the list of conversations', () => {
     expect(idsOf(await list(host, '?limit=100'))).toEqual(ids.slice(0, 100))
     expect(idsOf(await list(host, '?limit=1000'))).toEqual(ids.slice(0, 100))
     expect(await list(host, '?limit=10&offset=103')).toEqual([])
+
+    // The Link headers lead through the same list.
+    const seen: number[] = []
+    let path: string | undefined = '/conversations?limit=50&pinned=first&archived=all'
+    while (path) {
+      const answer: Answer = await host.call('GET', path)
+      seen.push(...idsOf(answer.body))
+      path = nextPath(path, answer)
+    }
+    expect(seen).toEqual(ids)
+    expect((await host.call('GET', '/conversations')).headers.has('Link')).toBe(false)
   })
 
   test('keeps conversations with a deactivated user', async () => {

@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, inject, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { type Answer, asAdmin, openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
-import { errorOf, expectError, idsOf, isoTimestamp, resultOf } from '../tools/responses.ts'
+import { errorOf, expectError, idsOf, isoTimestamp, nextPath, resultOf } from '../tools/responses.ts'
 
 const send = (sender: Person, id: number, draft: unknown, headers = {}) =>
   sender.call('POST', `/conversations/${id}/messages`, draft, { headers })
@@ -129,6 +129,12 @@ describe('attachments', () => {
     },
   )
 
+  test('unknown keys are ignored, as elsewhere', async () => {
+    const sent = await send(ana, conversation, { content: 'Look', attachment: { ...file, width: 3, url2: '' } })
+    expect(resultOf(sent)).toMatchObject({ status: 201 })
+    expect(sent.body.attachment).toEqual(file)
+  })
+
   test('null means no attachment', async () => {
     expect(await send(ana, conversation, { content: 'Bare', attachment: null }))
       .toMatchObject({ status: 201, body: { attachment: null } })
@@ -176,13 +182,7 @@ describe('pages', () => {
     newestFirst = history.ids.toReversed()
   })
 
-  const nextOf = ({ headers }: Answer): string | undefined => {
-    const link = headers.get('Link')
-    if (link === null) return undefined
-    expect(link).toMatch(/^<https?:\/\/[^>]+>; rel="next"$/)
-    expect(link.slice(1)).toContain(`${inject('stack').base}/conversations/`)
-    return link.slice(1, link.indexOf('>'))
-  }
+  const nextOf = (answer: Answer): string | undefined => nextPath(`/conversations/${history.id}/messages`, answer)
 
   /** The ids of each page, following the Link headers; `meanwhile` runs between two pages. */
   const follow = async (reader: Person, id: number, query: string, meanwhile = () => Promise.resolve()) => {
@@ -194,7 +194,7 @@ describe('pages', () => {
       expect(answer.status).toBe(200)
       pages.push(idsOf(answer.body))
       expect(pages.length).toBeLessThan(100)
-      next = nextOf(answer)
+      next = nextPath(next, answer)
     }
     return pages
   }
@@ -272,6 +272,13 @@ describe('pages', () => {
       const answer = await list(history.local, history.id, `offset=${offset}`)
       expect({ ...resultOf(answer), next: nextOf(answer) }).toEqual({ status: 200, body: [], next: undefined })
     }
+  })
+
+  test('after_id=0 is from the first message on, page by page', async () => {
+    expect(await follow(history.local, history.id, 'after_id=0&limit=4')).toEqual(chunks(history.ids, 4))
+    expectError(await list(history.local, history.id, 'after_id=0&before_id=9'), 400, 'after_id')
+    expectError(await list(history.local, history.id, 'after_id=0&order=desc'), 400, 'after_id')
+    expectError(await list(history.local, history.id, 'before_id=0'), 400, 'before_id')
   })
 
   test('before_id and after_id exclude each other', async () => {

@@ -90,6 +90,18 @@ test('a link that is not ours unsubscribes nobody', async () => {
   expect((await ana.call('GET', '/users/me/notifications')).body.email).toBe(true)
 })
 
+test('browsers get a page for a link that is not ours', async () => {
+  const headers = { Accept: 'text/html,application/xhtml+xml' }
+  for (const [query, status, code] of [['', 400, 'invalid'], ['?token=1', 404, 'not_found']] as const) {
+    const answer = await call('GET', `/users/unsubscribe${query}`, undefined, { headers })
+    expect({ status: answer.status, code: answer.headers.get('X-Error-Code') }).toEqual({ status, code })
+    expect(answer.headers.get('Content-Type')).toBe('text/html; charset=utf-8')
+    expect(answer.headers.get('Content-Security-Policy')).toContain("default-src 'none'")
+    expect(answer.headers.get('Cache-Control')).toBe('no-store')
+    expect(answer.text).toContain('<h1>This did not work</h1>')
+  }
+})
+
 test('only the secret key may start the sending', async () => {
   const stack = inject('stack')
   const start = (headers: Record<string, string>) => call('POST', `${stack.base}/notify`, undefined, { headers })

@@ -1,3 +1,4 @@
+import { corsHeaders } from '@supabase/supabase-js/cors'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type Answer, call, opaqueTag, openConversation, type Person, signUp, uniqueEmail } from '../tools/people.ts'
 
@@ -60,15 +61,14 @@ describe('unknown routes', () => {
     'at %s a wrong method gets 405 with Allow, before authentication',
     async (...at) => {
       const [path, ...allowed] = at.map((part) => part.replace('*', ''))
-      // GET matches GET /users/:id there.
-      const alsoById = ['/users/profile', '/users/searchable'].includes(path!) ? ['GET'] : []
-      for (const method of allMethods.filter((method) => ![...allowed, ...alsoById].includes(method))) {
+      for (const method of allMethods.filter((method) => !allowed.includes(method))) {
         for (const token of [undefined, 'garbage', ana.token]) {
           const answer = await call(method, withIds(path!), undefined, { token })
           expectRefusal(answer, 405)
           const allow = answer.headers.get('Allow')?.split(/, */) ?? []
           expect(allow).toEqual(expect.arrayContaining(allowed))
           expect(allow).not.toContain(method)
+          expect(answer.headers.get('X-Error-Code')).toBe('method_not_allowed')
         }
       }
     },
@@ -98,12 +98,41 @@ test('HEAD returns the headers of GET without the body', async () => {
   }
 })
 
+test('HEAD of the export says no length', async () => {
+  const { status, headers } = await ana.call('HEAD', '/users/me/export')
+  expect({ status, length: headers.get('Content-Length') }).toEqual({ status: 200, length: null })
+})
+
+test('malformed percent-encoding is 400, and 401 without a token', async () => {
+  for (const part of ['%ff', '%', '%zz', '%ED%A0%80', 'x%c3']) {
+    const path = `/users/me/reservations?before_id=${part}`
+    expectRefusal(await ana.call('GET', path), 400)
+    expect((await ana.call('GET', path)).body.error).toMatch(/encoded/)
+    expectRefusal(await call('GET', path), 401)
+    expectRefusal(await call('GET', `/users/search?q=${part}`), 400)
+    expect((await call('GET', `/users/${part}`)).body.error).toMatch(/encoded/)
+  }
+  expect((await call('GET', '/users/search?q=%c3%a9%25')).body.query).toBe('é%')
+})
+
+test('a repeated parameter is refused in plain words', async () => {
+  for (const name of ['limit', 'from', 'status', 'before_id']) {
+    const { status, body } = await ana.call('GET', `/users/me/reservations?${name}=1&${name}=2`)
+    expect({ status, body }).toEqual({ status: 400, body: { error: `${name}: is given more than once` } })
+  }
+  const { body } = await call('GET', `/users/search?filterCity=${'a,'.repeat(51)}&filterCity=b`)
+  expect(body.error).toBe('filterCity: must name at most 50 values')
+})
+
 describe('CORS', () => {
   const origin = { Origin: 'https://app.example' }
   const allows = ({ headers }: Answer) => ['*', origin.Origin].includes(headers.get('Access-Control-Allow-Origin')!)
 
   test.each(routes)('the preflight of %s %s succeeds without a token', async (method, path) => {
-    const requestedHeaders = 'authorization,content-type,idempotency-key,if-none-match,x-request-id,apikey'
+    const requestedHeaders = [
+      ...['idempotency-key', 'if-none-match', 'x-request-id'],
+      ...corsHeaders['Access-Control-Allow-Headers']!.split(', '),
+    ].join()
     const preflight = { 'Access-Control-Request-Method': method, 'Access-Control-Request-Headers': requestedHeaders }
     const answer = await call('OPTIONS', withIds(path), undefined, { headers: { ...origin, ...preflight } })
     expect({ status: answer.status, text: answer.text, allowed: allows(answer) })
@@ -117,6 +146,7 @@ describe('CORS', () => {
     const { headers } = answer
     const exposed = headers.get('Access-Control-Expose-Headers')?.toLowerCase().split(/, */) ?? []
     const wanted = ['etag', 'idempotency-replayed', 'link', 'retry-after', 'www-authenticate', 'x-request-id']
+      .concat('x-error-code')
     expect({
       status: answer.status,
       allowed: allows(answer),
@@ -249,7 +279,8 @@ describe.each(['auth', 'users', 'conversations'])('/%s/openapi.json', (name) => 
     const bodiless = ['GET', 'DELETE'].includes(method) ||
       ['/auth/logout', '/users/me/blocks/{user_id}'].includes(path) ||
       path.includes('{messageId}')
-    expect(described.responses['429'].headers).toHaveProperty('Retry-After')
+    expect(described.responses['429']).toEqual({ $ref: '#/components/responses/rate_limited' })
+    expect(document.components.responses.rate_limited.headers).toHaveProperty('Retry-After')
     expect('requestBody' in described).toBe(!bodiless)
   })
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Answer, asAdmin, dataApi, openConversation, type Person, signUp } from '../tools/people.ts'
-import { expectError, idsOf, isoTimestamp, resultOf } from '../tools/responses.ts'
+import { expectError, idsOf, isoTimestamp, nextPath, resultOf } from '../tools/responses.ts'
 
 const day = 24 * 60 * 60 * 1000
 /** A moment so many days from now. */
@@ -472,11 +472,11 @@ describe('GET /users/me/reservations', () => {
     expect(all.body[0].partner).toEqual({ id: one.id, name: 'One' })
 
     const seen: number[] = []
-    for (let address = '/users/me/reservations?limit=3&status=pending'; address;) {
-      const page = await host.call('GET', address)
+    for (let address: string | undefined = '/users/me/reservations?limit=3&status=pending'; address;) {
+      const page: Answer = await host.call('GET', address)
       expect(page.body.length).toBeLessThanOrEqual(3)
       seen.push(...idsOf(page.body))
-      address = /^<([^>]+)>; rel="next"$/.exec(page.headers.get('Link') ?? '')?.[1] ?? ''
+      address = nextPath(address, page)
     }
     expect(seen).toEqual(newest.slice(0, 6))
     expect(idsOf((await list('status=accepted')).body)).toEqual([ids[0]])

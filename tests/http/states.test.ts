@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { asAdmin, openConversation, type Person, sendMessage, signUp } from '../tools/people.ts'
-import { expectError, idsOf, isoTimestamp, resultOf } from '../tools/responses.ts'
+import { expectError, idsOf, isoTimestamp, nextPath, resultOf } from '../tools/responses.ts'
 
 const later = '2036-05-14T16:00:00.000Z'
 const initial = { archived: false, muted_until: null, pinned: false }
@@ -220,7 +220,7 @@ describe('the list with filters', () => {
       const { body, headers } = await host.call('GET', path)
       expect(body.length).toBeLessThanOrEqual(7)
       paged.push(...body)
-      path = /functions\/v1([^>]+)>; rel="next"/.exec(headers.get('Link') ?? '')?.[1]
+      path = nextPath(path, { headers })
     }
     expect(paged).toEqual(states)
   })

@@ -25,6 +25,43 @@ test('an example that does not conform to its schema is found', async () => {
   ])
 })
 
+// Each of these broke a generated client or made a validator refuse what is valid.
+const unsuitable = (node: unknown, at = ''): string[] => {
+  if (typeof node !== 'object' || node === null) return []
+  const schema = node as Record<string, unknown>
+  const isSchema = typeof schema.type === 'string'
+  return [
+    ...(isSchema && ['integer', 'number'].includes(schema.type as string) && !schema.format
+      ? [`${at} has no format`]
+      : []),
+    ...(schema.additionalProperties === false ? [`${at} excludes properties`] : []),
+    ...('multipleOf' in schema ? [`${at} has multipleOf`] : []),
+    ...Object.entries(schema).flatMap(([key, value]) =>
+      ['example', 'examples'].includes(key) ? [] : unsuitable(value, `${at}/${key}`)
+    ),
+  ]
+}
+
+test('generators get formats, one type for each enum of answers, and answers that may grow', () => {
+  const { components, paths } = JSON.parse(text)
+  expect(unsuitable(components.schemas)).toEqual([])
+  expect(unsuitable(paths)).toEqual([])
+  const enums = Object.values(components.schemas).map((schema) => JSON.stringify((schema as { enum?: [] }).enum))
+  const isNamed = (values: unknown) => enums.includes(JSON.stringify(values))
+  const answers = JSON.stringify(components.schemas)
+  expect(
+    [...answers.matchAll(/"enum":(\[[^\]]*\])/g)].filter(([, values]) => !isNamed(JSON.parse(values!))).map(([all]) =>
+      all
+    ),
+  )
+    .toEqual([])
+  const { parameters, responses } = paths['/conversations'].get
+  expect(parameters.find(({ name }: { name: string }) => name === 'offset').schema.maximum).toBe(2 ** 53 - 1)
+  expect(Object.keys(responses['200'].headers)).toEqual(['Link', 'X-Request-Id'])
+  expect(paths['/users/{id}'].get.parameters.map(({ name }: { name: string }) => name)).toContain('if-none-match')
+  expect(components.schemas.Session.properties.access_token).toEqual({ type: 'string' })
+})
+
 test('every operation has an id, a tag, a description, described parameters and fields, and examples', () => {
   expect(missing(JSON.parse(text))).toEqual([])
 })

@@ -18,4 +18,14 @@ export const errorOf = (status: number, word = '\\w+') => ({
 export const expectError = (response: Response, status: number, word?: string): void =>
   expect(resultOf(response)).toEqual(errorOf(status, word))
 
+/** The path and query of the next page of a list that was asked for at this path, from its Link header. */
+export const nextPath = (path: string, { headers }: Pick<Answer, 'headers'>): string | undefined => {
+  const link = headers.get('Link')
+  if (link === null) return undefined
+  // Relative, so that it leads to whatever address was asked.
+  expect(link).toMatch(/^<\?[^>]+>; rel="next"$/)
+  const { pathname, search } = new URL(link.slice(1, link.indexOf('>')), `http://localhost${path}`)
+  return pathname + search
+}
+
 export const idsOf = (rows: { id: number }[]): number[] => rows.map(({ id }) => id)

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { text } from '../validate.ts'
-import { profileChanges } from './users.ts'
+import { profileChanges, role } from './users.ts'
 
-export const role = z.enum(['user', 'admin'])
 export const accountShape = z.strictObject({
   id: z.int(),
   name: z.string(),
@@ -11,7 +10,8 @@ export const accountShape = z.strictObject({
 }).meta({ id: 'Account' })
 export type Account = z.infer<typeof accountShape>
 
-export const email = text(3, 254).pipe(z.email('must be an e-mail address'))
+// The rule of <input type=email>.
+export const email = text(3, 254).pipe(z.email({ pattern: z.regexes.html5Email, error: 'must be an e-mail address' }))
   .meta({ jsonSchema: { type: 'string', format: 'email', maxLength: 254 } })
   .describe('The address of the account')
 
@@ -32,7 +32,9 @@ export const newUser = profileChanges.extend({
 export const newSignUp = newUser.extend({ password, captcha_token })
 export const newAccount = newUser.extend({
   password: password.optional(),
-  role: z.unknown().optional().describe('user or admin; only the secret key grants admin'),
+  // Without the secret key any value is ignored.
+  role: z.unknown().optional().describe('Only the secret key grants admin')
+    .meta({ jsonSchema: { $ref: '#/components/schemas/Role' } }),
   captcha_token,
 })
 export const secretKeyHeader = z.object({ apikey: z.string().optional().describe('The secret key of the project') })

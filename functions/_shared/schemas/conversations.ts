@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Columns } from '../columns.ts'
-import { id, isBlank, jsonId, limit, offset, text, timestamp, webAddress } from '../validate.ts'
+import { id, idOrZero, isBlank, jsonId, limit, offset, text, timestamp, webAddress } from '../validate.ts'
 
 export const person = z.strictObject({ id: z.int(), name: z.string() } satisfies Columns<'users'>)
 const contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string() } satisfies Columns<'users'>)
@@ -17,7 +17,7 @@ const attachmentUrl = text(1, 2048).refine((url) => {
   .transform((url) => url.replace(/^https:/i, 'https:'))
   .meta({ jsonSchema: { type: 'string', minLength: 1, maxLength: 2048 } })
 
-export const attachment = z.strictObject({
+export const attachment = z.object({
   url: attachmentUrl.describe('An https URL, or a path in the private bucket attachments'),
   name: text(1, 255).describe('The name to show'),
   mime_type: text(1, 255).refine((type) => /^[\w.+-]+\/[\w.+-]+$/.test(type), 'must be a media type')
@@ -59,6 +59,7 @@ export const conversation = z.strictObject({
 }).meta({ id: 'Conversation' })
 
 export const status = z.enum(['pending', 'accepted', 'declined', 'cancelled', 'completed'])
+  .meta({ id: 'ReservationStatus' })
 
 export const conversationDetail = z.strictObject({
   id: z.int(),
@@ -102,15 +103,18 @@ export const messagePage = z.object({
   offset: offset.optional().describe('How many to skip'),
   order: z.enum(['asc', 'desc']).optional().describe('By time; by default desc, the newest first'),
   before_id: id.optional().describe('Only messages older than this one, newest first'),
-  after_id: id.optional().describe('Only messages newer than this one, oldest first'),
+  after_id: idOrZero.optional().describe('Only messages newer than this one, oldest first; 0: from the first one on'),
 })
-  .refine((page) => !(page.before_id && page.after_id), 'before_id and after_id exclude each other')
+  .refine(
+    (page) => page.before_id === undefined || page.after_id === undefined,
+    'before_id and after_id exclude each other',
+  )
   .refine(
     (page) => !(page.before_id && page.order === 'asc'),
     'before_id pages newest first, order=asc cannot go with it',
   )
   .refine(
-    (page) => !(page.after_id && page.order === 'desc'),
+    (page) => !(page.after_id !== undefined && page.order === 'desc'),
     'after_id pages oldest first, order=desc cannot go with it',
   )
 

@@ -4,6 +4,7 @@ import { id, jsonId, limit, text, timestamp } from '../validate.ts'
 import { clientId } from './conversations.ts'
 
 const reason = z.enum(['spam', 'harassment', 'scam', 'danger', 'impersonation', 'other'])
+  .meta({ id: 'ReportReason' })
 
 const columns = { id: z.int(), reason } satisfies Columns<'reports'>
 const example = { id: 5, reason: 'harassment', createdAt: '2027-04-02T08:53:43.046Z' }
@@ -11,7 +12,7 @@ const example = { id: 5, reason: 'harassment', createdAt: '2027-04-02T08:53:43.0
 export const report = z.strictObject({ ...columns, status: z.literal('open'), createdAt: timestamp })
   .meta({ id: 'Report', examples: [{ ...example, status: 'open' }] })
 
-const status = z.enum(['open', 'resolved'])
+const status = z.enum(['open', 'resolved']).meta({ id: 'ReportStatus' })
 
 export const myReport = z.strictObject({ ...columns, status, createdAt: timestamp, resolvedAt: timestamp.nullable() })
   .meta({ id: 'MyReport', examples: [{ ...example, status: 'resolved', resolvedAt: '2027-04-03T10:00:00.000Z' }] })

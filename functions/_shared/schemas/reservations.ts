@@ -59,9 +59,10 @@ export const conflict = z.strictObject({ error: z.string(), status })
 
 const title = text(1, 120).refine((value) => !isBlank(value), 'must not be blank')
   .meta({ jsonSchema: { type: 'string', minLength: 1, maxLength: 120 } })
+// Without multipleOf: validators divide by 0.01 and refuse 0.07.
 const price = z.number().min(0, 'must be 0 to 100,000').max(100_000, 'must be 0 to 100,000')
   .refine((value) => Math.round(value * 100) / 100 === value, 'must have at most two decimals')
-  .meta({ jsonSchema: { type: 'number', minimum: 0, maximum: 100_000, multipleOf: 0.01 } })
+  .meta({ jsonSchema: { type: 'number', minimum: 0, maximum: 100_000 } })
 
 /** As the answers print it. Postgres knows no year 0, and four digits are all that the answers have. */
 export const moment = (schema: z.ZodType<string>) =>

@@ -22,13 +22,15 @@ const profile = {
   image_url: z.string().nullable(),
 } satisfies Columns<'profiles'>
 
+export const role = z.enum(['user', 'admin']).meta({ id: 'Role' })
+
 const account = {
   id: z.int(),
   name: z.string(),
   email: z.string(),
   bio: z.string().nullable(),
   location: z.string().nullable(),
-  role: z.enum(['user', 'admin']),
+  role,
   is_active: z.boolean(),
 } satisfies Columns<'users'>
 
@@ -96,7 +98,7 @@ export const profileChanges = z.object({
   interest_ids: interestIds.optional().describe('The whole set of interests'),
 })
 
-const facet = z.enum(['interests', 'city', 'country'])
+const facet = z.enum(['interests', 'city', 'country']).meta({ id: 'Facet' })
 
 const match = z.strictObject({
   index: z.int().min(0).optional().describe('Which of the values, from 0, where the field has several (interests)'),
@@ -205,6 +207,9 @@ export const completionQuery = z.object({
 export const interestSet = z.object({ interest_ids: interestIds.describe('Ids of `GET /users/interests`, 50 at most') })
 export const visibility = z.object({
   is_searchable: z.boolean().describe('Whether others can find and see the profile'),
+})
+export const etagHeader = z.object({
+  'if-none-match': z.string().optional().describe('The ETag of an earlier answer: 304 if it is still the same'),
 })
 export const profileParam = z.object({ id: id.describe("The profile's id") })
 export const blockParam = z.object({ user_id: id.describe("The other user's id") })

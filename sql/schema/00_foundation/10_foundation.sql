@@ -55,7 +55,7 @@ begin
       elsif strict and status is null then
         raise sqlstate 'PT401' using message = 'This account no longer exists';
       elsif strict then
-        raise sqlstate 'PT403' using message = 'This account is deactivated';
+        raise sqlstate 'PT403' using message = 'This account is deactivated', hint = 'deactivated';
       end if;
       is_set := set_config('request.jwt.claims', '{"role": "anon"}', true);
       is_set := set_config('request.jwt.claim.sub', '', true);

@@ -160,7 +160,7 @@ begin
   if visible is null then
     raise sqlstate 'PT404' using message = 'Profile not found';
   elsif not visible then
-    raise sqlstate 'PT403' using message = 'This profile is not public';
+    raise sqlstate 'PT403' using message = 'This profile is not public', hint = 'not_public';
   end if;
   return (
     select json_build_object(

@@ -25,6 +25,21 @@ comment on function private.is_blocked_between(bigint, bigint) is
   'Whether either of two users has blocked the other. Only for definer functions: callers cannot read blocks, or they
 would learn who has blocked them.';
 
+create function private.refusal_code(me bigint, partner bigint)
+returns text
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return case
+    when exists (select from private.blocks where blocker_id = me and blocked_id = partner) then 'blocked'
+    else 'forbidden'
+  end;
+end
+$$;
+comment on function private.refusal_code(bigint, bigint) is
+  'The X-Error-Code of a refusal to write to a partner: who has blocked them reads blocked; who was blocked cannot tell
+it from other reasons. Only for definer functions.';
+
 create function private.blocked_users_of(person bigint)
 returns bigint[]
 language plpgsql stable security invoker set search_path = ''
@@ -84,7 +99,7 @@ begin
     raise sqlstate 'PT401' using message = 'This account no longer exists';
   end if;
   if (select count(*) from private.blocks where blocker_id = me and blocked_id <> other_user) >= 1000 then
-    raise sqlstate 'PT400' using message = field || ': you cannot block more than 1,000 people';
+    raise sqlstate 'PT400' using message = field || ': you cannot block more than 1,000 people', hint = 'too_many';
   end if;
   insert into private.blocks (blocker_id, blocked_id)
   values (me, other_user)

@@ -172,11 +172,14 @@ begin
     where least(voyager_id, local_id) = least(me, other_user)
       and greatest(voyager_id, local_id) = greatest(me, other_user);
     if opened.id is null then
-      raise sqlstate 'PT403' using message = 'You cannot write to this person';
+      raise sqlstate 'PT403' using
+        message = 'You cannot write to this person',
+        hint = private.refusal_code(me, other_user);
     end if;
     raise sqlstate 'PT409' using
       message = 'A conversation with this user already exists',
-      detail = json_build_object('conversation_id', opened.id);
+      detail = json_build_object('conversation_id', opened.id),
+      hint = 'already_open';
   end if;
   return json_build_object('id', opened.id, 'voyager_id', opened.voyager_id, 'local_id', opened.local_id);
 end
@@ -193,45 +196,51 @@ create function api.list_conversations(
 returns json
 language plpgsql stable security invoker set search_path = ''
 as $$
+declare
+  listed json[];
 begin
-  return (
-    with page as materialized (
-      select *
-      from private.my_inbox(
-        page_limit => page_limit, page_offset => page_offset, archived => archived, pinned_first => pinned_first
-      )
+  with page as materialized (
+    -- One more than the page, as in list_messages.
+    select *
+    from private.my_inbox(
+      page_limit => page_limit + 1, page_offset => page_offset, archived => archived, pinned_first => pinned_first
     )
-    select coalesce(
-      json_agg(
-        json_build_object(
-          'id', page.id, 'voyager_id', page.voyager_id, 'local_id', page.local_id,
-          'Voyager', json_build_object(
-            'id', page.voyager_id, 'name', participants.voyager_name, 'email', participants.voyager_email
-          ),
-          'Local', json_build_object(
-            'id', page.local_id, 'name', participants.local_name, 'email', participants.local_email
-          ),
-          'Messages', case
-            when page.latest_id is null then '[]'
-            else json_build_array(json_build_object(
-              'id', page.latest_id, 'content', page.content, 'user_id', page.user_id, 'read', page.read,
-              'createdAt', private.iso(page.latest_at)
-            ))
-          end,
-          'createdAt', private.iso(participants.created_at)
-        )
-        order by page.is_pinned desc, page.active_at desc, page.id desc
+  )
+  select array_agg(
+    json_build_object(
+      'id', page.id, 'voyager_id', page.voyager_id, 'local_id', page.local_id,
+      'Voyager', json_build_object(
+        'id', page.voyager_id, 'name', participants.voyager_name, 'email', participants.voyager_email
       ),
-      '[]'
+      'Local', json_build_object(
+        'id', page.local_id, 'name', participants.local_name, 'email', participants.local_email
+      ),
+      'Messages', case
+        when page.latest_id is null then '[]'
+        else json_build_array(json_build_object(
+          'id', page.latest_id, 'content', page.content, 'user_id', page.user_id, 'read', page.read,
+          'createdAt', private.iso(page.latest_at)
+        ))
+      end,
+      'createdAt', private.iso(participants.created_at)
     )
-    from page
-    join private.participants_of((select array_agg(id) from page)) as participants on participants.id = page.id
-  );
+    order by page.is_pinned desc, page.active_at desc, page.id desc
+  )
+  into listed
+  from page
+  join private.participants_of((select array_agg(id) from page)) as participants on participants.id = page.id;
+
+  if cardinality(listed) > page_limit then
+    perform private.set_response_metadata(jsonb_build_object('next', page_offset + page_limit));
+    listed := listed[:page_limit];
+  end if;
+  return coalesce(array_to_json(listed), '[]');
 end
 $$;
 comment on function api.list_conversations(integer, bigint, boolean, boolean) is
   'The caller''s conversations with their latest message, latest activity first; all of them if the limit is null. With
-archived only those that the caller has archived, or only the others; with pinned_first the pinned ones come first.';
+archived only those that the caller has archived, or only the others; with pinned_first the pinned ones come first. The
+response metadata holds the offset of the next page if there is one.';
 grant execute on function api.list_conversations(integer, bigint, boolean, boolean) to edge_functions;
 
 create function api.get_conversation(conversation bigint)

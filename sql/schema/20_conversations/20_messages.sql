@@ -114,7 +114,7 @@ declare
   -- Variables instead of coalesce() in the condition, which could not use the index under row level security.
   before_id bigint := coalesce((page ->> 'before_id')::bigint, 9223372036854775807);
   after_id bigint := coalesce((page ->> 'after_id')::bigint, 0);
-  oldest_first boolean := after_id > 0 or page ->> 'order' = 'asc';
+  oldest_first boolean := page ->> 'after_id' is not null or page ->> 'order' = 'asc';
   participants record;
   voyager json;
   local json;
@@ -211,7 +211,13 @@ begin
   if sent.id is null then
     select * into sent from public.messages where user_id = me and client_id = draft_client_id;
     if sent.id is null then
-      raise sqlstate 'PT403' using message = private.refusal_to_send(conversation, partner, first_contact_limit);
+      raise sqlstate 'PT403' using
+        message = private.refusal_to_send(conversation, partner, first_contact_limit),
+        hint = case
+          when private.may_write_first(conversation, partner, first_contact_limit)
+            then private.refusal_code(me, partner)
+          else 'first_contact_limit'
+        end;
     end if;
     if (sent.conversation_id, sent.content, sent.attachment)
       is distinct from (conversation, draft ->> 'content', draft_attachment) then

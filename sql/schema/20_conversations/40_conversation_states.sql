@@ -108,7 +108,7 @@ begin
       muted_until = case when changes ? 'muted_until' then mute_until else known.muted_until end;
   end if;
   if pin and (select count(*) from private.conversation_states where user_id = me and is_pinned) > 20 then
-    raise sqlstate 'PT400' using message = 'pinned: you cannot pin more than 20 conversations';
+    raise sqlstate 'PT400' using message = 'pinned: you cannot pin more than 20 conversations', hint = 'too_many';
   end if;
 
   after := private.state_of(me, conversation);

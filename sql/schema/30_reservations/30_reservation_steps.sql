@@ -68,7 +68,9 @@ as $$
 begin
   if private.is_blocked_between(private.my_id(), partner)
     or not exists (select from public.users where id = partner and is_active) then
-    raise sqlstate 'PT403' using message = 'You cannot write to this person';
+    raise sqlstate 'PT403' using
+      message = 'You cannot write to this person',
+      hint = private.refusal_code(private.my_id(), partner);
   end if;
 end
 $$;
@@ -264,7 +266,8 @@ begin
     when exclusion_violation then
       raise sqlstate 'PT409' using
         message = 'The host has another reservation at that time',
-        detail = json_build_object('status', current.status);
+        detail = json_build_object('status', current.status),
+        hint = 'overlap';
   end;
   perform private.set_step(null, null);
   return to_json(private.to_reservation_view(current));

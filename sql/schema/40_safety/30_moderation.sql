@@ -67,7 +67,7 @@ language plpgsql volatile security definer set search_path = ''
 as $$
 begin
   if exists (select from public.hidden_profiles where user_id = new.user_id) then
-    raise sqlstate 'PT403' using message = 'An administrator has hidden this profile';
+    raise sqlstate 'PT403' using message = 'An administrator has hidden this profile', hint = 'hidden';
   end if;
   return new;
 end

@@ -73,7 +73,7 @@ begin
   perform pg_advisory_xact_lock(hashtextextended('device ' || (subscription ->> 'endpoint'), 0));
   delete from private.devices where endpoint = subscription ->> 'endpoint' and (user_id, id) <> (me, device);
   if (select count(*) from private.devices where user_id = me and id <> device) >= 10 then
-    raise sqlstate 'PT400' using message = 'device: you cannot have more than 10 devices';
+    raise sqlstate 'PT400' using message = 'device: you cannot have more than 10 devices', hint = 'too_many';
   end if;
   insert into private.devices as known (user_id, id, endpoint, p256dh, auth)
   values (
