@@ -901,37 +901,51 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        Session: {
+        /** @enum {string} */
+        ErrorCode: "invalid" | "too_many" | "unauthorized" | "invalid_credentials" | "forbidden" | "deactivated" | "blocked" | "first_contact_limit" | "not_public" | "hidden" | "switched_off" | "not_found" | "method_not_allowed" | "conflict" | "already_open" | "email_taken" | "stale_revision" | "overlap" | "cursor_expired" | "too_large" | "unsupported_media_type" | "key_reused" | "rate_limited" | "internal" | "unavailable";
+        SignedUp: {
             user: components["schemas"]["Account"];
-            access_token: string | null;
-            refresh_token: string | null;
             /** @constant */
             token_type: "bearer";
+            access_token: string | null;
+            refresh_token: string | null;
             expires_in: number | null;
         };
         Account: {
+            /** Format: int64 */
             id: number;
             name: string;
             email: string;
-            /** @enum {string} */
-            role: "user" | "admin";
+            role: components["schemas"]["Role"];
         };
+        /** @enum {string} */
+        Role: "user" | "admin";
         Error: {
             /** @description What is wrong, in words for a developer */
             error: string;
         };
+        Session: {
+            user: components["schemas"]["Account"];
+            /** @constant */
+            token_type: "bearer";
+            access_token: string;
+            refresh_token: string;
+            /** Format: int64 */
+            expires_in: number;
+        };
         User: {
+            /** Format: int64 */
             id: number;
             name: string;
             email: string;
             bio: string | null;
             location: string | null;
-            /** @enum {string} */
-            role: "user" | "admin";
+            role: components["schemas"]["Role"];
             is_active: boolean;
             Profile: components["schemas"]["Profile"];
         };
         Profile: {
+            /** Format: int64 */
             id: number;
             first_name: string | null;
             last_name: string | null;
@@ -940,11 +954,13 @@ export interface components {
             country: string | null;
             city: string | null;
             image_url: string | null;
+            /** Format: int64 */
             user_id: number;
             is_searchable: boolean;
             Interests: components["schemas"]["Interest"][];
         };
         Interest: {
+            /** Format: int64 */
             id: number;
             name: string;
         };
@@ -952,18 +968,19 @@ export interface components {
             /** Format: date-time */
             exported_at: string;
             user: {
+                /** Format: int64 */
                 id: number;
                 name: string;
                 email: string;
                 bio: string | null;
                 location: string | null;
-                /** @enum {string} */
-                role: "user" | "admin";
+                role: components["schemas"]["Role"];
                 is_active: boolean;
                 /** Format: date-time */
                 createdAt: string;
             };
             profile: {
+                /** Format: int64 */
                 id: number;
                 first_name: string | null;
                 last_name: string | null;
@@ -972,6 +989,7 @@ export interface components {
                 country: string | null;
                 city: string | null;
                 image_url: string | null;
+                /** Format: int64 */
                 user_id: number;
                 is_searchable: boolean;
             };
@@ -980,15 +998,20 @@ export interface components {
             devices: components["schemas"]["Device"][];
             notifications: components["schemas"]["NotificationSettings"];
             conversations: {
+                /** Format: int64 */
                 id: number;
+                /** Format: int64 */
                 voyager_id: number;
+                /** Format: int64 */
                 local_id: number;
                 Voyager: {
+                    /** Format: int64 */
                     id: number;
                     name: string;
                     email: string;
                 };
                 Local: {
+                    /** Format: int64 */
                     id: number;
                     name: string;
                     email: string;
@@ -1006,22 +1029,25 @@ export interface components {
                 messages: components["schemas"]["Message"][];
             }[];
             reports: {
+                /** Format: int64 */
                 id: number;
-                /** @enum {string} */
-                reason: "spam" | "harassment" | "scam" | "danger" | "impersonation" | "other";
-                /** @description Who was reported */
+                reason: components["schemas"]["ReportReason"];
+                /**
+                 * Format: int64
+                 * @description Who was reported
+                 */
                 user_id: number;
                 message_id: number | null;
                 note: string | null;
                 share_messages: boolean;
-                /** @enum {string} */
-                status: "open" | "resolved";
+                status: components["schemas"]["ReportStatus"];
                 /** Format: date-time */
                 createdAt: string;
                 resolvedAt: string | null;
             }[];
         };
         Block: {
+            /** Format: int64 */
             user_id: number;
             name: string;
             /** Format: date-time */
@@ -1041,6 +1067,7 @@ export interface components {
         NotificationSettings: {
             push: boolean;
             email: boolean;
+            /** Format: int64 */
             delay_minutes: number;
             quiet_hours: {
                 from: string;
@@ -1051,20 +1078,28 @@ export interface components {
             previews: boolean;
         };
         ReservationWithHistory: {
+            /** Format: int64 */
             id: number;
+            /** Format: int64 */
             conversation_id: number;
             title: string;
+            /** Format: double */
             price: number;
             /** Format: date-time */
             date: string;
             ends_at: string | null;
-            /** @enum {string} */
-            status: "pending" | "accepted" | "declined" | "cancelled" | "completed";
-            /** @description Who receives the other */
+            status: components["schemas"]["ReservationStatus"];
+            /**
+             * Format: int64
+             * @description Who receives the other
+             */
             host_id: number;
             /** @description Who made the current offer; null for an admin */
             offered_by: number | null;
-            /** @description Of the terms: one more with every change of title, price, date or ends_at */
+            /**
+             * Format: int64
+             * @description Of the terms: one more with every change of title, price, date or ends_at
+             */
             revision: number;
             /** Format: date-time */
             createdAt: string;
@@ -1073,13 +1108,15 @@ export interface components {
             /** @description Every step, oldest first */
             history: components["schemas"]["ReservationStep"][];
         };
+        /** @enum {string} */
+        ReservationStatus: "pending" | "accepted" | "declined" | "cancelled" | "completed";
         ReservationStep: {
-            /** @enum {string} */
-            status: "pending" | "accepted" | "declined" | "cancelled" | "completed";
+            status: components["schemas"]["ReservationStatus"];
             /** @description A user id; null for an admin or the clock */
             by: number | null;
             note: string | null;
             title: string;
+            /** Format: double */
             price: number;
             /** Format: date-time */
             date: string;
@@ -1088,8 +1125,11 @@ export interface components {
             createdAt: string;
         };
         Message: {
+            /** Format: int64 */
             id: number;
+            /** Format: int64 */
             user_id: number;
+            /** Format: int64 */
             conversation_id: number;
             content: string;
             attachment: components["schemas"]["Attachment"] | null;
@@ -1097,6 +1137,7 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             Sender: {
+                /** Format: int64 */
                 id: number;
                 name: string;
             };
@@ -1108,9 +1149,16 @@ export interface components {
             name: string;
             /** @description For example image/jpeg; must be what the file in the bucket is */
             mime_type: string;
-            /** @description In bytes */
+            /**
+             * Format: int64
+             * @description In bytes
+             */
             size: number;
         };
+        /** @enum {string} */
+        ReportReason: "spam" | "harassment" | "scam" | "danger" | "impersonation" | "other";
+        /** @enum {string} */
+        ReportStatus: "open" | "resolved";
         /**
          * @example {
          *       "id": 7,
@@ -1132,26 +1180,35 @@ export interface components {
          *     }
          */
         MyReservation: {
+            /** Format: int64 */
             id: number;
+            /** Format: int64 */
             conversation_id: number;
             title: string;
+            /** Format: double */
             price: number;
             /** Format: date-time */
             date: string;
             ends_at: string | null;
-            /** @enum {string} */
-            status: "pending" | "accepted" | "declined" | "cancelled" | "completed";
-            /** @description Who receives the other */
+            status: components["schemas"]["ReservationStatus"];
+            /**
+             * Format: int64
+             * @description Who receives the other
+             */
             host_id: number;
             /** @description Who made the current offer; null for an admin */
             offered_by: number | null;
-            /** @description Of the terms: one more with every change of title, price, date or ends_at */
+            /**
+             * Format: int64
+             * @description Of the terms: one more with every change of title, price, date or ends_at
+             */
             revision: number;
             /** Format: date-time */
             createdAt: string;
             /** Format: date-time */
             updatedAt: string;
             partner: {
+                /** Format: int64 */
                 id: number;
                 name: string;
             };
@@ -1166,11 +1223,10 @@ export interface components {
          *     }
          */
         MyReport: {
+            /** Format: int64 */
             id: number;
-            /** @enum {string} */
-            reason: "spam" | "harassment" | "scam" | "danger" | "impersonation" | "other";
-            /** @enum {string} */
-            status: "open" | "resolved";
+            reason: components["schemas"]["ReportReason"];
+            status: components["schemas"]["ReportStatus"];
             /** Format: date-time */
             createdAt: string;
             resolvedAt: string | null;
@@ -1184,9 +1240,9 @@ export interface components {
          *     }
          */
         Report: {
+            /** Format: int64 */
             id: number;
-            /** @enum {string} */
-            reason: "spam" | "harassment" | "scam" | "danger" | "impersonation" | "other";
+            reason: components["schemas"]["ReportReason"];
             /** @constant */
             status: "open";
             /** Format: date-time */
@@ -1195,8 +1251,11 @@ export interface components {
         SearchResult: {
             hits: components["schemas"]["SearchHit"][];
             query: string;
+            /** Format: int64 */
             estimatedTotalHits: number;
+            /** Format: int64 */
             limit: number;
+            /** Format: int64 */
             offset: number;
             _suggestion?: {
                 query: string;
@@ -1224,7 +1283,9 @@ export interface components {
             };
         };
         SearchHit: {
+            /** Format: int64 */
             id: number;
+            /** Format: int64 */
             user_id: number;
             name: string;
             biography: string | null;
@@ -1232,6 +1293,7 @@ export interface components {
             country: string | null;
             interests: string[];
             image_url: string | null;
+            /** Format: double */
             _rankingScore: number;
             _rankingScoreDetails?: {
                 [key: string]: unknown;
@@ -1256,11 +1318,20 @@ export interface components {
              */
             _matches?: {
                 [key: string]: {
-                    /** @description Which of the values, from 0, where the field has several (interests) */
+                    /**
+                     * Format: int64
+                     * @description Which of the values, from 0, where the field has several (interests)
+                     */
                     index?: number;
-                    /** @description The first character, from 0, in Unicode code points */
+                    /**
+                     * Format: int64
+                     * @description The first character, from 0, in Unicode code points
+                     */
                     start: number;
-                    /** @description The number of characters, in Unicode code points */
+                    /**
+                     * Format: int64
+                     * @description The number of characters, in Unicode code points
+                     */
                     length: number;
                 }[];
             };
@@ -1270,6 +1341,8 @@ export interface components {
              */
             _snippet?: string | null;
         };
+        /** @enum {string} */
+        Facet: "interests" | "city" | "country";
         /**
          * @example {
          *       "interests": [
@@ -1289,9 +1362,11 @@ export interface components {
             names: string[];
         };
         PublicProfile: {
+            /** Format: int64 */
             id: number;
             name: string;
             profile: {
+                /** Format: int64 */
                 id: number;
                 first_name: string | null;
                 last_name: string | null;
@@ -1304,22 +1379,29 @@ export interface components {
             };
         };
         Conversation: {
+            /** Format: int64 */
             id: number;
+            /** Format: int64 */
             voyager_id: number;
+            /** Format: int64 */
             local_id: number;
             Voyager: {
+                /** Format: int64 */
                 id: number;
                 name: string;
                 email: string;
             };
             Local: {
+                /** Format: int64 */
                 id: number;
                 name: string;
                 email: string;
             };
             Messages: {
+                /** Format: int64 */
                 id: number;
                 content: string;
+                /** Format: int64 */
                 user_id: number;
                 read: boolean;
                 /** Format: date-time */
@@ -1337,6 +1419,7 @@ export interface components {
          *     }
          */
         ConversationState: {
+            /** Format: int64 */
             conversation_id: number;
             /** @description Until a newer message comes */
             archived: boolean;
@@ -1366,32 +1449,41 @@ export interface components {
             more: boolean;
         };
         Change: {
-            /** @enum {string} */
-            kind: "conversation" | "message" | "read" | "reservation" | "state" | "message.removed";
+            kind: components["schemas"]["ChangeKind"];
+            /** Format: int64 */
             conversation_id: number;
-            /** @description Of the conversation, reservation or message; for read, of the newest message that was marked as read */
+            /**
+             * Format: int64
+             * @description Of the conversation, reservation or message; for read, of the newest message that was marked as read
+             */
             id: number;
         };
+        /** @enum {string} */
+        ChangeKind: "conversation" | "message" | "read" | "reservation" | "state" | "message.removed";
         ConversationDetail: {
+            /** Format: int64 */
             id: number;
             Voyager: {
+                /** Format: int64 */
                 id: number;
                 name: string;
             };
             Local: {
+                /** Format: int64 */
                 id: number;
                 name: string;
             };
             Reservations: components["schemas"]["Reservation"][];
         };
         Reservation: {
+            /** Format: int64 */
             id: number;
             title: string;
+            /** Format: double */
             price: number;
             /** Format: date-time */
             date: string;
-            /** @enum {string} */
-            status: "pending" | "accepted" | "declined" | "cancelled" | "completed";
+            status: components["schemas"]["ReservationStatus"];
         };
         /**
          * @example {
@@ -1410,20 +1502,28 @@ export interface components {
          *     }
          */
         ReservationDetail: {
+            /** Format: int64 */
             id: number;
+            /** Format: int64 */
             conversation_id: number;
             title: string;
+            /** Format: double */
             price: number;
             /** Format: date-time */
             date: string;
             ends_at: string | null;
-            /** @enum {string} */
-            status: "pending" | "accepted" | "declined" | "cancelled" | "completed";
-            /** @description Who receives the other */
+            status: components["schemas"]["ReservationStatus"];
+            /**
+             * Format: int64
+             * @description Who receives the other
+             */
             host_id: number;
             /** @description Who made the current offer; null for an admin */
             offered_by: number | null;
-            /** @description Of the terms: one more with every change of title, price, date or ends_at */
+            /**
+             * Format: int64
+             * @description Of the terms: one more with every change of title, price, date or ends_at
+             */
             revision: number;
             /** Format: date-time */
             createdAt: string;
@@ -1438,14 +1538,116 @@ export interface components {
          */
         ReservationConflict: {
             error: string;
-            /** @enum {string} */
-            status: "pending" | "accepted" | "declined" | "cancelled" | "completed";
+            status: components["schemas"]["ReservationStatus"];
         };
     };
-    responses: never;
+    responses: {
+        /** @description A value is not allowed; the message names it */
+        invalid: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                /** @description What is wrong, for programs */
+                "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Any other method */
+        method_not_allowed: {
+            headers: {
+                Allow: components["headers"]["Allow"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                /** @description What is wrong, for programs */
+                "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Over 100 KB */
+        too_large: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                /** @description What is wrong, for programs */
+                "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Not JSON */
+        unsupported_media_type: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                /** @description What is wrong, for programs */
+                "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Too many requests; Retry-After says when to retry */
+        rate_limited: {
+            headers: {
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                /** @description What is wrong, for programs */
+                "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Internal server error */
+        internal: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                /** @description What is wrong, for programs */
+                "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The service is busy; Retry-After says when to retry */
+        unavailable: {
+            headers: {
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                /** @description What is wrong, for programs */
+                "X-Error-Code"?: components["schemas"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+    };
     parameters: never;
     requestBodies: never;
-    headers: never;
+    headers: {
+        /** @description The methods that there are */
+        Allow: string;
+        /** @description Of this answer, for If-None-Match */
+        ETag: string;
+        /** @description The request was sent before, and this is its first answer */
+        "Idempotency-Replayed": "true";
+        /** @description The next page, as `<?…>; rel="next"`, relative to the address of the request; absent on the last page */
+        Link: string;
+        /** @description Seconds to wait */
+        "Retry-After": number;
+        /** @description Bearer, with error="invalid_token" if a token was sent */
+        "WWW-Authenticate": string;
+        /** @description As sent, if it is well-formed; else a new one */
+        "X-Request-Id": string;
+    };
     pathItems: never;
 }
 export type $defs = Record<string, never>;
@@ -1515,6 +1717,7 @@ export interface operations {
             /** @description Success */
             201: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1532,85 +1735,40 @@ export interface operations {
                      *       "expires_in": 3600
                      *     }
                      */
-                    "application/json": components["schemas"]["Session"];
+                    "application/json": components["schemas"]["SignedUp"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description Signing up is switched off */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            405: components["responses"]["method_not_allowed"];
             /** @description The e-mail is taken */
             409: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     logIn: {
@@ -1642,6 +1800,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1662,18 +1821,13 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description Wrong e-mail or password, or not confirmed yet */
             401: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1683,61 +1837,21 @@ export interface operations {
             /** @description The account is deactivated, or log-in by e-mail is switched off */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     refreshSession: {
@@ -1764,6 +1878,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1784,18 +1899,13 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description The refresh token is not valid */
             401: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1805,61 +1915,21 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     logOut: {
@@ -1874,22 +1944,19 @@ export interface operations {
             /** @description Logged out */
             204: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1899,43 +1966,19 @@ export interface operations {
             /** @description The account is deactivated or suspended */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     recoverPassword: {
@@ -1967,6 +2010,7 @@ export interface operations {
             /** @description Success */
             202: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1981,73 +2025,25 @@ export interface operations {
                     };
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description Log-in by e-mail is switched off */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     createUser: {
@@ -2103,8 +2099,8 @@ export interface operations {
                      * @description At most 72 bytes in UTF-8
                      */
                     password?: string;
-                    /** @description user or admin; only the secret key grants admin */
-                    role?: unknown;
+                    /** @description Only the secret key grants admin */
+                    role?: components["schemas"]["Role"];
                     /** @description Of a CAPTCHA that was solved, where the project asks for one */
                     captcha_token?: string | null;
                 };
@@ -2114,6 +2110,7 @@ export interface operations {
             /** @description Success */
             201: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2128,82 +2125,37 @@ export interface operations {
                     "application/json": components["schemas"]["Account"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description Only the secret key may create users here */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            405: components["responses"]["method_not_allowed"];
             /** @description The e-mail is taken */
             409: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     getMe: {
@@ -2218,6 +2170,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2265,18 +2218,14 @@ export interface operations {
                     "application/json": components["schemas"]["User"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2286,43 +2235,19 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     eraseMe: {
@@ -2337,22 +2262,19 @@ export interface operations {
             /** @description Erased */
             204: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2362,43 +2284,19 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     exportMe: {
@@ -2413,6 +2311,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2458,18 +2357,14 @@ export interface operations {
                     "application/json": components["schemas"]["Export"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2479,43 +2374,19 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     listMyReservations: {
@@ -2525,7 +2396,7 @@ export interface operations {
                  * @description Only reservations with this status
                  * @example accepted
                  */
-                status?: "pending" | "accepted" | "declined" | "cancelled" | "completed";
+                status?: components["schemas"]["ReservationStatus"];
                 /**
                  * @description Only reservations whose date is this or later
                  * @example 2027-05-01T00:00:00Z
@@ -2556,6 +2427,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2571,6 +2444,7 @@ export interface operations {
                      *         "status": "accepted",
                      *         "host_id": 47,
                      *         "offered_by": 63,
+                     *         "revision": 1,
                      *         "createdAt": "2026-04-02T08:53:43.046Z",
                      *         "updatedAt": "2026-04-02T08:53:43.046Z",
                      *         "partner": {
@@ -2583,18 +2457,14 @@ export interface operations {
                     "application/json": components["schemas"]["MyReservation"][];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2604,43 +2474,19 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     listMyReports: {
@@ -2666,6 +2512,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2683,18 +2531,14 @@ export interface operations {
                     "application/json": components["schemas"]["MyReport"][];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2704,43 +2548,19 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     reportPerson: {
@@ -2767,11 +2587,8 @@ export interface operations {
                     user_id?: number | null;
                     /** @description A message that the caller has received; either this or user_id */
                     message_id?: number | null;
-                    /**
-                     * @description What is wrong
-                     * @enum {string}
-                     */
-                    reason: "spam" | "harassment" | "scam" | "danger" | "impersonation" | "other";
+                    /** @description What is wrong */
+                    reason: components["schemas"]["ReportReason"];
                     /** @description For the moderators */
                     note?: string | null;
                     /** @description Gives the moderators a copy of the latest 20 messages of the conversation */
@@ -2787,6 +2604,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2796,6 +2615,8 @@ export interface operations {
             /** @description Success */
             201: {
                 headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2813,6 +2634,9 @@ export interface operations {
             /** @description A value is not allowed; the message names it */
             400: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2822,6 +2646,10 @@ export interface operations {
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2831,6 +2659,9 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2840,70 +2671,33 @@ export interface operations {
             /** @description No such user, or no such message in a conversation of the caller */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
             /** @description The Idempotency-Key was used with another payload */
             422: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     listBlocks: {
@@ -2918,6 +2712,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2933,18 +2728,14 @@ export interface operations {
                     "application/json": components["schemas"]["Block"][];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2954,43 +2745,19 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     blockUser: {
@@ -3011,6 +2778,7 @@ export interface operations {
             /** @description Blocked */
             204: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -3018,6 +2786,9 @@ export interface operations {
             /** @description A value is not allowed; the message names it */
             400: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3027,6 +2798,10 @@ export interface operations {
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3036,6 +2811,9 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3045,43 +2823,19 @@ export interface operations {
             /** @description No such user */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     unblockUser: {
@@ -3102,22 +2856,19 @@ export interface operations {
             /** @description Not blocked */
             204: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3127,6 +2878,9 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3136,43 +2890,19 @@ export interface operations {
             /** @description No such user */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     listDevices: {
@@ -3187,6 +2917,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3206,18 +2937,14 @@ export interface operations {
                     "application/json": components["schemas"]["Device"][];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3227,43 +2954,19 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     registerDevice: {
@@ -3308,6 +3011,7 @@ export interface operations {
             /** @description Registered */
             204: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -3315,6 +3019,9 @@ export interface operations {
             /** @description A value is not allowed; the message names it */
             400: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3324,6 +3031,10 @@ export interface operations {
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3333,61 +3044,21 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     removeDevice: {
@@ -3408,22 +3079,19 @@ export interface operations {
             /** @description Not registered */
             204: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3433,43 +3101,19 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     getNotificationSettings: {
@@ -3484,6 +3128,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3499,18 +3144,14 @@ export interface operations {
                     "application/json": components["schemas"]["NotificationSettings"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3520,43 +3161,19 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     updateNotificationSettings: {
@@ -3583,7 +3200,10 @@ export interface operations {
                     push?: boolean;
                     /** @description Whether to send mails */
                     email?: boolean;
-                    /** @description For how long a message must be unread before a mail tells of it */
+                    /**
+                     * Format: int32
+                     * @description For how long a message must be unread before a mail tells of it
+                     */
                     delay_minutes?: number;
                     /** @description Nothing is sent in these hours; null: none */
                     quiet_hours?: {
@@ -3601,6 +3221,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3620,18 +3241,14 @@ export interface operations {
                     "application/json": components["schemas"]["NotificationSettings"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3641,61 +3258,21 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     getPushKey: {
@@ -3710,6 +3287,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3724,55 +3302,23 @@ export interface operations {
                     };
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description Web Push is not set up */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     checkUnsubscribe: {
@@ -3793,6 +3339,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3806,55 +3353,23 @@ export interface operations {
                     };
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description The token is of no mail of ours */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     unsubscribe: {
@@ -3875,6 +3390,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3888,55 +3404,23 @@ export interface operations {
                     };
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description The token is of no mail of ours */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     updateProfile: {
@@ -3986,6 +3470,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4033,18 +3518,14 @@ export interface operations {
                     "application/json": components["schemas"]["User"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4054,61 +3535,21 @@ export interface operations {
             /** @description The account is deactivated, or an admin has hidden the profile and it cannot be made searchable */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     setInterests: {
@@ -4139,6 +3580,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4163,24 +3605,22 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** Format: int64 */
                         id: number;
+                        /** Format: int64 */
                         user_id: number;
                         Interests: components["schemas"]["Interest"][];
                     };
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4190,61 +3630,21 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     setSearchable: {
@@ -4271,6 +3671,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4284,18 +3685,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4305,61 +3702,21 @@ export interface operations {
             /** @description The account is deactivated, or an admin has hidden the profile and it cannot be made searchable */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     searchProfiles: {
@@ -4418,6 +3775,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4514,55 +3872,23 @@ export interface operations {
                     "application/json": components["schemas"]["SearchResult"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description like: no such profile */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     completeSearch: {
@@ -4588,6 +3914,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4607,18 +3934,14 @@ export interface operations {
                     "application/json": components["schemas"]["Completions"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4628,43 +3951,19 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     listInterests: {
@@ -4679,6 +3978,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4697,52 +3997,20 @@ export interface operations {
                     "application/json": components["schemas"]["Interest"][];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     getPublicProfile: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 if it is still the same */
+                "if-none-match"?: string;
+            };
             path: {
                 /**
                  * @description The profile's id
@@ -4757,6 +4025,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4800,22 +4070,19 @@ export interface operations {
             /** @description Unchanged since the ETag of If-None-Match */
             304: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description The profile is not public */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4825,43 +4092,19 @@ export interface operations {
             /** @description No such profile */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     listConversations: {
@@ -4891,6 +4134,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4926,18 +4171,14 @@ export interface operations {
                     "application/json": components["schemas"]["Conversation"][];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4947,43 +4188,19 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     openConversation: {
@@ -5001,7 +4218,10 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description With whom */
+                    /**
+                     * Format: int64
+                     * @description With whom
+                     */
                     other_user_id: number;
                 };
             };
@@ -5010,6 +4230,7 @@ export interface operations {
             /** @description Success */
             201: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5021,24 +4242,23 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** Format: int64 */
                         id: number;
+                        /** Format: int64 */
                         voyager_id: number;
+                        /** Format: int64 */
                         local_id: number;
                     };
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5048,6 +4268,9 @@ export interface operations {
             /** @description The account is deactivated, or one of the two has blocked the other */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5057,73 +4280,37 @@ export interface operations {
             /** @description No such user */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            405: components["responses"]["method_not_allowed"];
             /** @description Error */
             409: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
                         error: string;
+                        /** Format: int64 */
                         conversation_id: number;
                     };
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     countUnread: {
@@ -5138,6 +4325,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5161,26 +4349,25 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** Format: int64 */
                         total: number;
                         conversations: {
+                            /** Format: int64 */
                             conversation_id: number;
+                            /** Format: int64 */
                             unread: number;
                         }[];
                     };
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5190,43 +4377,19 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     listConversationStates: {
@@ -5249,6 +4412,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5265,18 +4430,14 @@ export interface operations {
                     "application/json": components["schemas"]["ConversationState"][];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5286,43 +4447,19 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     listChanges: {
@@ -5348,6 +4485,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5361,18 +4499,14 @@ export interface operations {
                     "application/json": components["schemas"]["Changes"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5382,52 +4516,31 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            405: components["responses"]["method_not_allowed"];
             /** @description The cursor is older than 30 days or from before a restore: read everything anew */
             410: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     setConversationState: {
@@ -5464,6 +4577,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5481,6 +4595,9 @@ export interface operations {
             /** @description A value is not allowed; the message names it */
             400: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5490,6 +4607,10 @@ export interface operations {
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5499,6 +4620,9 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5508,61 +4632,21 @@ export interface operations {
             /** @description No such conversation, or the caller is not a participant */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     getConversation: {
@@ -5583,6 +4667,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5618,18 +4703,14 @@ export interface operations {
                     "application/json": components["schemas"]["ConversationDetail"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5639,6 +4720,9 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5648,43 +4732,19 @@ export interface operations {
             /** @description No such conversation, or the caller is not a participant */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     listMessages: {
@@ -5701,7 +4761,7 @@ export interface operations {
                 order?: "asc" | "desc";
                 /** @description Only messages older than this one, newest first */
                 before_id?: number;
-                /** @description Only messages newer than this one, oldest first */
+                /** @description Only messages newer than this one, oldest first; 0: from the first one on */
                 after_id?: number;
             };
             header?: never;
@@ -5719,6 +4779,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5755,18 +4817,14 @@ export interface operations {
                     "application/json": components["schemas"]["Message"][];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5776,6 +4834,9 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5785,43 +4846,19 @@ export interface operations {
             /** @description No such conversation, or the caller is not a participant */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     sendMessage: {
@@ -5867,6 +4904,8 @@ export interface operations {
             /** @description Success */
             201: {
                 headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5888,18 +4927,14 @@ export interface operations {
                     "application/json": components["schemas"]["Message"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5909,6 +4944,9 @@ export interface operations {
             /** @description The account is deactivated, or one of the two has blocked the other, or the other account was erased, or the limit of messages before an answer is reached */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5918,70 +4956,33 @@ export interface operations {
             /** @description No such conversation, or the caller is not a participant */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
             /** @description The Idempotency-Key was used with another payload */
             422: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     markMessageRead: {
@@ -6007,6 +5008,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6020,18 +5022,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6041,6 +5039,9 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6050,43 +5051,19 @@ export interface operations {
             /** @description No such message, or the caller is not a participant */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     markConversationRead: {
@@ -6110,7 +5087,10 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description This message and all before it */
+                    /**
+                     * Format: int64
+                     * @description This message and all before it
+                     */
                     up_to_message_id: number;
                 };
             };
@@ -6119,6 +5099,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6132,18 +5113,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6153,6 +5130,9 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6162,61 +5142,21 @@ export interface operations {
             /** @description No such message, or the caller is not a participant */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     offerReservation: {
@@ -6248,7 +5188,10 @@ export interface operations {
                 "application/json": {
                     /** @description What is offered */
                     title: string;
-                    /** @description 0 to 100,000, with two decimals at most */
+                    /**
+                     * Format: double
+                     * @description 0 to 100,000, with two decimals at most
+                     */
                     price: number;
                     /**
                      * Format: date-time
@@ -6268,6 +5211,8 @@ export interface operations {
             /** @description Success */
             201: {
                 headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6282,6 +5227,7 @@ export interface operations {
                      *       "status": "pending",
                      *       "host_id": 47,
                      *       "offered_by": 63,
+                     *       "revision": 1,
                      *       "createdAt": "2026-04-02T08:53:43.046Z",
                      *       "updatedAt": "2026-04-02T08:53:43.046Z"
                      *     }
@@ -6289,18 +5235,14 @@ export interface operations {
                     "application/json": components["schemas"]["ReservationDetail"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6310,6 +5252,9 @@ export interface operations {
             /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased, or has not answered the first messages and offers */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6319,70 +5264,33 @@ export interface operations {
             /** @description No such conversation, or the caller is not a participant */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
             /** @description The Idempotency-Key was used with another payload */
             422: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     getReservation: {
@@ -6408,6 +5316,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6422,6 +5331,7 @@ export interface operations {
                      *       "status": "pending",
                      *       "host_id": 47,
                      *       "offered_by": 63,
+                     *       "revision": 1,
                      *       "createdAt": "2026-04-02T08:53:43.046Z",
                      *       "updatedAt": "2026-04-02T08:53:43.046Z",
                      *       "history": [
@@ -6441,18 +5351,14 @@ export interface operations {
                     "application/json": components["schemas"]["ReservationWithHistory"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6462,6 +5368,9 @@ export interface operations {
             /** @description The account is deactivated */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6471,43 +5380,19 @@ export interface operations {
             /** @description No such reservation, or the caller is not a participant */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     counterReservation: {
@@ -6538,7 +5423,10 @@ export interface operations {
                 "application/json": {
                     /** @description What is offered */
                     title?: string;
-                    /** @description 0 to 100,000, with two decimals at most */
+                    /**
+                     * Format: double
+                     * @description 0 to 100,000, with two decimals at most
+                     */
                     price?: number;
                     /**
                      * Format: date-time
@@ -6554,6 +5442,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6568,6 +5457,7 @@ export interface operations {
                      *       "status": "pending",
                      *       "host_id": 47,
                      *       "offered_by": 47,
+                     *       "revision": 2,
                      *       "createdAt": "2026-04-02T08:53:43.046Z",
                      *       "updatedAt": "2026-04-02T08:53:43.046Z"
                      *     }
@@ -6575,18 +5465,14 @@ export interface operations {
                     "application/json": components["schemas"]["ReservationDetail"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6596,6 +5482,9 @@ export interface operations {
             /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased, or has not answered the first messages and offers */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6605,70 +5494,33 @@ export interface operations {
             /** @description No such reservation, or the caller is not a participant */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            405: components["responses"]["method_not_allowed"];
             /** @description Error */
             409: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ReservationConflict"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     acceptReservation: {
@@ -6698,7 +5550,10 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description Of the offer that was read */
+                    /**
+                     * Format: int32
+                     * @description Of the offer that was read
+                     */
                     revision: number;
                     /** @description For the history */
                     note?: string | null;
@@ -6709,6 +5564,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6723,6 +5579,7 @@ export interface operations {
                      *       "status": "accepted",
                      *       "host_id": 47,
                      *       "offered_by": 47,
+                     *       "revision": 2,
                      *       "createdAt": "2026-04-02T08:53:43.046Z",
                      *       "updatedAt": "2026-04-02T08:53:43.046Z"
                      *     }
@@ -6730,18 +5587,14 @@ export interface operations {
                     "application/json": components["schemas"]["ReservationDetail"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6751,6 +5604,9 @@ export interface operations {
             /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased, or has not answered the first messages and offers */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6760,70 +5616,33 @@ export interface operations {
             /** @description No such reservation, or the caller is not a participant */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            405: components["responses"]["method_not_allowed"];
             /** @description Error */
             409: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ReservationConflict"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     declineReservation: {
@@ -6861,6 +5680,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6875,6 +5695,7 @@ export interface operations {
                      *       "status": "declined",
                      *       "host_id": 47,
                      *       "offered_by": 63,
+                     *       "revision": 1,
                      *       "createdAt": "2026-04-02T08:53:43.046Z",
                      *       "updatedAt": "2026-04-02T08:53:43.046Z"
                      *     }
@@ -6882,18 +5703,14 @@ export interface operations {
                     "application/json": components["schemas"]["ReservationDetail"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6903,6 +5720,9 @@ export interface operations {
             /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased, or has not answered the first messages and offers */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6912,70 +5732,33 @@ export interface operations {
             /** @description No such reservation, or the caller is not a participant */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            405: components["responses"]["method_not_allowed"];
             /** @description Error */
             409: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ReservationConflict"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     cancelReservation: {
@@ -7013,6 +5796,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7027,6 +5811,7 @@ export interface operations {
                      *       "status": "cancelled",
                      *       "host_id": 47,
                      *       "offered_by": 47,
+                     *       "revision": 2,
                      *       "createdAt": "2026-04-02T08:53:43.046Z",
                      *       "updatedAt": "2026-04-02T08:53:43.046Z"
                      *     }
@@ -7034,18 +5819,14 @@ export interface operations {
                     "application/json": components["schemas"]["ReservationDetail"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7055,6 +5836,9 @@ export interface operations {
             /** @description The account is deactivated, or has reached the limit of first contact with its note */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7064,70 +5848,33 @@ export interface operations {
             /** @description No such reservation, or the caller is not a participant */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            405: components["responses"]["method_not_allowed"];
             /** @description Error */
             409: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ReservationConflict"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     completeReservation: {
@@ -7160,6 +5907,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7174,6 +5922,7 @@ export interface operations {
                      *       "status": "completed",
                      *       "host_id": 154,
                      *       "offered_by": 63,
+                     *       "revision": 1,
                      *       "createdAt": "2026-04-02T08:53:43.046Z",
                      *       "updatedAt": "2026-04-02T08:53:43.046Z"
                      *     }
@@ -7181,18 +5930,14 @@ export interface operations {
                     "application/json": components["schemas"]["ReservationDetail"];
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description No token, or one that is not valid */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7202,6 +5947,9 @@ export interface operations {
             /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased, or has not answered the first messages and offers */
             403: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7211,70 +5959,33 @@ export interface operations {
             /** @description No such reservation, or the caller is not a participant */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            405: components["responses"]["method_not_allowed"];
             /** @description Error */
             409: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ReservationConflict"];
                 };
             };
-            /** @description Over 100 KB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     getHealth: {
@@ -7289,6 +6000,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7316,40 +6028,16 @@ export interface operations {
                     };
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
             /** @description Error */
             503: {
                 headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7383,6 +6071,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7394,55 +6083,24 @@ export interface operations {
                     "text/plain": string;
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description Not the secret key */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     embedQueue: {
@@ -7457,6 +6115,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7466,59 +6125,29 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** Format: int64 */
                         made: number;
                     };
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description Not the secret key */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
     sendNotifications: {
@@ -7533,6 +6162,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7545,62 +6175,35 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** Format: int64 */
                         planned: number;
+                        /** Format: int64 */
                         pushes: number;
+                        /** Format: int64 */
                         mails: number;
+                        /** Format: int64 */
                         webhooks: number;
                     };
                 };
             };
-            /** @description A value is not allowed; the message names it */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["invalid"];
             /** @description Not the secret key */
             401: {
                 headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description What is wrong, for programs */
+                    "X-Error-Code"?: components["schemas"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Too many requests; Retry-After says when to retry */
-            429: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The service is busy; Retry-After says when to retry */
-            503: {
-                headers: {
-                    /** @description Seconds to wait */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            405: components["responses"]["method_not_allowed"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal"];
+            503: components["responses"]["unavailable"];
         };
     };
 }

@@ -26,7 +26,7 @@ reservations.post(
     403: cannotReserve,
     404: notFound,
     422: 'The Idempotency-Key was used with another payload',
-  }, ['forbidden', 'blocked']),
+  }, ['forbidden', 'blocked', 'first_contact_limit']),
   requireUser,
   validate({ params: conversationParam, headers: idempotencyHeader, json: shape.newReservation }),
   async (c) => {
@@ -62,7 +62,7 @@ reservations.patch(
     403: cannotReserve,
     404: reservationNotFound,
     409: shape.conflict,
-  }, ['forbidden', 'blocked', 'conflict']),
+  }, ['forbidden', 'blocked', 'first_contact_limit', 'conflict']),
   requireUser,
   validate({ params: shape.reservationParams, json: shape.counterOffer }),
   async (c) => {
@@ -76,14 +76,30 @@ reservations.patch(
   },
 )
 
-const steps: Record<'accept' | 'decline' | 'cancel' | 'complete', { summary: string; json: shape.StepBody }> = {
-  accept: { summary: 'Accept an offer of the other participant, as it was read', json: shape.acceptance },
-  decline: { summary: 'Decline an offer of the other participant', json: shape.stepNote },
-  cancel: { summary: 'Cancel a reservation that is pending or accepted', json: shape.stepNote },
-  complete: { summary: 'Complete an accepted reservation that has ended', json: shape.stepNote },
-}
+const refusals = ['forbidden', 'blocked', 'first_contact_limit', 'conflict'] as const
+const steps = [
+  {
+    step: 'accept',
+    summary: 'Accept an offer of the other participant, as it was read',
+    json: shape.acceptance,
+    codes: [...refusals, 'stale_revision', 'overlap'],
+  },
+  { step: 'decline', summary: 'Decline an offer of the other participant', json: shape.stepNote, codes: refusals },
+  {
+    step: 'cancel',
+    summary: 'Cancel a reservation that is pending or accepted',
+    json: shape.stepNote,
+    codes: ['first_contact_limit', 'conflict'],
+  },
+  {
+    step: 'complete',
+    summary: 'Complete an accepted reservation that has ended',
+    json: shape.stepNote,
+    codes: refusals,
+  },
+] as const
 
-for (const [step, { summary, json }] of Object.entries(steps) as [keyof typeof steps, typeof steps['accept']][]) {
+for (const { step, summary, json, codes } of steps) {
   reservations.post(
     `/:id/reservations/:rid/${step}`,
     route(`${step}Reservation`, summary, {
@@ -93,7 +109,7 @@ for (const [step, { summary, json }] of Object.entries(steps) as [keyof typeof s
         : cannotReserve,
       404: reservationNotFound,
       409: shape.conflict,
-    }, ['forbidden', 'blocked', 'conflict', ...step === 'accept' ? ['overlap' as const] : []]),
+    }, codes),
     requireUser,
     validate({ params: shape.reservationParams, json }),
     async (c) => {

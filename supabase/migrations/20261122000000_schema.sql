@@ -57,7 +57,7 @@ begin
       elsif strict and status is null then
         raise sqlstate 'PT401' using message = 'This account no longer exists';
       elsif strict then
-        raise sqlstate 'PT403' using message = 'This account is deactivated';
+        raise sqlstate 'PT403' using message = 'This account is deactivated', hint = 'deactivated';
       end if;
       is_set := set_config('request.jwt.claims', '{"role": "anon"}', true);
       is_set := set_config('request.jwt.claim.sub', '', true);
@@ -518,7 +518,7 @@ begin
   if visible is null then
     raise sqlstate 'PT404' using message = 'Profile not found';
   elsif not visible then
-    raise sqlstate 'PT403' using message = 'This profile is not public';
+    raise sqlstate 'PT403' using message = 'This profile is not public', hint = 'not_public';
   end if;
   return (
     select json_build_object(
@@ -907,6 +907,21 @@ comment on function private.is_blocked_between(bigint, bigint) is
   'Whether either of two users has blocked the other. Only for definer functions: callers cannot read blocks, or they
 would learn who has blocked them.';
 
+create function private.refusal_code(me bigint, partner bigint)
+returns text
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return case
+    when exists (select from private.blocks where blocker_id = me and blocked_id = partner) then 'blocked'
+    else 'forbidden'
+  end;
+end
+$$;
+comment on function private.refusal_code(bigint, bigint) is
+  'The X-Error-Code of a refusal to write to a partner: who has blocked them reads blocked; who was blocked cannot tell
+it from other reasons. Only for definer functions.';
+
 create function private.blocked_users_of(person bigint)
 returns bigint[]
 language plpgsql stable security invoker set search_path = ''
@@ -966,7 +981,7 @@ begin
     raise sqlstate 'PT401' using message = 'This account no longer exists';
   end if;
   if (select count(*) from private.blocks where blocker_id = me and blocked_id <> other_user) >= 1000 then
-    raise sqlstate 'PT400' using message = field || ': you cannot block more than 1,000 people';
+    raise sqlstate 'PT400' using message = field || ': you cannot block more than 1,000 people', hint = 'too_many';
   end if;
   insert into private.blocks (blocker_id, blocked_id)
   values (me, other_user)
@@ -1194,11 +1209,14 @@ begin
     where least(voyager_id, local_id) = least(me, other_user)
       and greatest(voyager_id, local_id) = greatest(me, other_user);
     if opened.id is null then
-      raise sqlstate 'PT403' using message = 'You cannot write to this person';
+      raise sqlstate 'PT403' using
+        message = 'You cannot write to this person',
+        hint = private.refusal_code(me, other_user);
     end if;
     raise sqlstate 'PT409' using
       message = 'A conversation with this user already exists',
-      detail = json_build_object('conversation_id', opened.id);
+      detail = json_build_object('conversation_id', opened.id),
+      hint = 'already_open';
   end if;
   return json_build_object('id', opened.id, 'voyager_id', opened.voyager_id, 'local_id', opened.local_id);
 end
@@ -1215,45 +1233,51 @@ create function api.list_conversations(
 returns json
 language plpgsql stable security invoker set search_path = ''
 as $$
+declare
+  listed json[];
 begin
-  return (
-    with page as materialized (
-      select *
-      from private.my_inbox(
-        page_limit => page_limit, page_offset => page_offset, archived => archived, pinned_first => pinned_first
-      )
+  with page as materialized (
+    -- One more than the page, as in list_messages.
+    select *
+    from private.my_inbox(
+      page_limit => page_limit + 1, page_offset => page_offset, archived => archived, pinned_first => pinned_first
     )
-    select coalesce(
-      json_agg(
-        json_build_object(
-          'id', page.id, 'voyager_id', page.voyager_id, 'local_id', page.local_id,
-          'Voyager', json_build_object(
-            'id', page.voyager_id, 'name', participants.voyager_name, 'email', participants.voyager_email
-          ),
-          'Local', json_build_object(
-            'id', page.local_id, 'name', participants.local_name, 'email', participants.local_email
-          ),
-          'Messages', case
-            when page.latest_id is null then '[]'
-            else json_build_array(json_build_object(
-              'id', page.latest_id, 'content', page.content, 'user_id', page.user_id, 'read', page.read,
-              'createdAt', private.iso(page.latest_at)
-            ))
-          end,
-          'createdAt', private.iso(participants.created_at)
-        )
-        order by page.is_pinned desc, page.active_at desc, page.id desc
+  )
+  select array_agg(
+    json_build_object(
+      'id', page.id, 'voyager_id', page.voyager_id, 'local_id', page.local_id,
+      'Voyager', json_build_object(
+        'id', page.voyager_id, 'name', participants.voyager_name, 'email', participants.voyager_email
       ),
-      '[]'
+      'Local', json_build_object(
+        'id', page.local_id, 'name', participants.local_name, 'email', participants.local_email
+      ),
+      'Messages', case
+        when page.latest_id is null then '[]'
+        else json_build_array(json_build_object(
+          'id', page.latest_id, 'content', page.content, 'user_id', page.user_id, 'read', page.read,
+          'createdAt', private.iso(page.latest_at)
+        ))
+      end,
+      'createdAt', private.iso(participants.created_at)
     )
-    from page
-    join private.participants_of((select array_agg(id) from page)) as participants on participants.id = page.id
-  );
+    order by page.is_pinned desc, page.active_at desc, page.id desc
+  )
+  into listed
+  from page
+  join private.participants_of((select array_agg(id) from page)) as participants on participants.id = page.id;
+
+  if cardinality(listed) > page_limit then
+    perform private.set_response_metadata(jsonb_build_object('next', page_offset + page_limit));
+    listed := listed[:page_limit];
+  end if;
+  return coalesce(array_to_json(listed), '[]');
 end
 $$;
 comment on function api.list_conversations(integer, bigint, boolean, boolean) is
   'The caller''s conversations with their latest message, latest activity first; all of them if the limit is null. With
-archived only those that the caller has archived, or only the others; with pinned_first the pinned ones come first.';
+archived only those that the caller has archived, or only the others; with pinned_first the pinned ones come first. The
+response metadata holds the offset of the next page if there is one.';
 grant execute on function api.list_conversations(integer, bigint, boolean, boolean) to edge_functions;
 
 create function api.get_conversation(conversation bigint)
@@ -1400,7 +1424,7 @@ declare
   -- Variables instead of coalesce() in the condition, which could not use the index under row level security.
   before_id bigint := coalesce((page ->> 'before_id')::bigint, 9223372036854775807);
   after_id bigint := coalesce((page ->> 'after_id')::bigint, 0);
-  oldest_first boolean := after_id > 0 or page ->> 'order' = 'asc';
+  oldest_first boolean := page ->> 'after_id' is not null or page ->> 'order' = 'asc';
   participants record;
   voyager json;
   local json;
@@ -1497,7 +1521,13 @@ begin
   if sent.id is null then
     select * into sent from public.messages where user_id = me and client_id = draft_client_id;
     if sent.id is null then
-      raise sqlstate 'PT403' using message = private.refusal_to_send(conversation, partner, first_contact_limit);
+      raise sqlstate 'PT403' using
+        message = private.refusal_to_send(conversation, partner, first_contact_limit),
+        hint = case
+          when private.may_write_first(conversation, partner, first_contact_limit)
+            then private.refusal_code(me, partner)
+          else 'first_contact_limit'
+        end;
     end if;
     if (sent.conversation_id, sent.content, sent.attachment)
       is distinct from (conversation, draft ->> 'content', draft_attachment) then
@@ -1866,7 +1896,7 @@ begin
       muted_until = case when changes ? 'muted_until' then mute_until else known.muted_until end;
   end if;
   if pin and (select count(*) from private.conversation_states where user_id = me and is_pinned) > 20 then
-    raise sqlstate 'PT400' using message = 'pinned: you cannot pin more than 20 conversations';
+    raise sqlstate 'PT400' using message = 'pinned: you cannot pin more than 20 conversations', hint = 'too_many';
   end if;
 
   after := private.state_of(me, conversation);
@@ -2769,7 +2799,9 @@ as $$
 begin
   if private.is_blocked_between(private.my_id(), partner)
     or not exists (select from public.users where id = partner and is_active) then
-    raise sqlstate 'PT403' using message = 'You cannot write to this person';
+    raise sqlstate 'PT403' using
+      message = 'You cannot write to this person',
+      hint = private.refusal_code(private.my_id(), partner);
   end if;
 end
 $$;
@@ -2935,7 +2967,8 @@ begin
   if step = 'accept' and current.revision is distinct from step_reservation.revision then
     raise sqlstate 'PT409' using
       message = 'This offer has changed since it was read',
-      detail = json_build_object('status', current.status);
+      detail = json_build_object('status', current.status),
+      hint = 'stale_revision';
   end if;
   if current.status = next_status then
     perform private.set_step(null, null);
@@ -2965,7 +2998,8 @@ begin
     when exclusion_violation then
       raise sqlstate 'PT409' using
         message = 'The host has another reservation at that time',
-        detail = json_build_object('status', current.status);
+        detail = json_build_object('status', current.status),
+        hint = 'overlap';
   end;
   perform private.set_step(null, null);
   return to_json(private.to_reservation_view(current));
@@ -3559,7 +3593,7 @@ language plpgsql volatile security definer set search_path = ''
 as $$
 begin
   if exists (select from public.hidden_profiles where user_id = new.user_id) then
-    raise sqlstate 'PT403' using message = 'An administrator has hidden this profile';
+    raise sqlstate 'PT403' using message = 'An administrator has hidden this profile', hint = 'hidden';
   end if;
   return new;
 end
@@ -4033,7 +4067,9 @@ begin
   end if;
   perform from public.conversations where id = conversation for no key update;
   if not private.may_write_first(conversation, partner, max_things) then
-    raise sqlstate 'PT403' using message = private.refusal_of_first_contact(max_things);
+    raise sqlstate 'PT403' using
+      message = private.refusal_of_first_contact(max_things),
+      hint = 'first_contact_limit';
   end if;
 end
 $$;
@@ -8356,7 +8392,7 @@ begin
   perform pg_advisory_xact_lock(hashtextextended('device ' || (subscription ->> 'endpoint'), 0));
   delete from private.devices where endpoint = subscription ->> 'endpoint' and (user_id, id) <> (me, device);
   if (select count(*) from private.devices where user_id = me and id <> device) >= 10 then
-    raise sqlstate 'PT400' using message = 'device: you cannot have more than 10 devices';
+    raise sqlstate 'PT400' using message = 'device: you cannot have more than 10 devices', hint = 'too_many';
   end if;
   insert into private.devices as known (user_id, id, endpoint, p256dh, auth)
   values (

@@ -260,8 +260,10 @@ describe('the life of a reservation', () => {
     expect(own.body).toMatchObject({ revision: 2, offered_by: voyager.id })
     const before = await read(local, id)
     for (const revision of [1, 3]) {
-      expect(resultOf(await local.call('POST', `${path}/${id}/accept`, { revision })))
+      const stale = await local.call('POST', `${path}/${id}/accept`, { revision })
+      expect(resultOf(stale))
         .toEqual({ status: 409, body: { error: 'This offer has changed since it was read', status: 'pending' } })
+      expect(stale.headers.get('X-Error-Code')).toBe('stale_revision')
     }
     for (const body of [undefined, {}, { note: 'Yes' }]) {
       expectError(await local.call('POST', `${path}/${id}/accept`, body ?? {}), 400, 'revision')

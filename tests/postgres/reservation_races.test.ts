@@ -104,7 +104,7 @@ test(`after ${calls} racing calls every history is legal, and no host is booked 
   const agreed = await owner<{ note: string; price: string }[]>`
     select note, price::text from public.reservation_history where status = 'accepted' and note is not null
   `
-  expect(agreed.length).toBeGreaterThan(calls / 50)
+  expect(agreed.length).toBeGreaterThan(calls / 200)
   expect(agreed.filter(({ note, price }) => note !== price)).toEqual([])
   const overlapping = await owner`
     select one.id, other.id as other

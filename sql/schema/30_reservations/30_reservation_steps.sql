@@ -236,7 +236,8 @@ begin
   if step = 'accept' and current.revision is distinct from step_reservation.revision then
     raise sqlstate 'PT409' using
       message = 'This offer has changed since it was read',
-      detail = json_build_object('status', current.status);
+      detail = json_build_object('status', current.status),
+      hint = 'stale_revision';
   end if;
   if current.status = next_status then
     perform private.set_step(null, null);

@@ -86,7 +86,9 @@ begin
   end if;
   perform from public.conversations where id = conversation for no key update;
   if not private.may_write_first(conversation, partner, max_things) then
-    raise sqlstate 'PT403' using message = private.refusal_of_first_contact(max_things);
+    raise sqlstate 'PT403' using
+      message = private.refusal_of_first_contact(max_things),
+      hint = 'first_contact_limit';
   end if;
 end
 $$;

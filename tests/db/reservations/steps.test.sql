@@ -1,5 +1,5 @@
 -- Steps and counter-offers: what tests/db/schedules.ts does not try.
-select plan(27);
+select plan(30);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'cat', 'mallory']) as name;
 select tests.make_history('ana', 'ben');
 select tests.make_history('cat', 'ben');
@@ -129,6 +129,39 @@ select throws_ok(
 );
 select tests.become_owner();
 update public.users set is_active = true where id = tests.id_of('ana');
+insert into private.blocks (blocker_id, blocked_id) values (tests.id_of('ana'), tests.id_of('ben'));
+select is(pg_temp.step('ben', 'cancel', 'Words') ->> 'status', 'cancelled', 'whoever was blocked can leave');
+select tests.become_owner();
 select is(
-  pg_temp.step('ana', 'cancel') ->> 'status', 'cancelled', 'active again, and without a block, ana can cancel it'
+  (select note from public.reservation_history where reservation_id = tests.reservation_of('ana') order by id desc limit 1),
+  null, 'and no words cross the block'
 );
+
+insert into public.reservations (conversation_id, title, price, date, revision)
+values (tests.conversation_of('ana'), 'From an admin', 1, now() + interval '1 day', 7);
+select is(
+  (select revision from public.reservations where title = 'From an admin'), 1, 'nobody sets the revision'
+);
+create function pg_temp.revisions()
+returns integer[]
+language plpgsql
+as $$
+declare
+  change text;
+  revision integer;
+  revisions integer[];
+begin
+  foreach change in array array[
+    $c$title = 'Another'$c$, 'price = 2', 'date = date + interval ''1 hour''', 'ends_at = date + interval ''1 day''',
+    'ends_at = null', 'price = 2', 'revision = 1', 'offered_by = null', 'status = ''declined'''
+  ]
+  loop
+    execute 'update public.reservations set ' || change || ' where id = (select max(id) from public.reservations) '
+      || 'returning revision'
+    into revision;
+    revisions := revisions || revision;
+  end loop;
+  return revisions;
+end
+$$;
+select is(pg_temp.revisions(), array[2, 3, 4, 5, 6, 6, 6, 6, 6], 'each change of the terms is a revision, no other is');

@@ -8,6 +8,7 @@ import {
   expectStatus,
   isBlocked,
   logForBoth,
+  mayWriteFirst,
   type Model,
   type ModelConversation,
   type ModelReservation,
@@ -55,7 +56,7 @@ export const offer = (who: number, which: number, slot: number, days: number, as
     const error = accountError(model, caller)
     if (error) return expectStatus(answer, error)
     if (!takesPart(talk, caller)) return expectStatus(answer, 404)
-    if (partnerRefuses(model, talk, caller)) return expectStatus(answer, 403)
+    if (partnerRefuses(model, talk, caller) || !mayWriteFirst(talk, caller)) return expectStatus(answer, 403)
     expectStatus(answer, 201)
     const host = asHost ? caller : talk.local
     expect(answer.body).toMatchObject({ status: 'pending', offered_by: users[caller]!.id, host_id: users[host]!.id })
@@ -80,8 +81,10 @@ export const counter = (who: number, which: number, index: number, title: string
     if (!takesPart(talk, caller)) return expectStatus(answer, 404)
     if (partnerRefuses(model, talk, caller)) return expectStatus(answer, 403)
     if (reservation.status !== 'pending') return expectConflict(answer, reservation)
+    const isChange = reservation.title !== title
+    if (isChange && !mayWriteFirst(talk, caller)) return expectStatus(answer, 403)
     expectStatus(answer, 200)
-    if (reservation.title === title) return
+    if (!isChange) return
     Object.assign(reservation, { title, offeredBy: caller, revision: reservation.revision + 1 })
     reservation.history.push(['pending', caller])
     logForBoth(model, 'reservation', talk, reservation.id)
