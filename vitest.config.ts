@@ -5,7 +5,7 @@ import { denoVersions } from './tests/tools/deno_versions.ts'
 // tests/postgres/run.sh starts a Postgres server and sets this.
 const hasServer = Boolean(process.env.PLATFORM_URL)
 
-// npm run test:platform runs tests/platform, with Supabase's own servers.
+// npm run test:platform runs tests/platform, with Supabase's own servers; npm run test:generators tests/generators.
 // Slow tests run once. The mutants of policies and grants are quicker on a server, and response times vary less there.
 // Tests that start their own stack on PGlite, or no stack, do not depend on the server.
 const onServer = [
@@ -42,6 +42,7 @@ const slow = [
     'db/schedules',
     'clients/live',
     'clients/package',
+    'clients/realtime',
     'demo/one_person',
     'demo/two_people',
     'doctor/doctor',
@@ -103,7 +104,7 @@ const onServerProjects = () => [
     test: {
       ...shared,
       name: 'sources',
-      exclude: [...onPglite, 'tests/http/**', 'tests/platform/**'],
+      exclude: [...onPglite, 'tests/http/**', 'tests/{platform,generators}/**'],
       globalSetup: ['tests/postgres/build.ts', stack],
     },
   },
@@ -116,7 +117,7 @@ const onPgliteProjects = () => [
     test: {
       ...shared,
       name: 'desktop',
-      exclude: [...onServer, 'tests/platform/**'],
+      exclude: [...onServer, 'tests/{platform,generators}/**'],
     },
   },
   // The demo's tests again, with the screen of a phone.

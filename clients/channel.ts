@@ -1,13 +1,15 @@
-import type { RealtimeChannel } from '@supabase/supabase-js'
+import type { RealtimeChannel, RealtimeClientOptions } from '@supabase/supabase-js'
 import { backoff } from './retry_loop.ts'
-import type { Client } from './types.ts'
+import type { Client, Realtime } from './types.ts'
 
 /** A private channel that is joined again after any error or close, until `close()`. */
 export interface PersistentChannel {
   /** Broadcasts to the other subscribers. An event that cannot be sent now is dropped. */
   send(event: string, payload: Record<string, unknown>): void
-  /** Starts a new join at once if the channel is not joined. */
+  /** Starts a new join at once if the channel is not joined and was not refused of late. */
   rejoin(): void
+  /** Joins again although it was refused, because the reason must have gone. */
+  retryRefused(): void
   close(): void
 }
 
@@ -16,16 +18,49 @@ export interface PersistentChannel {
 const joinTimeout = () => 24_000 + Math.random() * 6_000
 // After being joined this long, a channel starts again with the shortest backoff.
 const stableAfter = 60_000
+// Before it refuses a join, Realtime holds up everything else on the connection for five seconds.
+const refusalPause = () => 180_000 + Math.random() * 120_000
+
+/** A connection of its own, with the same server and the same user. It is open while it has a channel. */
+export const openConnection = ({ realtime }: Client): Realtime => {
+  const { apiKey, accessToken, transport, timeout, heartbeatIntervalMs, reconnectAfterMs, vsn } = realtime
+  const { worker, workerUrl } = realtime
+  // Not imported, so that it is the caller's version of supabase-js.
+  const Connection = realtime.constructor as new (endPoint: string, options: RealtimeClientOptions) => Realtime
+  return new Connection(realtime.endPoint.replace(/\/websocket$/, ''), {
+    params: { apikey: apiKey },
+    accessToken: accessToken ?? undefined,
+    transport,
+    timeout,
+    heartbeatIntervalMs,
+    reconnectAfterMs,
+    vsn,
+    worker,
+    workerUrl,
+    // One that is not open yet is ended then; see disconnectIfUnused.
+    disconnectOnEmptyChannelsAfterMs: 1000,
+  })
+}
 
 /**
  * supabase-js would keep the connection, and with it a process of Node, for 50 seconds after the last channel. One that
  * is not open yet is left to it, because a browser logs an error when such a connection is closed.
  */
-const disconnectIfUnused = async (supabase: Client): Promise<void> => {
-  if (supabase.getChannels().length || supabase.realtime.isConnecting()) return
-  await supabase.realtime.disconnect()
+const disconnectIfUnused = async (realtime: Realtime): Promise<void> => {
+  if (realtime.getChannels().length || realtime.isConnecting()) return
+  await realtime.disconnect()
   // While it disconnects, supabase-js does not connect for a channel that is joined.
-  if (supabase.getChannels().length) supabase.realtime.connect()
+  if (realtime.getChannels().length) realtime.connect()
+}
+
+interface ChannelOptions {
+  /**
+   * Called after each join when Realtime passes on what the database sends. When it begins to serve a project that is
+   * some time after the join, and what was sent before is lost.
+   */
+  onReady?: () => void
+  /** Whether a user who may not join tries again after minutes only. Otherwise supabase-js tries every few seconds. */
+  pauseAfterRefusal?: boolean
 }
 
 /**
@@ -34,16 +69,18 @@ const disconnectIfUnused = async (supabase: Client): Promise<void> => {
  * exceeded. Such a channel is recreated here, and so is one that does not join in time.
  */
 export const openPersistentChannel = (
-  supabase: Client,
+  realtime: Realtime,
   topic: string,
   handlers: Record<string, (payload: unknown) => void>,
   onChange: (joined: boolean, error: string | null) => void,
+  { onReady, pauseAfterRefusal = false }: ChannelOptions = {},
 ): PersistentChannel => {
   let channel: RealtimeChannel | null = null
   let isJoined = false
   let joinedAt = 0
   let failures = 0
   let attempts = 0
+  let refusedUntil = 0
   let timer: ReturnType<typeof setTimeout> | undefined
 
   const joinIn = (milliseconds: number) => {
@@ -55,7 +92,8 @@ export const openPersistentChannel = (
     onChange(joined, error)
   }
   // A failed refresh is not fatal: the join is then refused and retried.
-  const setAuth = () => supabase.realtime.setAuth().catch(() => {})
+  const setAuth = () => realtime.setAuth().catch(() => {})
+  const remove = (removed: RealtimeChannel) => realtime.removeChannel(removed).catch(() => {})
 
   const onStatus = (current: RealtimeChannel, status: string, error?: Error) => {
     if (channel !== current) return
@@ -69,6 +107,12 @@ export const openPersistentChannel = (
     if (status === 'CLOSED') {
       channel = null
       joinIn(backoff(failures++))
+    } else if (pauseAfterRefusal && error?.message.startsWith('Unauthorized')) {
+      channel = null
+      const pause = refusalPause()
+      refusedUntil = Date.now() + pause
+      joinIn(pause)
+      remove(current).then(() => disconnectIfUnused(realtime)).catch(() => {})
     } else {
       // supabase-js retries by itself, with the token that it has then.
       setAuth()
@@ -83,13 +127,19 @@ export const openPersistentChannel = (
     if (isJoined) setJoined(false)
     joinIn(joinTimeout())
     // supabase-js keeps one channel per topic and would return the old one until it is removed.
-    const previous = supabase.getChannels().find((existing) => existing.topic === `realtime:${topic}`)
-    if (previous) await supabase.removeChannel(previous).catch(() => {})
+    const previous = realtime.getChannels().find((existing) => existing.topic === `realtime:${topic}`)
+    if (previous) await remove(previous)
     // Otherwise the first join of a new client carries no token and is refused.
     await setAuth()
     if (attempt !== attempts) return
-    const current = supabase.channel(topic, { config: { private: true } })
+    const broadcast = onReady && { replication_ready: true }
+    const current = realtime.channel(topic, { config: { private: true, ...(broadcast && { broadcast }) } })
     channel = current
+    if (onReady) {
+      current.on('system', {}, ({ extension, status }) => {
+        if (channel === current && extension === 'system' && status === 'ok') onReady()
+      })
+    }
     for (const [event, handle] of Object.entries(handlers)) {
       current.on('broadcast', { event }, ({ payload }) => {
         if (channel === current) handle(payload)
@@ -105,14 +155,19 @@ export const openPersistentChannel = (
       if (isJoined) channel?.send({ type: 'broadcast', event, payload }).catch(() => {})
     },
     rejoin() {
-      if (!isJoined) join()
+      if (!isJoined && Date.now() >= refusedUntil) join()
+    },
+    retryRefused() {
+      if (Date.now() >= refusedUntil) return
+      refusedUntil = 0
+      join()
     },
     close() {
       attempts++
       clearTimeout(timer)
       const last = channel
       channel = null
-      if (last) supabase.removeChannel(last).then(() => disconnectIfUnused(supabase)).catch(() => {})
+      if (last) remove(last).then(() => disconnectIfUnused(realtime)).catch(() => {})
     },
   }
 }

@@ -6,7 +6,7 @@ import type { Outbox, Outgoing } from './outbox.ts'
 import type { ReadMarkers } from './read_markers.ts'
 import { createRetryLoop } from './retry_loop.ts'
 import { createStore, type Listener } from './store.ts'
-import type { Change, Client, Draft, EventName, EventPayload, Message, Person, Reservation } from './types.ts'
+import type { Change, Draft, EventName, EventPayload, Message, Person, Realtime, Reservation } from './types.ts'
 import type { Status } from './types.ts'
 import type { Unsent, UnsentStore } from './unsent.ts'
 import { uuid } from './uuid.ts'
@@ -62,7 +62,8 @@ export interface Conversation {
 
 /** What a conversation uses of its inbox. */
 export interface Dependencies {
-  supabase: Client
+  /** The connection for typing: a join that is refused there delays no message. */
+  typingConnection(): Realtime
   api: Api
   unsent: UnsentStore
   outbox: Outbox
@@ -70,6 +71,10 @@ export interface Dependencies {
   me: Promise<Person>
   /** The number of the current join of the inbox's channel, or 0 while it is not joined. */
   currentJoin(): number
+  /** Whether events arrive, as far as the inbox knows. */
+  isLive(): boolean
+  /** Tells that this message exists, so that its event must come. */
+  expectEvent(message: number): void
   /** Whether the caller has not blocked this user; false until the blocks are loaded. */
   isNotBlocked(user: number): boolean
 }
@@ -78,10 +83,11 @@ export interface Dependencies {
 export interface OpenConversation extends Conversation {
   handleEvent(event: EventName, payload: EventPayload): void
   joinChanged(): void
+  deliveryChanged(): void
   blocksChanged(): void
   /** What has changed in this conversation, read during this join of the inbox's channel. */
   handleChanges(changes: readonly Change[], join: number): void
-  /** Reads everything; with `anew`, what is shown may have been changed or removed, and is replaced. */
+  /** Reads everything; with `anew`, more has changed than what is shown, and the newest page replaces it. */
   readAll(anew: boolean): void
   rejoin(): void
 }
@@ -100,12 +106,14 @@ const withDraft = (conversation: number, text: string) => {
 }
 
 export const openConversation = (id: number, dependencies: Dependencies) => {
-  const { supabase, api, unsent, outbox, readMarkers, me, currentJoin, isNotBlocked } = dependencies
+  const { api, unsent, outbox, readMarkers, me, currentJoin, isNotBlocked } = dependencies
   const closed = new AbortController()
   let myId = 0
   let latestEventId = 0
   let fetchedUpTo = 0
   let rereadUnread = false
+  // What was read before the first cursor of the changes may have been corrected or removed before it.
+  let rereadShown = false
   let hasGap = true
   let readEventCount = 0
   let typingSentAt = 0
@@ -142,7 +150,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
   const lastKnown = () => Math.max(last(), fetchedUpTo)
   const status = (error = store.view.error): Status => {
     if (!currentJoin() || error?.temporary) return 'offline'
-    return hasGap ? 'catching up' : 'live'
+    return hasGap ? 'catching up' : dependencies.isLive() ? 'live' : 'delayed'
   }
   const setResult = (error: ServiceError | null) => store.set({ error, status: status(error) })
 
@@ -151,10 +159,14 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     const shown = store.view.outgoing
     return left.length === shown.length && left.every((entry, index) => entry === shown[index]) ? shown : left
   }
-  const addPage = (page: readonly Message[], change: Partial<ConversationView> = {}) => {
+  const addPage = (
+    page: readonly Message[],
+    change: Partial<ConversationView> = {},
+    known: readonly Message[] = store.view.messages,
+  ) => {
     if (closed.signal.aborted) return
     const present = page.some(({ id }) => removed.has(id)) ? page.filter(({ id }) => !removed.has(id)) : page
-    const messages = merge(store.view.messages, markReadUpTo(present, myId, readMarkers.confirmed(id)))
+    const messages = merge(known, markReadUpTo(present, myId, readMarkers.confirmed(id)))
     store.set({ ...change, messages, outgoing: outgoing(messages) })
     for (const { client_id, message } of outbox.entries(id)) {
       if (message && message.id <= lastId(messages)) outbox.discard(id, client_id)
@@ -182,8 +194,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     isStale = false
     try {
       const { messages, more } = await api.newestMessages(id, signal)
-      if (isReplacing && !closed.signal.aborted) store.set({ messages: [] })
-      addPage(messages, { loaded: true, hasOlder: more })
+      addPage(messages, { loaded: true, hasOlder: more }, isReplacing ? [] : undefined)
     } catch (error) {
       isStale ||= isReplacing
       throw error
@@ -207,19 +218,26 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
   /** Reads everything after the last message shown, or after the first unread one if read markers may have changed. */
   const catchUp = async (signal: AbortSignal) => {
     const rereading = rereadUnread
-    if (!rereading && !hasGap && latestEventId <= lastKnown()) return
-    rereadUnread = false
+    const replacing = rereadShown
+    if (!replacing && !rereading && !hasGap && latestEventId <= lastKnown()) return
+    rereadUnread = rereadShown = false
+    const first = store.view.messages[0]?.id ?? 1
+    const present: Message[] = []
     try {
-      for (let from = rereading ? beforeUnread(store.view.messages) : last(), more = true; more;) {
+      const start = rereading ? beforeUnread(store.view.messages) : last()
+      for (let from = replacing ? first - 1 : start, more = true; more;) {
         const page = await api.messagesAfter(id, from, signal)
-        addPage(page.messages)
+        if (replacing) present.push(...page.messages)
+        else addPage(page.messages)
         from = lastId(page.messages)
         more = page.more
       }
     } catch (error) {
       rereadUnread ||= rereading
+      rereadShown ||= replacing
       throw error
     }
+    if (replacing) addPage(present, {}, store.view.messages.filter(({ id }) => id < first))
   }
   const readMessages = (now = false) => {
     readsRequested++
@@ -236,13 +254,16 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     await rereadCorrected(signal)
     fetchedUpTo = Math.max(fetchedUpTo, eventId)
     readsDone = requested
+    updateTypingChannel()
     if (join && join === currentJoin() && latestEventId <= lastKnown()) hasGap = false
   }, setResult)
 
   const detailLoop = createRetryLoop(async (signal) => {
     const [{ id: myId }, { Voyager, Local, Reservations }] = await Promise.all([me, api.conversation(id, signal)])
     if (signal.aborted) return
-    store.set({ reservations: Reservations, other: Voyager.id === myId ? Local : Voyager })
+    const other = Voyager.id === myId ? Local : Voyager
+    hidesAddress = other.email === ''
+    store.set({ reservations: Reservations, other })
     updateTypingChannel()
   })
 
@@ -256,19 +277,29 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     store.set({ typing: false })
   }
   let typingChannel: PersistentChannel | null = null
+  // The other user's address is empty across a block and after they have erased their account, when a join would be
+  // refused, and with PARTNER_EMAIL=after_reply until they have written.
+  let hidesAddress = false
   /** Leaves the typing topic while the other user is blocked: Realtime may still let them send on it. */
   const updateTypingChannel = () => {
-    const { other } = store.view
-    if (closed.signal.aborted || !other) return
+    const { other, messages, loaded } = store.view
+    if (closed.signal.aborted || !other || !loaded) return
     if (isNotBlocked(other.id)) {
-      typingChannel ??= openPersistentChannel(supabase, `typing:${id}`, {
-        typing(payload) {
-          if ((payload as { user_id?: unknown } | null)?.user_id === myId) return
-          clearTimeout(typingTimer)
-          typingTimer = setTimeout(stopTyping, typingDuration)
-          store.set({ typing: true })
+      if (hidesAddress && messages.some(({ user_id }) => user_id === other.id)) return
+      typingChannel ??= openPersistentChannel(
+        dependencies.typingConnection(),
+        `typing:${id}`,
+        {
+          typing(payload) {
+            if ((payload as { user_id?: unknown } | null)?.user_id === myId) return
+            clearTimeout(typingTimer)
+            typingTimer = setTimeout(stopTyping, typingDuration)
+            store.set({ typing: true })
+          },
         },
-      }, () => {})
+        () => {},
+        { pauseAfterRefusal: true },
+      )
     } else if (typingChannel) {
       typingChannel.close()
       typingChannel = null
@@ -279,7 +310,11 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
   const unsubscribeOutbox = outbox.subscribe(id, () => {
     discardRemoved()
     store.set({ outgoing: outgoing(store.view.messages) })
-    for (const { message } of outbox.entries(id)) latestEventId = Math.max(latestEventId, message?.id ?? 0)
+    for (const { message } of outbox.entries(id)) {
+      if (!message) continue
+      latestEventId = Math.max(latestEventId, message.id)
+      dependencies.expectEvent(message.id)
+    }
     if (latestEventId > lastKnown()) readMessages()
   })
 
@@ -334,6 +369,9 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     handleEvent(event, payload) {
       if (event === 'message.created') {
         if (payload.user_id !== myId) stopTyping()
+        // Whoever can write is not blocked any more.
+        typingChannel?.retryRefused()
+        if (hidesAddress) detailLoop.run()
         const position = positionOf(payload, lastKnown())
         if (position === 'known') return
         latestEventId = Math.max(latestEventId, payload.id)
@@ -351,9 +389,10 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
       } else if (event === 'reservation.changed') detailLoop.run()
     },
     joinChanged() {
-      if (!currentJoin()) hasGap = true
+      hasGap = true
       store.set({ status: status() })
     },
+    deliveryChanged: () => store.set({ status: status() }),
     handleChanges(changes, join) {
       for (const { kind, id: changed } of changes) {
         if (kind === 'reservation' || kind === 'conversation') detailLoop.runNow()
@@ -378,7 +417,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     },
     readAll(anew) {
       isStale ||= anew
-      rereadUnread = true
+      rereadShown = true
       readMessages(true)
       detailLoop.runNow()
     },

@@ -1,9 +1,10 @@
 import { createApi } from './api.ts'
 import { createChangeFeed } from './changes.ts'
-import { openPersistentChannel, type PersistentChannel } from './channel.ts'
+import { openConnection, openPersistentChannel, type PersistentChannel } from './channel.ts'
 import { type Conversation, type OpenConversation, openConversation } from './conversation.ts'
 import { type ErrorCode, ServiceError } from './errors.ts'
 import { createOutbox } from './outbox.ts'
+import { watchDelivery } from './delivery.ts'
 import { createReadMarkers } from './read_markers.ts'
 import { scheduleResync } from './resync.ts'
 import { createRetryLoop } from './retry_loop.ts'
@@ -11,7 +12,7 @@ import { openSession } from './session.ts'
 import { browserStorage, type KeyValueStorage } from './storage.ts'
 import { createStore, type Listener } from './store.ts'
 import { type Client, type EventName, eventNames, type EventPayload } from './types.ts'
-import type { ListedConversation, Person, Status } from './types.ts'
+import type { ListedConversation, Person, Realtime, Status } from './types.ts'
 import { openUnsentStore } from './unsent.ts'
 
 export type { Conversation, ConversationView } from './conversation.ts'
@@ -87,6 +88,12 @@ const listInterval = 500
 // For a channel that the server closed while the connection stayed.
 const closedJitter = 1000
 
+// Realtime says with the join that it passes events on, unless it has just begun to serve the project.
+const readyWait = 100
+
+// Once after Realtime has begun to serve the project an event was lost although it had said so, for no known reason.
+const recheckDelay = () => 2000 + Math.random() * 2000
+
 const clientsInUse = new WeakSet<Client>()
 
 /** Opens the inbox of the signed-in user. */
@@ -94,7 +101,12 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   // supabase-js keeps one channel per topic, so two inboxes would keep removing each other's channels.
   if (clientsInUse.has(supabase)) throw new Error('This client has an open inbox already; close that one first')
   clientsInUse.add(supabase)
-  const { poll = [30_000, 60_000], timeout = 15_000, resyncJitter = 10_000, storage = browserStorage() } = options
+  const {
+    poll: [shortest, longest] = [30_000, 60_000],
+    timeout = 15_000,
+    resyncJitter = 10_000,
+    storage = browserStorage(),
+  } = options
 
   const closed = new AbortController()
   const session = openSession(supabase, () => {
@@ -115,6 +127,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   // Whether it begins at once, because the user is waiting for it: the first join, and after the page became visible.
   let resyncAtOnce = true
   let resyncTimer: ReturnType<typeof setTimeout> | undefined
+  let recheckTimer: ReturnType<typeof setTimeout> | undefined
   let channel: PersistentChannel | null = null
   let resolveMe: (person: Person) => void
   const me = new Promise<Person>((resolve) => resolveMe = resolve)
@@ -132,8 +145,20 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   const setResult = (requestError: ServiceError | null) => {
     // While requests succeed, show why the channel does not join.
     const error = requestError ?? (channelError === null ? null : new ServiceError(channelError))
-    const status = !currentJoin || requestError?.temporary ? 'offline' : isBehind ? 'catching up' : 'live'
+    const joined = isBehind ? 'catching up' : delivery.isLive ? 'live' : 'delayed'
+    const status = !currentJoin || requestError?.temporary ? 'offline' : joined
     store.set({ status, ...(error?.message !== store.view.error?.message && { error }) })
+  }
+
+  const showError = () => setResult(store.view.error?.status ? store.view.error : null)
+  const delivery = watchDelivery(() => {
+    for (const { conversation } of conversations.values()) conversation.deliveryChanged()
+    showError()
+    schedule.restart()
+  })
+  const newestListed = (id: number) => {
+    const listed = store.view.conversations.find((conversation) => conversation.id === id)
+    return listed?.Messages[0]?.id ?? 0
   }
 
   // How often the list was to be read, and how much of that the last read covered.
@@ -172,6 +197,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   const nextChanges = createChangeFeed(api)
   const feedLoop = createRetryLoop(async (signal) => {
     const join = currentJoin
+    const wasBehind = isBehind
     const changes = await nextChanges(signal)
     if (signal.aborted) return
     if (typeof changes === 'string') {
@@ -179,6 +205,12 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
       blockLoop.runNow()
       for (const { conversation } of conversations.values()) conversation.readAll(changes === 'lost')
       return
+    }
+    for (const { kind, conversation_id, id } of changes) {
+      if (kind !== 'message') continue
+      if (wasBehind || !join || join !== currentJoin) delivery.seen(conversation_id, id)
+      // An older message was corrected, of which no event tells.
+      else if (id > newestListed(conversation_id)) delivery.expect(conversation_id, id)
     }
     // A block is part of how the user sees a conversation.
     if (blocked === null || changes.some(({ kind }) => kind === 'state')) blockLoop.runNow()
@@ -193,31 +225,53 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     if (error || listRead === listRequested) setResult(error)
   })
 
+  let isResyncUrgent = true
+  const cancelResync = () => {
+    clearTimeout(resyncTimer)
+    resyncTimer = undefined
+  }
   const resync = () => {
+    cancelResync()
     for (const loop of [identityLoop, feedLoop]) loop.runNow()
     outbox.retryNow()
     readMarkers.retryNow()
   }
+  const startCatchingUp = () => {
+    isBehind = true
+    for (const { conversation } of conversations.values()) conversation.joinChanged()
+    showError()
+  }
   const onChannelChange = (joined: boolean, error: string | null) => {
     currentJoin = joined ? ++joinCount : 0
-    isBehind = true
     channelError = error
-    for (const { conversation } of conversations.values()) conversation.joinChanged()
-    setResult(store.view.error?.status ? store.view.error : null)
+    delivery.reset(resyncAtOnce)
+    startCatchingUp()
+    clearTimeout(recheckTimer)
+    schedule.restart()
     // Events from before this join were missed.
-    clearTimeout(resyncTimer)
+    cancelResync()
     if (!joined) {
       const isAlone = error === 'CLOSED' && supabase.realtime.isConnected()
       resyncWithin = Math.max(resyncWithin, isAlone ? Math.min(closedJitter, resyncJitter) : resyncJitter)
       return
     }
-    if (resyncAtOnce) resync()
-    else resyncTimer = setTimeout(resync, Math.random() * resyncWithin)
+    isResyncUrgent = resyncAtOnce
+    resyncTimer = setTimeout(resync, resyncAtOnce ? readyWait : Math.random() * resyncWithin)
     resyncAtOnce = false
     resyncWithin = 0
   }
+  const onReady = () => {
+    // What was read before this does not count.
+    currentJoin = ++joinCount
+    delivery.ready()
+    startCatchingUp()
+    if (resyncTimer !== undefined && !isResyncUrgent) return
+    if (resyncTimer === undefined) recheckTimer = setTimeout(feedLoop.runNow, recheckDelay())
+    resync()
+  }
   const handlerOf = (event: EventName) => (payload: unknown) => {
     if (!isEventPayload(payload)) return
+    delivery.arrived(payload.conversation_id, event === 'message.created' ? payload.id : 0)
     conversations.get(payload.conversation_id)?.conversation.handleEvent(event, payload)
     readList()
   }
@@ -230,32 +284,43 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     resolveMe(person)
     const handlers = {
       ...Object.fromEntries(eventNames.map((event) => [event, handlerOf(event)])),
-      'block.changed': blockLoop.run,
+      'block.changed'() {
+        delivery.arrived()
+        blockLoop.run()
+      },
     }
-    channel = openPersistentChannel(supabase, `user:${person.id}`, handlers, onChannelChange)
+    channel = openPersistentChannel(supabase.realtime, `user:${person.id}`, handlers, onChannelChange, { onReady })
   }, (error) => error && setResult(error))
 
+  let typing: Realtime | undefined
   const dependencies = {
-    supabase,
+    typingConnection: () => typing ??= openConnection(supabase),
     api,
     unsent,
     outbox,
     readMarkers,
     me,
     currentJoin: () => currentJoin,
+    isLive: () => delivery.isLive,
     isNotBlocked: (user: number) => blocked !== null && !blocked.has(user),
   }
-  const stopResync = scheduleResync((isAlone) => {
+  const schedule = scheduleResync((isAlone) => {
     resyncAtOnce ||= isAlone && !currentJoin
-    clearTimeout(resyncTimer)
     channel?.rejoin()
     for (const { conversation } of conversations.values()) conversation.rejoin()
     resync()
-  }, poll)
+  }, () => {
+    const usual = shortest + Math.random() * (longest - shortest)
+    return currentJoin && !delivery.isLive ? Math.min(usual, delivery.interval()) : usual
+  })
 
   const open = (id: number): Conversation => {
     if (closed.signal.aborted) throw new Error('The inbox is closed')
-    const entry = conversations.get(id) ?? { conversation: openConversation(id, dependencies), references: 0 }
+    const expectEvent = (message: number) => {
+      if (currentJoin) delivery.expect(id, message)
+    }
+    const entry = conversations.get(id) ??
+      { conversation: openConversation(id, { ...dependencies, expectEvent }), references: 0 }
     conversations.set(id, entry)
     entry.references++
     let released = false
@@ -271,9 +336,11 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     if (closed.signal.aborted) return
     closed.abort()
     clientsInUse.delete(supabase)
-    stopResync()
+    schedule.stop()
     session.close()
-    clearTimeout(resyncTimer)
+    delivery.close()
+    cancelResync()
+    clearTimeout(recheckTimer)
     for (const { conversation } of conversations.values()) conversation.close()
     conversations.clear()
     channel?.close()

@@ -6,14 +6,11 @@ interface BrowserGlobals {
 }
 
 /**
- * Calls `resync` when the page becomes visible, when the network returns, and at random intervals between `shortest`
- * and `longest` milliseconds. A hidden page is not polled. `isAlone` is whether the cause concerns this client alone,
- * so that nobody else reads because of it: not at an interval, after which a service that was down may be back for all.
+ * Calls `resync` when the page becomes visible, when the network returns, and each time after `interval` milliseconds.
+ * A hidden page is not polled. `isAlone` is whether the cause concerns this client alone, so that nobody else reads
+ * because of it: not after an interval, when a service that was down may be back for all.
  */
-export const scheduleResync = (
-  resync: (isAlone: boolean) => void,
-  [shortest, longest]: readonly [number, number],
-): () => void => {
+export const scheduleResync = (resync: (isAlone: boolean) => void, interval: () => number) => {
   const browser = globalThis as BrowserGlobals
   const isVisible = () => browser.document?.visibilityState !== 'hidden'
   const onVisibilityChange = () => {
@@ -22,17 +19,22 @@ export const scheduleResync = (
   const onOnline = () => resync(true)
   let timer: ReturnType<typeof setTimeout>
   const poll = () => {
+    clearTimeout(timer)
     timer = setTimeout(() => {
       if (isVisible()) resync(false)
       poll()
-    }, shortest + Math.random() * (longest - shortest))
+    }, interval())
   }
   poll()
   browser.document?.addEventListener('visibilitychange', onVisibilityChange)
   browser.addEventListener?.('online', onOnline)
-  return () => {
-    clearTimeout(timer)
-    browser.document?.removeEventListener('visibilitychange', onVisibilityChange)
-    browser.removeEventListener?.('online', onOnline)
+  return {
+    /** Begins a new interval. */
+    restart: poll,
+    stop() {
+      clearTimeout(timer)
+      browser.document?.removeEventListener('visibilitychange', onVisibilityChange)
+      browser.removeEventListener?.('online', onOnline)
+    },
   }
 }

@@ -1,10 +1,8 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
 
 /** The part of SupabaseClient that this module uses, independent of its type parameters. */
-export type Client = Pick<
-  SupabaseClient,
-  'auth' | 'functions' | 'realtime' | 'channel' | 'getChannels' | 'removeChannel'
->
+export type Client = Pick<SupabaseClient, 'auth' | 'functions' | 'realtime'>
+export type Realtime = SupabaseClient['realtime']
 
 export interface Person {
   id: number
@@ -55,8 +53,8 @@ export interface Reservation {
 
 export interface ConversationDetail {
   id: number
-  Voyager: Person
-  Local: Person
+  Voyager: Person & { email: string }
+  Local: Person & { email: string }
   Reservations: Reservation[]
 }
 
@@ -78,8 +76,11 @@ export interface ChangePage {
   more: boolean
 }
 
-/** live: the view is current. offline: the view may be stale, and only the slow poll updates it. */
-export type Status = 'live' | 'catching up' | 'offline'
+/**
+ * live: the view is current. delayed: no event tells of what is new, so polls find it, seconds later. offline: the view
+ * may be stale, and only the slow poll updates it.
+ */
+export type Status = 'live' | 'delayed' | 'catching up' | 'offline'
 
 export const eventNames = ['message.created', 'message.read', 'conversation.created', 'reservation.changed'] as const
 export type EventName = typeof eventNames[number]

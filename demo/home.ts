@@ -19,7 +19,7 @@ export interface HomeView {
 }
 
 const worse = (one: Status, other: Status): Status =>
-  (['offline', 'catching up'] as const).find((status) => status === one || status === other) ?? 'live'
+  (['offline', 'catching up', 'delayed'] as const).find((status) => status === one || status === other) ?? 'live'
 
 const isPeople = ({ page }: Route): boolean => page === 'people' || page === 'profile'
 

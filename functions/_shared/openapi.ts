@@ -75,15 +75,17 @@ export const route = (
 const errorBody = z.strictObject({ error: z.string().describe('What is wrong, in words for a developer') })
   .meta({ id: 'Error' })
 
-type JsonSchema = Record<string, unknown> & { maximum?: number }
+type JsonSchema = Record<string, unknown> & { maximum?: number; format?: string }
 
 /**
- * Without a format, generators take an integer for an int32 and a number for a float. Answers do not exclude further
- * properties, or generated clients would refuse what is added later.
+ * Without a format, generators take an integer for an int32 and a number for a float. A pattern beside a format that
+ * they have a type for does not compile in Python. Answers do not exclude further properties, or generated clients
+ * would refuse what is added later.
  */
 const suitGenerators = (schema: JsonSchema): void => {
   if (schema.additionalProperties === false) delete schema.additionalProperties
   if (schema.type === 'number') schema.format = 'double'
+  if (['date-time', 'uuid'].includes(schema.format ?? '')) delete schema.pattern
   if (schema.type !== 'integer') return
   schema.format = (schema.maximum ?? Infinity) < 2 ** 31 ? 'int32' : 'int64'
   if (schema.minimum !== -Number.MAX_SAFE_INTEGER) return

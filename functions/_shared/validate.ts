@@ -68,7 +68,12 @@ export const timestamp = z.iso.datetime({ precision: 3 })
 export const interestIds = z.array(jsonId)
   .transform((ids) => [...new Set(ids)])
   .refine((ids) => ids.length <= 50, 'must name at most 50 interests')
-  .meta({ jsonSchema: { type: 'array', items: { type: 'integer', format: 'int64', minimum: 1 } } })
+  .meta({
+    jsonSchema: {
+      type: 'array',
+      items: { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+    },
+  })
 
 const explain = (error: z.ZodError): string => {
   const [issue] = error.issues

@@ -91,7 +91,7 @@ const start = async (): Promise<void> => {
     throw new CannotStart(`The database could not be set up: ${error.message}`)
   })
   await configureFunctions(settings, keys, database, inbox)
-  const realtime = await openRealtime(database, keys).catch((error) => {
+  const realtime = await openRealtime(database, keys, settings.realtimeDelays).catch((error) => {
     throw new CannotStart(`Realtime could not be set up in the database: ${error.message}`)
   })
   const functions = await openEdgeFunctions(settings, keys)

@@ -14,6 +14,8 @@ export interface Settings {
   functionsDeno: string | null
   seed: 'demo' | 'none'
   emailConfirmation: boolean
+  /** Whether Realtime waits where Supabase's server does. */
+  realtimeDelays: boolean
   /** The rate limits as configured; limits that are not configured are off. */
   rates: Record<RateName, string>
   /** Messages of one person to another who has not written yet; no limit if it is not configured. */
@@ -178,6 +180,7 @@ export const readSettings = (env: Environment): Settings => {
     functionsDeno: functionsDeno(env),
     seed: oneOf(env, 'SEED', ['demo', 'none']),
     emailConfirmation: oneOf(env, 'EMAIL_CONFIRMATION', ['off', 'on']) === 'on',
+    realtimeDelays: oneOf(env, 'REALTIME_DELAYS', ['off', 'on']) === 'on',
     rates: rates(env),
     firstContactLimit: env.FIRST_CONTACT_LIMIT || 'off',
     accessLog: oneOf(env, 'ACCESS_LOG', ['off', 'errors', 'slow', 'all']),

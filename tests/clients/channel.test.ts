@@ -12,7 +12,7 @@ describe('joining', () => {
     expect(client.log.indexOf('setAuth')).toBeLessThan(client.log.findIndex((line) => line.startsWith('channel')))
     expect(client.log.filter((line) => line.startsWith('channel')).toSorted()).toEqual([
       'channel typing:7 {"config":{"private":true}}',
-      'channel user:1 {"config":{"private":true}}',
+      'channel user:1 {"config":{"private":true,"broadcast":{"replication_ready":true}}}',
     ])
   })
 
@@ -117,10 +117,10 @@ describe('after a lost connection', () => {
 
   test('a channel that does not rejoin in time is recreated', async () => {
     const { client, chat } = await openFixture(withoutPolling)
-    client.control.refuseJoins = true
+    client.control.joinsTimeOut = true
     client.disconnect()
     await advance(3000)
-    client.control.refuseJoins = false
+    client.control.joinsTimeOut = false
     client.log.length = 0
     await advance(35_000)
     const subscribed = client.log.filter((line) => line.startsWith('subscribe')).toSorted()
@@ -232,13 +232,13 @@ describe('resync in a browser', () => {
     insertMessage(2, { content: 'Hello' })
     await advance(100)
     setNetwork({ requestLoss: 1 })
-    client.control.refuseJoins = true
+    client.control.joinsTimeOut = true
     client.closeChannels()
     chat.send('Waiting')
     chat.markRead()
     await advance(60_000)
     setNetwork({ requestLoss: 0 })
-    client.control.refuseJoins = false
+    client.control.joinsTimeOut = false
     window.dispatchEvent(new Event('online'))
     await advance(100)
     expect(chat.view.messages).toEqual(table)

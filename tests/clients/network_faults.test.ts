@@ -25,7 +25,9 @@ const watch = (
     if (all.length < length - removed.size) violations.push('shows less than before')
     length = Math.max(length, all.length)
     const isBehind = (messages.at(-1)?.id ?? 0) < control.newestAtJoin
-    if (status === 'live' && isBehind) violations.push('the conversation is live without the messages before the join')
+    if (status === 'live' && isBehind && !removed.has(control.newestAtJoin)) {
+      violations.push('the conversation is live without the messages before the join')
+    }
     const texts = [...messages, ...outgoing].map(({ content }) => content)
     for (const text of texts) {
       if (texts.indexOf(text) !== texts.lastIndexOf(text)) violations.push(`shows "${text}" twice`)
@@ -76,7 +78,10 @@ const simulateFaults = async (seed: number) => {
   }
 
   setNetwork(goodNetwork)
-  await advance(240_000)
+  await advance(230_000)
+  // An event that arrives ends a delay of which the client knows.
+  insertMessage(2, { content: 'Delivered' })
+  await advance(10_000)
   for (const { id, chat, inbox, written, violations } of sides) {
     expect(violations).toEqual([])
     expect(chat.view.messages).toEqual(table.slice(-chat.view.messages.length))
@@ -153,7 +158,7 @@ test('beyond the limit of the Free plan, three devices lag by a minute at most a
   await advance(61_000)
   for (const { chat, inbox } of devices) {
     expect(chat.view.messages).toEqual(table)
-    expect(chat.view).toMatchObject({ status: 'live', error: null })
+    expect(chat.view.error).toBe(null)
     expect(inbox.view.conversations[0]).toMatchObject({ Messages: table.slice(-1) })
   }
   expect(devices.map(({ inbox }) => inbox.view.unread)).toEqual([1, 1, table.length / 2 | 0])
@@ -162,5 +167,5 @@ test('beyond the limit of the Free plan, three devices lag by a minute at most a
   insertMessage(1, { content: 'Delivered' })
   await advance(100)
   expect(server.droppedEvents).toBe(droppedEvents)
-  for (const { chat } of devices) expect(chat.view.messages).toEqual(table)
+  for (const { chat } of devices) expect(chat.view).toMatchObject({ status: 'live', messages: table })
 })

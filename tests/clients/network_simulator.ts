@@ -38,13 +38,14 @@ export const badNetwork: Network = {
 }
 
 type OnStatus = (status: string, error?: Error) => void
-type OnBroadcast = (message: { payload: unknown }) => void
+type OnMessage = (message: Record<string, unknown>) => void
 interface FakeChannel {
   topic: string
+  connection: { channels: FakeChannel[]; isOpen: boolean; isDisconnecting: boolean }
   state: 'new' | 'joined' | 'errored' | 'closed'
-  handlers: [event: string, handler: OnBroadcast][]
+  handlers: [event: string, handler: OnMessage][]
   onStatus: OnStatus
-  on(type: string, filter: { event: string }, handler: OnBroadcast): FakeChannel
+  on(type: string, filter: { event?: string }, handler: OnMessage): FakeChannel
   subscribe(onStatus: OnStatus): FakeChannel
   send(message: { event: string; payload: unknown }): Promise<string>
   /** Closed by the server. */
@@ -54,7 +55,7 @@ interface FakeChannel {
 /** The service and its network in memory, with one conversation of Ana (1) and Bob (2) and any number of clients. */
 export const createSimulator = (seed = 1) => {
   const random = seededRandom(seed)
-  const people = [{ id: 1, name: 'Ana' }, { id: 2, name: 'Bob' }]
+  const people = [{ id: 1, name: 'Ana', email: 'ana@example.com' }, { id: 2, name: 'Bob', email: 'bob@example.com' }]
   const conversation = 7
   const table: Message[] = []
   const sentByClientId = new Map<string, Message>()
@@ -141,7 +142,7 @@ export const createSimulator = (seed = 1) => {
       attachment,
       read: false,
       createdAt: new Date().toISOString(),
-      Sender: people[sender - 1]!,
+      Sender: { id: sender, name: people[sender - 1]!.name },
     }
     table.push(message)
     logChange('message', message.id)
@@ -180,7 +181,7 @@ export const createSimulator = (seed = 1) => {
     const number = (name: string) => Number(url.searchParams.get(name) ?? 0)
     switch (`${method} ${path}`) {
       case 'GET users/me':
-        return Response.json({ ...people[me - 1], email: 'somebody@example.com' })
+        return Response.json(people[me - 1])
       case 'GET users/me/blocks': {
         const createdAt = new Date().toISOString()
         return Response.json((server.blocked[me] ?? []).map((user_id) => ({ user_id, name: '', createdAt })))
@@ -214,9 +215,8 @@ export const createSimulator = (seed = 1) => {
       case `GET conversations/${conversation}`:
         return Response.json({ id: 7, Voyager: people[0], Local: people[1], Reservations: server.reservations })
       case `GET conversations/${conversation}/messages`: {
-        const after = number('after_id')
-        if (after || url.searchParams.get('order') === 'asc') {
-          return page(table.filter(({ id }) => id > after), number('limit'))
+        if (url.searchParams.has('after_id')) {
+          return page(table.filter(({ id }) => id > number('after_id')), number('limit'))
         }
         const before = number('before_id') || Infinity
         return page(table.filter(({ id }) => id < before).reverse(), number('limit'))
@@ -244,13 +244,17 @@ export const createSimulator = (seed = 1) => {
     const control = {
       isConnecting: false,
       refuseJoins: false,
+      joinsTimeOut: false,
       refreshFails: false,
       refreshHelps: true,
       newestAtJoin: 0,
+      /** Topics that this user may not join. */
+      refused: [] as string[],
+      /** After how many milliseconds Realtime says that it passes events on; null: it never does. */
+      readyAfter: 0 as number | null,
     }
-    let channels: FakeChannel[] = []
-    let isConnected = true
-    let isDisconnecting = false
+    const connections: FakeRealtime[] = []
+    const allChannels = () => connections.flatMap(({ channels }) => channels)
     let authListener: ((event: string, session: unknown) => void) | undefined
     let tokens = 0
     const sessionOf = (person: number) => ({
@@ -300,47 +304,137 @@ export const createSimulator = (seed = 1) => {
       realtime: { transport: ws as never },
     })
 
+    const tellReady = (channel: FakeChannel) => {
+      if (control.readyAfter === null) return
+      const tell = () => {
+        if (channel.state !== 'joined') return
+        const [, handler] = channel.handlers.find(([event]) => event === 'system') ?? []
+        handler?.({ extension: 'system', status: 'ok', message: 'Replication connection established' })
+      }
+      if (control.readyAfter) setTimeout(tell, control.readyAfter)
+      else tell()
+    }
     const join = (channel: FakeChannel) => {
       delay(server.network.latency).then(() => {
         if (channel.state === 'closed') return
-        if (control.refuseJoins) {
+        if (control.joinsTimeOut) {
+          channel.state = 'errored'
+          return channel.onStatus('TIMED_OUT')
+        }
+        if (control.refuseJoins || control.refused.some((topic) => channel.topic === `realtime:${topic}`)) {
           channel.state = 'errored'
           channel.onStatus('CHANNEL_ERROR', new Error('Unauthorized'))
           return
         }
         channel.state = 'joined'
-        isConnected = true
+        channel.connection.isOpen = true
         if (channel.topic.includes('user:')) control.newestAtJoin = table.at(-1)?.id ?? 0
         channel.onStatus('SUBSCRIBED')
+        tellReady(channel)
       })
     }
     const closeChannel = (channel: FakeChannel) => {
       if (channel.state === 'closed') return
+      const { connection } = channel
       channel.state = 'closed'
-      channels = channels.filter((known) => known !== channel)
+      connection.channels = connection.channels.filter((known) => known !== channel)
       channel.onStatus('CLOSED')
     }
+
+    /** A connection. As in supabase-js, the client has one, and others can be made with its constructor. */
+    class FakeRealtime {
+      channels: FakeChannel[] = []
+      isOpen = true
+      isDisconnecting = false
+      endPoint = 'ws://service/realtime/v1/websocket'
+      constructor() {
+        connections.push(this)
+      }
+      getChannels() {
+        return this.channels
+      }
+      isConnected() {
+        return this.isOpen
+      }
+      isConnecting() {
+        return control.isConnecting
+      }
+      async disconnect() {
+        log.push(`disconnect ${connections.indexOf(this)}`)
+        this.isDisconnecting = true
+        await delay(10 * server.network.latency)
+        this.isOpen = this.isDisconnecting = false
+      }
+      connect() {
+        this.channels.filter(({ state }) => state === 'new').forEach(join)
+      }
+      async setAuth() {
+        await delay(server.network.latency)
+        log.push('setAuth')
+      }
+      channel(topic: string, options: unknown): FakeChannel {
+        const existing = this.channels.find((known) => known.topic === `realtime:${topic}`)
+        if (existing) return existing
+        log.push(`channel ${topic} ${JSON.stringify(options)}`)
+        const channel: FakeChannel = {
+          topic: `realtime:${topic}`,
+          connection: this,
+          state: 'new',
+          handlers: [],
+          onStatus: () => {},
+          on(type, { event = type }, handler) {
+            channel.handlers.push([event, handler])
+            return channel
+          },
+          subscribe(onStatus) {
+            // Like supabase-js, calls nothing back if the channel is joined or leaving already.
+            if (channel.state !== 'new') return channel
+            log.push(`subscribe ${topic}`)
+            channel.onStatus = onStatus
+            // Like supabase-js, does not connect while it disconnects.
+            if (!channel.connection.isDisconnecting) join(channel)
+            return channel
+          },
+          send({ event, payload }) {
+            log.push(`send ${topic} ${event}`)
+            deliver(topic, event, payload, channel)
+            return Promise.resolve('ok')
+          },
+          close: () => closeChannel(channel),
+        }
+        this.channels.push(channel)
+        return channel
+      }
+      async removeChannel(channel: FakeChannel) {
+        log.push(`remove ${channel.topic}`)
+        await delay(server.network.latency)
+        closeChannel(channel)
+        return 'ok'
+      }
+    }
+    const realtime = new FakeRealtime()
 
     const client = {
       log,
       control,
       get channels() {
-        return channels
+        return allChannels()
       },
+      connections,
       get hasAuthListener() {
         return authListener !== undefined
       },
       /** The socket is lost; supabase-js rejoins by itself. */
       disconnect() {
-        isConnected = false
-        for (const channel of channels.filter(({ state }) => state === 'joined')) {
+        for (const connection of connections) connection.isOpen = false
+        for (const channel of allChannels().filter(({ state }) => state === 'joined')) {
           channel.state = 'errored'
           channel.onStatus('CHANNEL_ERROR')
           delay(1500).then(() => channel.state === 'errored' && join(channel))
         }
       },
       /** The server closes the channels, as it does when a token expires; supabase-js does not rejoin them. */
-      closeChannels: () => channels.forEach(closeChannel),
+      closeChannels: () => allChannels().forEach(closeChannel),
       signOut: () => {
         session = null
         authListener?.('SIGNED_OUT', null)
@@ -367,60 +461,7 @@ export const createSimulator = (seed = 1) => {
         },
       },
       functions: real.functions,
-      realtime: {
-        isConnected: () => isConnected,
-        isConnecting: () => control.isConnecting,
-        disconnect: async () => {
-          log.push('disconnect')
-          isDisconnecting = true
-          await delay(10 * server.network.latency)
-          isConnected = isDisconnecting = false
-        },
-        connect: () => channels.filter(({ state }) => state === 'new').forEach(join),
-        setAuth: async () => {
-          await delay(server.network.latency)
-          log.push('setAuth')
-        },
-      },
-      getChannels: () => channels,
-      channel(topic: string, options: unknown): FakeChannel {
-        const existing = channels.find((known) => known.topic === `realtime:${topic}`)
-        if (existing) return existing
-        log.push(`channel ${topic} ${JSON.stringify(options)}`)
-        const channel: FakeChannel = {
-          topic: `realtime:${topic}`,
-          state: 'new',
-          handlers: [],
-          onStatus: () => {},
-          on(_, { event }, handler) {
-            channel.handlers.push([event, handler])
-            return channel
-          },
-          subscribe(onStatus) {
-            // Like supabase-js, calls nothing back if the channel is joined or leaving already.
-            if (channel.state !== 'new') return channel
-            log.push(`subscribe ${topic}`)
-            channel.onStatus = onStatus
-            // Like supabase-js, does not connect while it disconnects.
-            if (!isDisconnecting) join(channel)
-            return channel
-          },
-          send({ event, payload }) {
-            log.push(`send ${topic} ${event}`)
-            deliver(topic, event, payload, channel)
-            return Promise.resolve('ok')
-          },
-          close: () => closeChannel(channel),
-        }
-        channels.push(channel)
-        return channel
-      },
-      async removeChannel(channel: FakeChannel) {
-        log.push(`remove ${channel.topic}`)
-        await delay(server.network.latency)
-        closeChannel(channel)
-        return 'ok'
-      },
+      realtime,
     }
     clients.push(client)
     return client as unknown as Client & typeof client
@@ -433,6 +474,7 @@ export const createSimulator = (seed = 1) => {
     requests,
     requestsWith,
     setBlocked,
+    people,
     conversation,
     random,
     insertMessage,

@@ -62,7 +62,7 @@ const faults: [name: string, route: string, violation: string, fault: Fault][] =
   [
     'a timestamp without milliseconds',
     'POST /conversations/{id}/messages',
-    'body.createdAt does not match',
+    'body.createdAt is no timestamp',
     (_, response) => withBody(response, (body) => body.createdAt = String(body.createdAt).replace(/\.\d+/, '')),
   ],
   [

@@ -103,7 +103,7 @@ describe('filters', () => {
       condition('a', 'in', ['1', 'b,)', '3'], true),
       condition('b', 'is', 'null'),
       condition('c', 'eq', 'x"y'),
-      condition('d', 'isdistinct', null),
+      condition('d', 'isdistinct', 'null'),
     ])
   })
   test.each([

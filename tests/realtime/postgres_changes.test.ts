@@ -179,7 +179,6 @@ test('a filter passes the changes that match and no others', async () => {
     [`${mine},content=imatch.^hello$`, ['Hello']],
     [`${mine},read=is.false`, ['Hello', 'a, "b" (c)']],
     [`${mine},attachment=not.is.null`, []],
-    [`${mine},client_id=isdistinct.null`, []],
   ]
   const subscriptions: ({ expected: string[] } & Awaited<ReturnType<typeof subscribeWith>>)[] = []
   for (const [filter, expected] of filters) subscriptions.push({ expected, ...await subscribeWith(filter) })
@@ -197,6 +196,7 @@ test.each([
   ['a table that is not published', { table: 'users' }],
   ['an unknown column', { filter: 'colour=eq.red' }],
   ['a value of the wrong type', { filter: 'id=eq.red' }],
+  ['a null that is a word', { filter: 'client_id=isdistinct.null' }],
   ['an unknown operator', { filter: 'id=almost.3' }],
   ['SQL in a value', { filter: `id=eq.1';drop table public.messages;--` }],
   ['SQL in a column', { filter: `id" is null; drop table public.messages; --=eq.1` }],

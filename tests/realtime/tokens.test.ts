@@ -38,14 +38,17 @@ test('a channel is closed when its token expires, unless it was renewed in time'
 
 const signatureError = /^JwtSignatureError: Failed to validate JWT signature$/
 
-test.each([
-  ['expired', { exp: 1 }, /^InvalidJWTToken: Token has expired \d+ seconds ago$/],
-  ['of another project', { iss: 'https://other.example/auth/v1' }, signatureError],
-])('a token that is %s cannot join', async (_, claims, reason) => {
+test('an expired token cannot join', async () => {
   const ana = await signUp('Ana')
-  const { status, reason: message } = await listen(await connect(resign(ana.token, claims)), `user:${ana.id}`)
+  const { status, reason } = await listen(await connect(resign(ana.token, { exp: 1 })), `user:${ana.id}`)
   expect(status).toBe('CHANNEL_ERROR')
-  expect(message).toMatch(reason)
+  expect(reason).toMatch(/^InvalidJWTToken: Token has expired \d+ seconds ago$/)
+})
+
+test('the signature counts, and not who has issued the token', async () => {
+  const ana = await signUp('Ana')
+  const token = resign(ana.token, { iss: 'https://other.example/auth/v1' })
+  expect(await listen(await connect(token), `user:${ana.id}`)).toMatchObject({ status: 'SUBSCRIBED' })
 })
 
 test('a forged token cannot join', async () => {
@@ -69,7 +72,7 @@ test('a channel is closed when its token is replaced by one of a user who may no
   await client.realtime.setAuth()
   await eventually(() => messages.length > 0)
   expect(messages).toMatchObject([
-    { message: `You no longer have permission to read from this Channel topic: user:${ana.id}` },
+    { message: `You do not have permissions to read from this Channel topic: user:${ana.id}` },
   ])
   await aWhile()
   expect(client.getChannels()).toEqual([])

@@ -181,3 +181,16 @@ test('an invalid key is rejected', async () => {
   expect(answer.status).toBe(401)
   expect(await answer.json()).toEqual({ error: 'The token provided is not a valid JWT' })
 })
+
+test('after five calls of presence within half a minute the channel is closed', async () => {
+  const { ana, conversation } = await pair()
+  const channel = (await connect(ana.token)).channel(`typing:${conversation}`, { config: { private: true } })
+  const errors: string[] = []
+  channel.on('system', {}, ({ message }) => errors.push(message))
+  expect(await join(channel)).toMatchObject({ status: 'SUBSCRIBED' })
+  for (let count = 0; count < 5; count++) expect(await channel.track({ count })).toBe('ok')
+  expect(errors).toEqual([])
+  channel.track({ count: 5 })
+  await eventually(() => errors.length > 0)
+  expect(errors).toEqual(['Client presence rate limit exceeded'])
+})

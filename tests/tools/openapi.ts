@@ -160,6 +160,9 @@ export const faults = (given: Schema, value: unknown, at = 'body', isAnswer = fa
     if (schema.pattern) expect(new RegExp(schema.pattern, 'u').test(value), `does not match ${schema.pattern}`)
     const format = formats[schema.format ?? '']
     if (format) expect(format.test(value), `is no ${schema.format}`)
+    if (isAnswer && schema.format === 'date-time') {
+      expect(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value), 'is no timestamp with milliseconds')
+    }
   }
   if (Array.isArray(value)) {
     expect(value.length >= (schema.minItems ?? 0), `has fewer than ${schema.minItems} items`)

@@ -7,6 +7,10 @@ export interface Connection {
   /** The identity of the key that opened the connection. */
   identity: Identity
   send: (frame: Frame) => void
+  /** As `send`, before what is held back. */
+  sendFirst: (frame: Frame) => void
+  /** Holds back everything else that is sent until the returned function is called. */
+  hold: () => () => void
   write: (data: string | Uint8Array<ArrayBuffer>) => void
   isOpen: () => boolean
 }
@@ -28,14 +32,18 @@ export interface Channel {
   /** Ids of the broadcasts that were replayed at the join and must not be sent again. */
   replayed: Set<string>
   push: (event: string, payload: Record<string, unknown>, ref?: string | null) => void
+  /** The calls of presence in the window that ends then. */
+  presenceCalls: { count: number; until: number }
   /** Authorizes again, and closes the channel if it may no longer read. */
   refreshPermissions?: () => void
   expiryTimer?: ReturnType<typeof setTimeout>
 }
 
+export const cannotRead = (topic: string): string =>
+  `You do not have permissions to read from this Channel topic: ${topic}`
+
 export const requireRead = (topic: string, { canRead }: Permissions): void => {
-  if (canRead.length > 0) return
-  throw new RealtimeError(`Unauthorized: You do not have permissions to read from this Channel topic: ${topic}`)
+  if (canRead.length === 0) throw new RealtimeError(`Unauthorized: ${cannotRead(topic)}`)
 }
 
 export const pushSystem = (channel: Channel, extension: string, status: 'ok' | 'error', message: string): void =>

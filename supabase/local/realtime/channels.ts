@@ -1,11 +1,18 @@
 import { describeError } from '../../../functions/_shared/errors.ts'
 import { log } from '../../../functions/_shared/log.ts'
 import { createMutex } from '../mutex.ts'
-import { type Channel, type Connection, pushSystem, requireRead, watchExpiry } from './channel.ts'
+import { cannotRead, type Channel, type Connection, pushSystem, requireRead, watchExpiry } from './channel.ts'
 import { isUserToken, RealtimeError } from './identity.ts'
 import { bindingsOf, openChannel, replayOf, wantsReplicationReady } from './join.ts'
 import { type Subscription, yieldToEventLoop } from './postgres_changes.ts'
 import { type Broadcast, type Frame, isRecord } from './protocol.ts'
+import {
+  channelErrorBackoff,
+  presenceCalls,
+  presenceWindow,
+  replicationReadyInterval,
+  replicationReadyTimeout,
+} from './server_facts.ts'
 import type { Services } from './services.ts'
 
 const maxChannels = 100
@@ -13,7 +20,7 @@ const maxPendingFrames = 1000
 
 /** The channels of one connection. Frames of the same topic are handled in order. */
 export const openChannels = (services: Services, connection: Connection, onOverflow: () => void) => {
-  const { hub, presence, postgresChanges, broadcasts } = services
+  const { hub, presence, postgresChanges, broadcasts, hasDelays } = services
   const channels = new Map<string, Channel>()
   const queues = new Map<string, Promise<void>>()
   // The joins of a connection query the database one at a time: 9000 joins at once, on ten connections, blocked
@@ -21,9 +28,13 @@ export const openChannels = (services: Services, connection: Connection, onOverf
   const joinMutex = createMutex()
   let joining = 0
   let pendingFrames = 0
+  let inbound = Promise.resolve()
 
-  const reply = ({ joinRef, ref, topic }: Frame, status: 'ok' | 'error', response: Record<string, unknown> = {}) =>
-    connection.send({ joinRef, ref, topic, event: 'phx_reply', payload: { status, response } })
+  const reply = ({ event, joinRef, ref, topic }: Frame, status: 'ok' | 'error', response = {}) => {
+    // A join holds everything else back until it is answered.
+    const send = event === 'phx_join' ? connection.sendFirst : connection.send
+    send({ joinRef, ref, topic, event: 'phx_reply', payload: { status, response } })
+  }
 
   const leave = (channel: Channel): void => {
     clearTimeout(channel.expiryTimer)
@@ -46,8 +57,17 @@ export const openChannels = (services: Services, connection: Connection, onOverf
     if (channels.get(channel.phxTopic) !== channel) return
     channel.permissions = permissions
     if (before.canRead.some((extension) => !permissions.canRead.includes(extension))) {
-      close(channel, `You no longer have permission to read from this Channel topic: ${channel.topic}`)
+      const isPartial = permissions.canRead.length > 0
+      const partial = `You no longer have permission to read from this Channel topic: ${channel.topic}`
+      close(channel, isPartial ? partial : cannotRead(channel.topic))
     }
+  }
+
+  const tellReplicationReady = (channel: Channel, end: number): void => {
+    if (channels.get(channel.phxTopic) !== channel) return
+    if (broadcasts.isReady()) return pushSystem(channel, 'system', 'ok', 'Replication connection established')
+    if (Date.now() >= end) return close(channel, 'Replication connection was not established in time')
+    setTimeout(() => tellReplicationReady(channel, end), replicationReadyInterval)
   }
 
   const subscribe = async (frame: Frame): Promise<void> => {
@@ -75,7 +95,9 @@ export const openChannels = (services: Services, connection: Connection, onOverf
     hub.add(channel)
     let subscriptions: Subscription[]
     try {
-      await broadcasts.subscribe()
+      const subscribed = broadcasts.subscribe()
+      if (hasDelays) subscribed.catch((error) => log('error', 'Replication did not start', describeError(error)))
+      else await subscribed
       if (services.permissionChanges.count !== count) {
         channel.permissions = await services.authorize(channel.topic, channel.identity)
         requireRead(channel.topic, channel.permissions)
@@ -95,7 +117,7 @@ export const openChannels = (services: Services, connection: Connection, onOverf
       }
     }
     if (channel.presenceEnabled) channel.push('presence_state', presence.state(channel.topic))
-    if (wantsReplicationReady(frame)) pushSystem(channel, 'system', 'ok', 'Replication connection established')
+    if (wantsReplicationReady(frame)) tellReplicationReady(channel, Date.now() + replicationReadyTimeout)
     // A client that does not read what it is sent may have been disconnected by now.
     if (subscriptions.length === 0 || channels.get(channel.phxTopic) !== channel) return
     const rejected = await postgresChanges.subscribe(subscriptions)
@@ -105,17 +127,19 @@ export const openChannels = (services: Services, connection: Connection, onOverf
 
   const join = async (frame: Frame): Promise<void> => {
     const before = channels.get(frame.topic)
-    if (before) {
-      before.push('phx_close', {}, before.joinRef)
-      leave(before)
-    }
+    if (before) leave(before)
+    const release = hasDelays ? connection.hold() : () => {}
     try {
       await subscribe(frame)
     } catch (error) {
       const isOurs = error instanceof RealtimeError
       if (!isOurs) log('error', 'Joining a topic failed', describeError(error))
+      if (hasDelays) await new Promise((resolve) => setTimeout(resolve, channelErrorBackoff))
       reply(frame, 'error', { reason: isOurs ? error.message : 'Unknown Error on Channel' })
+    } finally {
+      release()
     }
+    before?.push('phx_close', {}, before.joinRef)
   }
 
   const renewToken = async (channel: Channel, token: unknown): Promise<void> => {
@@ -127,6 +151,12 @@ export const openChannels = (services: Services, connection: Connection, onOverf
     }
     watchExpiry(channel, (message) => close(channel, message))
     await refreshPermissions(channel)
+  }
+
+  /** Counts a call of presence; returns whether there were too many. */
+  const exceedsPresence = ({ presenceCalls: calls }: Channel): boolean => {
+    if (Date.now() > calls.until) Object.assign(calls, { count: 0, until: Date.now() + presenceWindow })
+    return ++calls.count > presenceCalls
   }
 
   const handle = async (frame: Frame): Promise<void> => {
@@ -151,6 +181,7 @@ export const openChannels = (services: Services, connection: Connection, onOverf
         hub.broadcast(channel.topic, broadcast as Broadcast, (other) => other !== channel || channel.self)
         return channel.ack ? reply(frame, 'ok') : undefined
       case 'presence':
+        if (exceedsPresence(channel)) return close(channel, 'Client presence rate limit exceeded')
         if (!channel.permissions.canWrite.includes('presence')) return reply(frame, 'error')
         if (event === 'track') presence.track(channel, isRecord(payload) ? payload : {})
         else if (event === 'untrack') presence.untrack(channel)
@@ -158,18 +189,28 @@ export const openChannels = (services: Services, connection: Connection, onOverf
     }
   }
 
+  const enqueue = (frame: Frame): Promise<void> => {
+    const handled = (queues.get(frame.topic) ?? Promise.resolve())
+      .then(() => connection.isOpen() ? handle(frame) : undefined)
+      .catch((error) => log('error', 'Handling a frame failed', describeError(error)))
+      .finally(() => {
+        pendingFrames--
+        if (queues.get(frame.topic) === handled) queues.delete(frame.topic)
+      })
+    queues.set(frame.topic, handled)
+    return handled
+  }
+
   return {
     receive: (frame: Frame): void => {
       if (frame.topic === 'phoenix') return frame.event === 'heartbeat' ? reply(frame, 'ok') : undefined
       if (++pendingFrames > maxPendingFrames) return onOverflow()
-      const handled = (queues.get(frame.topic) ?? Promise.resolve())
-        .then(() => connection.isOpen() ? handle(frame) : undefined)
-        .catch((error) => log('error', 'Handling a frame failed', describeError(error)))
-        .finally(() => {
-          pendingFrames--
-          if (queues.get(frame.topic) === handled) queues.delete(frame.topic)
-        })
-      queues.set(frame.topic, handled)
+      if (!hasDelays) return void enqueue(frame)
+      // As in Phoenix, a join holds up the frames behind it, whatever their topic.
+      inbound = inbound.then(() => {
+        const handled = enqueue(frame)
+        return frame.event === 'phx_join' ? handled : undefined
+      })
     },
     leaveAll: (): void => [...channels.values()].forEach(leave),
   }

@@ -27,10 +27,16 @@ export const openConnection = (
     }
   }
 
-  const write = (data: string | Uint8Array<ArrayBuffer>): void => {
+  let held: (string | Uint8Array<ArrayBuffer>)[] | null = null
+  const writeNow = (data: string | Uint8Array<ArrayBuffer>): void => {
     if (socket.readyState !== WebSocket.OPEN) return
     if (socket.bufferedAmount > maxBuffered) return close(1013, 'Too slow')
     socket.send(data)
+  }
+
+  const write = (data: string | Uint8Array<ArrayBuffer>): void => {
+    if (held) held.push(data)
+    else writeNow(data)
   }
 
   const connection: Connection = {
@@ -38,6 +44,15 @@ export const openConnection = (
     identity,
     write,
     send: (frame) => write(encode(version, frame)),
+    sendFirst: (frame) => writeNow(encode(version, frame)),
+    hold: () => {
+      held = []
+      return () => {
+        const waiting = held ?? []
+        held = null
+        waiting.forEach(writeNow)
+      }
+    },
     isOpen: () => socket.readyState === WebSocket.OPEN,
   }
   const channels = openChannels(services, connection, () => close(1008, 'Too many frames at once'))

@@ -5,7 +5,7 @@ export interface Condition {
   column: string
   operator: string
   not: boolean
-  value: string | string[] | null
+  value: string | string[]
 }
 
 const operators = new Set('eq neq lt lte gt gte in like ilike is match imatch isdistinct'.split(' '))
@@ -51,7 +51,7 @@ const readCondition = (text: string): Condition | null => {
   if (operator === 'is') return /^(null|true|false|unknown)$/.test(rest) ? { ...condition, value: rest } : null
   const value = unquote(rest)
   if (operator.endsWith('match') && !isCheap(value)) return null
-  return { ...condition, value: operator === 'isdistinct' && rest === 'null' ? null : value }
+  return { ...condition, value }
 }
 
 /** Parses `column=operator.value,…`, whose conditions are combined with `and`; null if it is invalid. */

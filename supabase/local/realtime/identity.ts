@@ -21,14 +21,20 @@ export interface Identity {
 export const expiredMessage = (expiresAt: number): string =>
   `Token has expired ${Math.max(0, Math.floor(Date.now() / 1000 - expiresAt))} seconds ago`
 
-/** Verifies a legacy API key: a JWT with the role anon or service_role, as keys were before they began with sb_. */
-const verifyLegacyKey = async (token: string, jwtSecret: string): Promise<Identity> => {
+const roles = ['anon', 'authenticated', 'service_role'] as const
+
+/**
+ * Verifies a JWT that was signed with the project's secret, whoever has issued it: a token, or a legacy API key, as
+ * keys were before they began with sb_.
+ */
+const verifySigned = async (token: string, jwtSecret: string): Promise<Identity> => {
   try {
     const secret = new TextEncoder().encode(jwtSecret)
     const { payload } = await jwtVerify(token, secret, { algorithms: ['HS256'] })
     const { role, exp } = payload
     if (!role || !exp) throw new RealtimeError('InvalidJWTToken: Fields `role` and `exp` are required in JWT')
-    if (role === 'anon' || role === 'service_role') return { token, claims: { ...payload, role }, expiresAt: exp }
+    const known = roles.find((name) => name === role)
+    if (known) return { token, claims: { ...payload, role: known }, expiresAt: exp }
     throw new RealtimeError('JwtSignatureError: Failed to validate JWT signature')
   } catch (error) {
     if (error instanceof RealtimeError) throw error
@@ -50,7 +56,7 @@ export const identifyWith = (keys: Keys) => async (token: string): Promise<Ident
   if (token === keys.secretKey) return { token, claims: { role: 'service_role' }, expiresAt: null }
   const claims = await verifyToken(token).catch(() => null)
   if (claims) return { token, claims: { ...claims, role: 'authenticated' }, expiresAt: claims.exp }
-  return await verifyLegacyKey(token, keys.jwtSecret)
+  return await verifySigned(token, keys.jwtSecret)
 }
 
 /** Whether this is a user's token. For an sb_ key or no token the platform uses the key of the connection. */

@@ -1,12 +1,10 @@
 import type { Database } from '../database.ts'
 
-const timeout = 2000
-
 /**
- * Waits for the transactions that are open now, up to 2 s. What they wrote before a subscription was registered is not
- * notified when they commit; after this a client that reads its data finds it.
+ * Waits for the transactions that are open now, up to two seconds unless told otherwise. What they wrote before a
+ * subscription was registered is not notified when they commit; after this a client that reads its data finds it.
  */
-export const waitForOpenTransactions = async (database: Database): Promise<void> => {
+export const waitForOpenTransactions = async (database: Database, timeout = 2000): Promise<void> => {
   const end = Date.now() + timeout
   const [now] = await database.query('select pg_snapshot_xmax(pg_current_snapshot())::text as next', [])
   while (Date.now() < end) {

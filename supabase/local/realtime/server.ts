@@ -29,7 +29,8 @@ const prune = `
   delete from local_realtime.changes where changed_at < now() - interval '1 hour';
 `
 
-export const openRealtime = async (database: Database, keys: Keys): Promise<Realtime> => {
+/** `hasDelays`: waits where Supabase's server does, for tests of clients. */
+export const openRealtime = async (database: Database, keys: Keys, hasDelays: boolean): Promise<Realtime> => {
   await retryOnConflict(() => database.run(Deno.readTextFileSync(new URL('install.sql', import.meta.url))))
   const connections = new Set<{ close: (code: number, reason: string) => void }>()
   const closeAll = (code: number, reason: string): void => {
@@ -46,11 +47,17 @@ export const openRealtime = async (database: Database, keys: Keys): Promise<Real
   const services: Services = {
     hub,
     presence: openPresence(hub),
-    broadcasts: openBroadcasts(database, hub, onLoss),
+    broadcasts: openBroadcasts(database, hub, onLoss, hasDelays),
     postgresChanges: openPostgresChanges(database, onLoss),
     authorize: authorizeWith(database),
     permissionChanges: { count: 0 },
     identify: identifyWith(keys),
+    hasDelays,
+  }
+  if (hasDelays) {
+    // The first signal begins an outage of replication, the second ends it. SIGUSR1 would open the debugger.
+    let isOut = false
+    Deno.addSignalListener('SIGUSR2', () => services.broadcasts.setOutage(isOut = !isOut))
   }
   await database.listen(
     'local_realtime',
@@ -58,7 +65,8 @@ export const openRealtime = async (database: Database, keys: Keys): Promise<Real
       const [, kind, id, topic] = /^(\w+) (\S+) ?(.*)$/s.exec(payload) ?? []
       if (kind === 'broadcast') services.broadcasts.notify(id!, topic!)
       if (kind === 'change') services.postgresChanges.notify(id!)
-      if (kind === 'permissions') {
+      // The server asks the policies at a join and for a new token alone.
+      if (kind === 'permissions' && !hasDelays) {
         services.permissionChanges.count++
         for (const channel of hub.subscribers(id!)) channel.refreshPermissions?.()
       }

@@ -15,4 +15,6 @@ export interface Services {
   /** Counts changes of permissions on any topic: a join that sees the count change authorizes again. */
   permissionChanges: { count: number }
   identify: (token: string) => Promise<Identity>
+  /** Whether to wait where Supabase's server does: REALTIME_DELAYS. */
+  hasDelays: boolean
 }

@@ -1,0 +1,84 @@
+// An event takes milliseconds, some 0.4 s where the database commits without waiting for its log, and longer on a slow
+// network.
+const eventTimeout = 3000
+// Realtime usually says within half a second of a join that it passes events on.
+const unreadyInterval = 700
+const missingInterval = 2000
+const quickFor = 10_000
+
+/** Whether events arrive, as far as this client can know: a channel stays joined during an outage of them. */
+export interface Delivery {
+  /** Realtime has said that it passes events on, or has done it, and none is known to be missing since. */
+  readonly isLive: boolean
+  /** The channel was joined or lost. `isAlone`: not together with the channels of all other clients. */
+  reset(isAlone: boolean): void
+  /** Realtime passes on what the database sends from now on. */
+  ready(): void
+  /** An event arrived; of a message.created, its conversation and message. */
+  arrived(conversation?: number, message?: number): void
+  /** This message was read, and its event is not awaited. */
+  seen(conversation: number, message: number): void
+  /** This message exists, so its event must come. */
+  expect(conversation: number, message: number): void
+  /** The time until the next poll while events do not arrive. It grows until a poll finds something. */
+  interval(): number
+  close(): void
+}
+
+export const watchDelivery = (onChange: () => void): Delivery => {
+  let isReady = false
+  let isMissing = false
+  let since = 0
+  const newest = new Map<number, number>()
+  const expected = new Map<number, number>()
+  const timers = new Set<ReturnType<typeof setTimeout>>()
+
+  const isLive = () => isReady && !isMissing
+  const clearTimers = () => {
+    for (const timer of timers) clearTimeout(timer)
+    timers.clear()
+    expected.clear()
+  }
+  const seen = (conversation: number, message: number) =>
+    newest.set(conversation, Math.max(message, newest.get(conversation) ?? 0))
+  const hasSeen = (conversation: number, message: number) => message <= (newest.get(conversation) ?? 0)
+  const set = (ready: boolean, missing: boolean) => {
+    const wasLive = isLive()
+    isReady = ready
+    isMissing = missing
+    if (isLive() !== wasLive) onChange()
+  }
+
+  return {
+    get isLive() {
+      return isLive()
+    },
+    reset(isAlone) {
+      clearTimers()
+      isReady = isMissing = false
+      // Where all clients wait for the same server they ask every seven seconds.
+      since = Date.now() - (isAlone ? 0 : 40_000)
+    },
+    ready: () => set(true, false),
+    arrived(conversation, message) {
+      if (conversation !== undefined && message !== undefined) seen(conversation, message)
+      set(true, false)
+    },
+    seen,
+    expect(conversation, message) {
+      if (hasSeen(conversation, message) || message <= (expected.get(conversation) ?? 0)) return
+      expected.set(conversation, message)
+      since = Date.now()
+      const timer = setTimeout(() => {
+        timers.delete(timer)
+        if (!hasSeen(conversation, message)) set(isReady, true)
+      }, eventTimeout)
+      timers.add(timer)
+    },
+    interval() {
+      const shortest = isReady ? missingInterval : unreadyInterval
+      return Math.max(shortest, (Date.now() - since - quickFor) / 4) * (1 + Math.random() / 4)
+    },
+    close: clearTimers,
+  }
+}

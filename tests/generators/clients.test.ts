@@ -1,0 +1,67 @@
+import { cpSync, mkdirSync, readdirSync } from 'node:fs'
+import { beforeEach, describe, expect, inject, test } from 'vitest'
+import { openConversation, type Person, signUp } from '../tools/people.ts'
+import { generate, javaLibraries, missing, python, run } from './tools.ts'
+
+// Each program logs in, lists, sends, searches and exports with a client generated from docs/openapi.json, and prints
+// what it has read.
+const { base } = inject('stack')
+const large = 3_000_000_000
+
+let ana: Person
+let conversation: number
+beforeEach(async () => {
+  ana = await signUp('Ana', { is_searchable: true, age: 30 })
+  const ben = await signUp('Ben')
+  conversation = await openConversation(ana, ben)
+  // More than an int32 holds, and a price that is no multiple of 0.01 in binary.
+  const attachment = { url: 'https://example.com/a.zip', name: 'a.zip', mime_type: 'application/zip', size: large }
+  await ben.call('POST', `/conversations/${conversation}/messages`, { content: 'Large', attachment })
+  const date = new Date(Date.now() + 864e5).toISOString()
+  await ben.call('POST', `/conversations/${conversation}/reservations`, { title: 'Coffee', price: 0.07, date })
+})
+
+const expectRound = (output: string) =>
+  expect(JSON.parse(output.trim().split('\n').at(-1)!)).toEqual({
+    conversations: [conversation],
+    size: large,
+    sent: 'Hello',
+    price: 0.07,
+    found: true,
+    exported: 2,
+    refusal: '404 not_found',
+  })
+const given = () => [base, ana.email, ana.password, String(conversation)]
+
+const languages: [name: string, programs: string[], round: () => Promise<string>][] = [
+  ['Go', ['java', 'mvn', 'go'], async () => {
+    const folder = await generate('go', '--git-host=example.com', '--git-user-id=us', '--git-repo-id=client')
+    mkdirSync(`${folder}/round`)
+    cpSync('tests/generators/round.go', `${folder}/round/main.go`)
+    await run('go', ['build', '-o', `${folder}/round/round`, './round'], folder)
+    return await run(`${folder}/round/round`, given())
+  }],
+  ['Java', ['java', 'javac', 'mvn'], async () => {
+    const folder = await generate('java', '--library=native')
+    const libraries = await javaLibraries(folder)
+    const sources = readdirSync(`${folder}/src/main/java`, { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.java')).map((file) => `${folder}/src/main/java/${file}`)
+    const classes = `${folder}/classes`
+    await run('javac', ['-nowarn', '-d', classes, '-cp', libraries, 'tests/generators/Round.java', ...sources])
+    return await run('java', ['-cp', `${classes}:${libraries}`, 'Round', ...given()])
+  }],
+  ['Python', ['java', 'mvn', 'python3'], async () => {
+    const folder = await generate('python')
+    cpSync('tests/generators/round.py', `${folder}/round.py`)
+    return await run(python, [`${folder}/round.py`, ...given()])
+  }],
+]
+
+describe.each(languages)('a generated client in %s', (name, programs, round) => {
+  const reason = missing(programs)
+  if (reason) console.log(`Skipped: a generated client in ${name}: ${reason}`)
+
+  test.skipIf(reason)('compiles, logs in, lists, sends, searches and exports', async () => {
+    expectRound(await round())
+  })
+})

@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    include: ['tests/generators/*.test.ts'],
+    globalSetup: ['tests/tools/stack.ts'],
+    expect: { requireAssertions: true },
+    // The first run fetches packages and compiles Go's standard library.
+    testTimeout: 240_000,
+    maxWorkers: 2,
+  },
+})
