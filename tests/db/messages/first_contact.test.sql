@@ -154,8 +154,8 @@ language sql
 as $$
   select pg_temp.reserve(
     person,
-    'offer_reservation(conversation => %s, draft => ''{"title": "A walk", "price": 1, "date": "2036-01-01T10:00:00Z"}'', '
-      || 'first_contact_limit => 3)'
+    'offer_reservation(conversation => %s, first_contact_limit => 3, '
+      || 'draft => ''{"title": "A walk", "price": 1, "date": "2036-01-01T10:00:00Z"}'')'
   )
 $$;
 create function pg_temp.step(person text, step text, note text)
