@@ -747,8 +747,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Accept an offer of the other participant
-         * @description Only the one who did not make the current offer can accept it, and only while it is pending. A host cannot accept two that overlap.
+         * Accept an offer of the other participant, as it was read
+         * @description Only the one who did not make the current offer can accept it, and only while it is pending. A host cannot accept two that overlap. `revision` is that of the offer that was read; if it has changed, the answer is 409 and nothing is accepted.
          */
         post: operations["acceptReservation"];
         delete?: never;
@@ -788,7 +788,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel a reservation that is pending or accepted
-         * @description Either participant can cancel what is pending or accepted.
+         * @description Either participant can cancel what is pending or accepted, whatever has become of the partner. If one has blocked the other, the note is dropped.
          */
         post: operations["cancelReservation"];
         delete?: never;
@@ -1096,6 +1096,11 @@ export interface components {
             host_id: number;
             /** @description Who made the current offer; null for an admin */
             offered_by: number | null;
+            /**
+             * Format: int64
+             * @description Of the terms: one more with every change of title, price, date or ends_at
+             */
+            revision: number;
             /** Format: date-time */
             createdAt: string;
             /** Format: date-time */
@@ -1165,6 +1170,7 @@ export interface components {
          *       "status": "pending",
          *       "host_id": 47,
          *       "offered_by": 63,
+         *       "revision": 1,
          *       "createdAt": "2027-04-02T08:53:43.046Z",
          *       "updatedAt": "2027-04-02T08:53:43.046Z",
          *       "partner": {
@@ -1192,6 +1198,11 @@ export interface components {
             host_id: number;
             /** @description Who made the current offer; null for an admin */
             offered_by: number | null;
+            /**
+             * Format: int64
+             * @description Of the terms: one more with every change of title, price, date or ends_at
+             */
+            revision: number;
             /** Format: date-time */
             createdAt: string;
             /** Format: date-time */
@@ -1485,6 +1496,7 @@ export interface components {
          *       "status": "pending",
          *       "host_id": 47,
          *       "offered_by": 63,
+         *       "revision": 1,
          *       "createdAt": "2027-04-02T08:53:43.046Z",
          *       "updatedAt": "2027-04-02T08:53:43.046Z"
          *     }
@@ -1508,6 +1520,11 @@ export interface components {
             host_id: number;
             /** @description Who made the current offer; null for an admin */
             offered_by: number | null;
+            /**
+             * Format: int64
+             * @description Of the terms: one more with every change of title, price, date or ends_at
+             */
+            revision: number;
             /** Format: date-time */
             createdAt: string;
             /** Format: date-time */
@@ -2427,6 +2444,7 @@ export interface operations {
                      *         "status": "accepted",
                      *         "host_id": 47,
                      *         "offered_by": 63,
+                     *         "revision": 1,
                      *         "createdAt": "2026-04-02T08:53:43.046Z",
                      *         "updatedAt": "2026-04-02T08:53:43.046Z",
                      *         "partner": {
@@ -5209,6 +5227,7 @@ export interface operations {
                      *       "status": "pending",
                      *       "host_id": 47,
                      *       "offered_by": 63,
+                     *       "revision": 1,
                      *       "createdAt": "2026-04-02T08:53:43.046Z",
                      *       "updatedAt": "2026-04-02T08:53:43.046Z"
                      *     }
@@ -5230,7 +5249,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased */
+            /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased, or has not answered the first messages and offers */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5312,6 +5331,7 @@ export interface operations {
                      *       "status": "pending",
                      *       "host_id": 47,
                      *       "offered_by": 63,
+                     *       "revision": 1,
                      *       "createdAt": "2026-04-02T08:53:43.046Z",
                      *       "updatedAt": "2026-04-02T08:53:43.046Z",
                      *       "history": [
@@ -5437,6 +5457,7 @@ export interface operations {
                      *       "status": "pending",
                      *       "host_id": 47,
                      *       "offered_by": 47,
+                     *       "revision": 2,
                      *       "createdAt": "2026-04-02T08:53:43.046Z",
                      *       "updatedAt": "2026-04-02T08:53:43.046Z"
                      *     }
@@ -5458,7 +5479,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased */
+            /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased, or has not answered the first messages and offers */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5520,14 +5541,20 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: {
+        requestBody: {
             content: {
                 /**
                  * @example {
+                 *       "revision": 2,
                  *       "note": "See you at the station"
                  *     }
                  */
                 "application/json": {
+                    /**
+                     * Format: int32
+                     * @description Of the offer that was read
+                     */
+                    revision: number;
                     /** @description For the history */
                     note?: string | null;
                 };
@@ -5552,6 +5579,7 @@ export interface operations {
                      *       "status": "accepted",
                      *       "host_id": 47,
                      *       "offered_by": 47,
+                     *       "revision": 2,
                      *       "createdAt": "2026-04-02T08:53:43.046Z",
                      *       "updatedAt": "2026-04-02T08:53:43.046Z"
                      *     }
@@ -5573,7 +5601,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased */
+            /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased, or has not answered the first messages and offers */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5667,6 +5695,7 @@ export interface operations {
                      *       "status": "declined",
                      *       "host_id": 47,
                      *       "offered_by": 63,
+                     *       "revision": 1,
                      *       "createdAt": "2026-04-02T08:53:43.046Z",
                      *       "updatedAt": "2026-04-02T08:53:43.046Z"
                      *     }
@@ -5688,7 +5717,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased */
+            /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased, or has not answered the first messages and offers */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5782,6 +5811,7 @@ export interface operations {
                      *       "status": "cancelled",
                      *       "host_id": 47,
                      *       "offered_by": 47,
+                     *       "revision": 2,
                      *       "createdAt": "2026-04-02T08:53:43.046Z",
                      *       "updatedAt": "2026-04-02T08:53:43.046Z"
                      *     }
@@ -5803,7 +5833,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased */
+            /** @description The account is deactivated, or has reached the limit of first contact with its note */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5892,6 +5922,7 @@ export interface operations {
                      *       "status": "completed",
                      *       "host_id": 154,
                      *       "offered_by": 63,
+                     *       "revision": 1,
                      *       "createdAt": "2026-04-02T08:53:43.046Z",
                      *       "updatedAt": "2026-04-02T08:53:43.046Z"
                      *     }
@@ -5913,7 +5944,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased */
+            /** @description The account is deactivated, or one of the two has blocked the other, or the other account was deactivated or erased, or has not answered the first messages and offers */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

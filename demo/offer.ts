@@ -13,6 +13,7 @@ export interface ReservationDetail {
   ends_at: string | null
   status: 'pending' | 'accepted' | 'declined' | 'cancelled' | 'completed'
   offered_by: number | null
+  revision: number
 }
 
 /** A timestamp as a datetime-local control has it, in the time zone of the browser. */

@@ -12,6 +12,8 @@ interface Entry extends Reservation {
   detail: ReservationDetail | null
   isMine: boolean
   partner: string
+  /** What of the terms has changed since they were shown first. */
+  changed: string
 }
 
 const isOpen = ({ status }: Reservation): boolean => status === 'pending' || status === 'accepted'
@@ -24,18 +26,27 @@ const wording = ({ status, detail, isMine, partner }: Entry): string => {
 }
 const done = { declined: 'Declined', cancelled: 'Cancelled', completed: 'Took place' }
 
+/** The terms that differ, as they were and as they are. */
+const changesOf = (before: ReservationDetail, now: ReservationDetail): string =>
+  [
+    [before.title, now.title],
+    [formatPeriod(before.date, before.ends_at), formatPeriod(now.date, now.ends_at)],
+    [formatPrice(before.price), formatPrice(now.price)],
+  ].filter(([old, current]) => old !== current).map(([old, current]) => `${old} → ${current}`).join(', ')
+
 /** The reservations of a conversation, with what the user can do about them until the signal ends it. */
 export const openReservations = (supabase: SupabaseClient, conversation: number, signal: AbortSignal) => {
   const path = `conversations/${conversation}/reservations`
   let shown: readonly Reservation[] = []
   let details = new Map<number, ReservationDetail>()
+  const firstShown = new Map<number, ReservationDetail>()
   let me = 0
   let partner = ''
 
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
-  const act = async (id: number, step: Step) => {
+  const act = async ({ id, revision }: ReservationDetail, step: Step) => {
     try {
-      await request(supabase, `${path}/${id}/${step}`, { method: 'POST', body: {} })
+      await request(supabase, `${path}/${id}/${step}`, { method: 'POST', body: step === 'accept' ? { revision } : {} })
       setText(alert, '')
     } catch (error) {
       setText(alert, errorText(error))
@@ -46,16 +57,16 @@ export const openReservations = (supabase: SupabaseClient, conversation: number,
   const button = (label: string, click: () => void, kind = 'quiet') =>
     el('button', { type: 'button', class: kind, click }, label)
 
-  const actions = ({ id, status, detail, isMine }: Entry): HTMLElement | null => {
+  const actions = ({ status, detail, isMine }: Entry): HTMLElement | null => {
     if (!detail) return null
     const answer = status === 'pending' && !isMine
     return el(
       'span',
       { class: 'actions' },
-      answer && button('Accept', () => act(id, 'accept'), 'strong'),
-      answer && button('Decline', () => act(id, 'decline')),
+      answer && button('Accept', () => act(detail, 'accept'), 'strong'),
+      answer && button('Decline', () => act(detail, 'decline')),
       status === 'pending' && button('Change', () => openOffer(supabase, conversation, detail, load, signal)),
-      !answer && button('Cancel', () => act(id, 'cancel')),
+      !answer && button('Cancel', () => act(detail, 'cancel')),
     )
   }
   const render = (entry: Entry): HTMLElement =>
@@ -69,6 +80,7 @@ export const openReservations = (supabase: SupabaseClient, conversation: number,
         { class: 'when' },
         `${formatPeriod(entry.date, entry.detail?.ends_at ?? null)} · ${formatPrice(entry.price)}`,
       ),
+      entry.changed && el('span', { class: 'when' }, `Changed: ${entry.changed}`),
       actions(entry),
     )
   const list = el('ul', {})
@@ -83,7 +95,9 @@ export const openReservations = (supabase: SupabaseClient, conversation: number,
       const current = detail
         ? { title: detail.title, price: detail.price, date: detail.date, status: detail.status }
         : {}
-      return { ...reservation, ...current, detail, isMine: detail?.offered_by === me, partner }
+      const isMine = detail?.offered_by === me
+      const changed = detail?.status === 'pending' && !isMine ? changesOf(firstShown.get(detail.id)!, detail) : ''
+      return { ...reservation, ...current, detail, isMine, partner, changed }
     })
     const waiting = entries.filter(({ status, detail, isMine }) => status === 'pending' && detail && !isMine).length
     summary.textContent = (shown.length ? pluralize(shown.length, 'reservation', 'reservations') : 'Reservations') +
@@ -95,6 +109,10 @@ export const openReservations = (supabase: SupabaseClient, conversation: number,
       const open = shown.filter(isOpen)
       const loaded = await Promise.all(open.map(({ id }) => request<ReservationDetail>(supabase, `${path}/${id}`)))
       details = new Map(loaded.map((detail) => [detail.id, detail]))
+      for (const detail of loaded) {
+        // One's own offer has been read by whoever made it.
+        if (!firstShown.has(detail.id) || detail.offered_by === me) firstShown.set(detail.id, detail)
+      }
     } catch {
       // Offline: what is known stays, and the next event or resync loads it.
     }

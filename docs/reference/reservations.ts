@@ -28,12 +28,14 @@ export const reservations = {
   acceptReservation: {
     tag: 'Reservations',
     description: 'Only the one who did not make the current offer can accept it, and only while it is pending. ' +
-      'A host cannot accept two that overlap.',
-    example: { as: 'tomas', path: { id: 1, rid: 14 }, json: { note: 'See you at the station' } },
+      'A host cannot accept two that overlap. `revision` is that of the offer that was read; if it has changed, the ' +
+      'answer is 409 and nothing is accepted.',
+    example: { as: 'tomas', path: { id: 1, rid: 14 }, json: { revision: 2, note: 'See you at the station' } },
   },
   cancelReservation: {
     tag: 'Reservations',
-    description: 'Either participant can cancel what is pending or accepted.',
+    description: 'Either participant can cancel what is pending or accepted, whatever has become of the partner. ' +
+      'If one has blocked the other, the note is dropped.',
     example: { as: 'tomas', path: { id: 1, rid: 14 }, json: { note: 'My train was cancelled, I am sorry' } },
   },
   declineReservation: {

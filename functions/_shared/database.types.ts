@@ -499,6 +499,7 @@ export type Database = {
           id: number
           offered_by: number | null
           price: number
+          revision: number
           status: string
           title: string
           updated_at: string
@@ -513,6 +514,7 @@ export type Database = {
           id?: never
           offered_by?: number | null
           price: number
+          revision?: number
           status?: string
           title: string
           updated_at?: string
@@ -527,6 +529,7 @@ export type Database = {
           id?: never
           offered_by?: number | null
           price?: number
+          revision?: number
           status?: string
           title?: string
           updated_at?: string

@@ -48,7 +48,7 @@ export interface RouteDocs {
   json?: z.ZodType
   responses?: Record<number, z.ZodType | string | Answer>
   /** The X-Error-Codes of statuses that have several. */
-  codes?: ErrorCode[]
+  codes?: readonly ErrorCode[]
 }
 
 const docsOf = new WeakMap<object, RouteDocs>()
@@ -69,7 +69,7 @@ export const route = (
   operationId: OperationId,
   summary: string,
   responses: RouteDocs['responses'],
-  codes: ErrorCode[] = [],
+  codes: readonly ErrorCode[] = [],
 ) => withDocs({ operationId, summary, responses, codes }, async (_: unknown, next: () => Promise<void>) => await next())
 
 const errorBody = z.strictObject({ error: z.string().describe('What is wrong, in words for a developer') })
@@ -135,7 +135,7 @@ const parameters = (place: 'path' | 'query' | 'header', schema?: z.ZodObject) =>
 const mediaTypeOf = (schema: z.ZodType): string =>
   (z.globalRegistry.get(schema) as { mediaType?: string } | undefined)?.mediaType ?? 'application/json'
 
-const documentResponse = (status: number, response: z.ZodType | string | Answer, codes: ErrorCode[]) => {
+const documentResponse = (status: number, response: z.ZodType | string | Answer, codes: readonly ErrorCode[]) => {
   const { answer, headers } = isAnswer(response) ? response : withHeaders(response)
   const description = typeof answer === 'string' ? answer : status < 300 ? 'Success' : 'Error'
   const schema = typeof answer === 'string' ? (status >= 400 ? errorBody : undefined) : answer

@@ -6,10 +6,14 @@ import { route, withHeaders } from '../_shared/openapi.ts'
 import { consumeWriteLimit } from '../_shared/rate_limit.ts'
 import { conversationParam, idempotencyHeader } from '../_shared/schemas/conversations.ts'
 import * as shape from '../_shared/schemas/reservations.ts'
+import { settings } from '../_shared/settings.ts'
 import { validate } from '../_shared/validate.ts'
 import { forbidden, notFound } from './refusals.ts'
 
-const cannotReserve = `${forbidden}, or the other account was deactivated or erased`
+const { firstContactLimit } = settings
+
+const cannotReserve =
+  `${forbidden}, or the other account was deactivated or erased, or has not answered the first messages and offers`
 const reservationNotFound = 'No such reservation, or the caller is not a participant'
 
 /** What two participants offer each other and agree on. */
@@ -22,14 +26,19 @@ reservations.post(
     403: cannotReserve,
     404: notFound,
     422: 'The Idempotency-Key was used with another payload',
-  }, ['forbidden', 'blocked']),
+  }, ['forbidden', 'blocked', 'first_contact_limit']),
   requireUser,
   validate({ params: conversationParam, headers: idempotencyHeader, json: shape.newReservation }),
   async (c) => {
     const { client_id: fromBody, ...draft } = c.var.json
     const client_id = idempotencyKey(c.var.headers['idempotency-key'], fromBody)
     await consumeWriteLimit('RATE_LIMIT_RESERVE', c.var.claims.sub, client_id)
-    const offered = await c.var.db`offer_reservation(${c.var.params.id}, ${{ ...draft, client_id }})`
+    const offered = await c.var.db`offer_reservation(
+      conversation => ${c.var.params.id}, draft => ${{
+      ...draft,
+      client_id,
+    }}, first_contact_limit => ${firstContactLimit}
+    )`
     if (offered.metadata.replayed) c.header('Idempotency-Replayed', 'true')
     return sendJson(c, offered, 201)
   },
@@ -53,40 +62,62 @@ reservations.patch(
     403: cannotReserve,
     404: reservationNotFound,
     409: shape.conflict,
-  }, ['forbidden', 'blocked', 'conflict']),
+  }, ['forbidden', 'blocked', 'first_contact_limit', 'conflict']),
   requireUser,
   validate({ params: shape.reservationParams, json: shape.counterOffer }),
   async (c) => {
     const { id, rid } = c.var.params
     await consumeWriteLimit('RATE_LIMIT_RESERVE', c.var.claims.sub)
-    const call = c.var.db`counter_reservation(conversation => ${id}, reservation => ${rid}, changes => ${c.var.json})`
+    const call = c.var.db`counter_reservation(
+      conversation => ${id}, reservation => ${rid}, changes => ${c.var.json},
+      first_contact_limit => ${firstContactLimit}
+    )`
     return sendJson(c, await call)
   },
 )
 
-const steps = {
-  accept: 'Accept an offer of the other participant',
-  decline: 'Decline an offer of the other participant',
-  cancel: 'Cancel a reservation that is pending or accepted',
-  complete: 'Complete an accepted reservation that has ended',
-}
+const refusals = ['forbidden', 'blocked', 'first_contact_limit', 'conflict'] as const
+const steps = [
+  {
+    step: 'accept',
+    summary: 'Accept an offer of the other participant, as it was read',
+    json: shape.acceptance,
+    codes: [...refusals, 'stale_revision', 'overlap'],
+  },
+  { step: 'decline', summary: 'Decline an offer of the other participant', json: shape.stepNote, codes: refusals },
+  {
+    step: 'cancel',
+    summary: 'Cancel a reservation that is pending or accepted',
+    json: shape.stepNote,
+    codes: ['first_contact_limit', 'conflict'],
+  },
+  {
+    step: 'complete',
+    summary: 'Complete an accepted reservation that has ended',
+    json: shape.stepNote,
+    codes: refusals,
+  },
+] as const
 
-for (const [step, summary] of Object.entries(steps) as [keyof typeof steps, string][]) {
+for (const { step, summary, json, codes } of steps) {
   reservations.post(
     `/:id/reservations/:rid/${step}`,
     route(`${step}Reservation`, summary, {
       200: shape.reservation,
-      403: cannotReserve,
+      403: step === 'cancel'
+        ? 'The account is deactivated, or has reached the limit of first contact with its note'
+        : cannotReserve,
       404: reservationNotFound,
       409: shape.conflict,
-    }, ['forbidden', 'blocked', 'conflict', ...step === 'accept' ? ['overlap' as const] : []]),
+    }, codes),
     requireUser,
-    validate({ params: shape.reservationParams, json: shape.stepNote }),
+    validate({ params: shape.reservationParams, json }),
     async (c) => {
-      const { params: { id, rid }, json: { note = null } = {} } = c.var
+      const { params: { id, rid }, json: { note = null, revision = null } = {} } = c.var
       await consumeWriteLimit('RATE_LIMIT_RESERVE', c.var.claims.sub)
       const call = c.var.db`step_reservation(
-        conversation => ${id}, reservation => ${rid}, step => ${step}, note => ${note})`
+        conversation => ${id}, reservation => ${rid}, step => ${step}, note => ${note}, revision => ${revision},
+        first_contact_limit => ${firstContactLimit})`
       return sendJson(c, await call)
     },
   )

@@ -5,6 +5,7 @@ import { cors } from 'hono/cors'
 import { serveStatic } from 'hono/deno'
 import { createMiddleware } from 'hono/factory'
 import { createApp } from '../../functions/_shared/app.ts'
+import { codeOf } from '../../functions/_shared/error_codes.ts'
 import { describeError } from '../../functions/_shared/errors.ts'
 import { log } from '../../functions/_shared/log.ts'
 import { admin } from './admin.ts'
@@ -201,7 +202,10 @@ export const openGateway = (
   gateway.all('*', toPlatform)
 
   const reject = (status: 400 | 405, error: string, headers: Record<string, string> = {}) =>
-    Response.json({ error }, { status, headers: { 'Access-Control-Allow-Origin': '*', ...headers } })
+    Response.json({ error }, {
+      status,
+      headers: { 'Access-Control-Allow-Origin': '*', 'X-Error-Code': codeOf(status), ...headers },
+    })
 
   return {
     fetch: (request, { peerAddress }) => {

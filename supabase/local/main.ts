@@ -72,7 +72,7 @@ const start = async (): Promise<void> => {
   let handler: Deno.ServeHandler<Deno.NetAddr> = () =>
     Response.json({ error: 'The service is starting' }, {
       status: 503,
-      headers: { 'Retry-After': '1', 'Access-Control-Allow-Origin': '*' },
+      headers: { 'Retry-After': '1', 'Access-Control-Allow-Origin': '*', 'X-Error-Code': 'unavailable' },
     })
   const inFlight = new Set<Promise<Response>>()
   const server = listen(settings, (request, info) => {
@@ -138,7 +138,12 @@ const start = async (): Promise<void> => {
     handler = () =>
       Response.json({ error: 'The service is stopping' }, {
         status: 503,
-        headers: { 'Retry-After': '1', 'Access-Control-Allow-Origin': '*', Connection: 'close' },
+        headers: {
+          'Retry-After': '1',
+          'Access-Control-Allow-Origin': '*',
+          'X-Error-Code': 'unavailable',
+          Connection: 'close',
+        },
       })
     const atMost = (milliseconds: number, work: Promise<void>) =>
       Promise.race([work, new Promise((resolve) => setTimeout(resolve, milliseconds))])

@@ -2343,8 +2343,8 @@ create trigger handle_deleted_messages
   for each statement
   execute function private.handle_deleted_messages();
 
--- Reservations: offers between the two participants of a conversation, and their history. 61 is the clock, 62 what the
--- participants do, 63 what they read. Admins write the table itself, in the dashboard.
+-- Reservations: offers between the two participants of a conversation, and their history. 20 is the clock, 30 what the
+-- participants do, 40 what they read. Admins write the table itself, in the dashboard.
 create extension if not exists btree_gist with schema extensions;
 
 create table public.reservations (
@@ -2361,6 +2361,7 @@ create table public.reservations (
   ends_at timestamptz,
   host_id bigint not null references public.users (id) on delete restrict,
   offered_by bigint references public.users (id) on delete restrict,
+  revision integer not null default 1,
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp(),
   due_at timestamptz generated always as (
@@ -2382,6 +2383,8 @@ comment on column public.reservations.host_id is
   'Who receives the other: either participant, by default the local.';
 comment on column public.reservations.offered_by is
   'Who made the current offer, so that the other one answers it. Null: an admin did, and either may answer.';
+comment on column public.reservations.revision is
+  'Of the terms: one more with every change of title, price, date or ends_at. Whoever accepts names it.';
 comment on column public.reservations.due_at is
   'When the clock changes the status. Once it has passed, a pending reservation counts as cancelled and an accepted one
 as completed, even before private.settle_reservations() has written that.';
@@ -2579,7 +2582,11 @@ begin
   from public.conversations
   where id = new.conversation_id;
   new.host_id := coalesce(new.host_id, participants[1]);
+  new.revision := 1;
   if tg_op = 'UPDATE' then
+    new.revision := old.revision + (
+      (new.title, new.price, new.date, new.ends_at) is distinct from (old.title, old.price, old.date, old.ends_at)
+    )::integer;
     if new.conversation_id <> old.conversation_id then
       new.host_id := case when new.host_id = any (participants) then new.host_id else participants[1] end;
       new.offered_by := case when new.offered_by = any (participants) then new.offered_by end;
@@ -2617,8 +2624,8 @@ begin
 end
 $$;
 comment on function private.prepare_reservation() is
-  'Fills in the host and updated_at. If the clock has a step to take it is taken first, and dated when it was due.
-Definer, because callers cannot write the history.';
+  'Fills in the host, revision and updated_at. If the clock has a step to take it is taken first, and dated when it was
+due. Definer, because callers cannot write the history.';
 
 create trigger prepare_reservation
   before insert or update on public.reservations
@@ -2734,6 +2741,7 @@ create type private.reservation_view as (
   status text,
   host_id bigint,
   offered_by bigint,
+  revision integer,
   "createdAt" text,
   "updatedAt" text
 );
@@ -2747,7 +2755,8 @@ begin
   return row(
     reservation.id, reservation.conversation_id, reservation.title, reservation.price,
     private.iso(reservation.date), private.iso(reservation.ends_at), reservation.status, reservation.host_id,
-    reservation.offered_by, private.iso(reservation.created_at), private.iso(reservation.updated_at)
+    reservation.offered_by, reservation.revision, private.iso(reservation.created_at),
+    private.iso(reservation.updated_at)
   )::private.reservation_view;
 end
 $$;
@@ -2826,7 +2835,7 @@ comment on function private.lock_reservation(bigint, bigint, boolean) is
   'Locks a reservation of this conversation, and its host if told to, settles it and returns it. Until set_step(null,
 null) the time stands still. Only for definer functions.';
 
-create function api.offer_reservation(conversation bigint, draft jsonb)
+create function api.offer_reservation(conversation bigint, draft jsonb, first_contact_limit integer default null)
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -2862,6 +2871,7 @@ begin
     raise sqlstate 'PT400' using message = 'date: must be in the future';
   end if;
   perform private.require_partner(partner);
+  perform private.require_first_contact(conversation, partner, first_contact_limit);
 
   perform private.set_step(me, null);
   insert into public.reservations (conversation_id, title, price, date, ends_at, host_id, offered_by)
@@ -2879,13 +2889,16 @@ begin
   return body;
 end
 $$;
-comment on function api.offer_reservation(bigint, jsonb) is
+comment on function api.offer_reservation(bigint, jsonb, integer) is
   'Offers {title, price, date, ends_at, host_id, client_id} to the partner. A client_id that was used before returns the
 first answer again and sets replayed in the response metadata. Raises 403 if the partner is blocked, deactivated or
-erased. Definer, because no caller has a grant to write reservations: only these functions do.';
-grant execute on function api.offer_reservation(bigint, jsonb) to edge_functions;
+erased, or has not answered yet and the limit is reached. Definer, because no caller has a grant to write reservations:
+only these functions do.';
+grant execute on function api.offer_reservation(bigint, jsonb, integer) to edge_functions;
 
-create function api.counter_reservation(conversation bigint, reservation bigint, changes jsonb)
+create function api.counter_reservation(
+  conversation bigint, reservation bigint, changes jsonb, first_contact_limit integer default null
+)
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -2911,6 +2924,7 @@ begin
     raise sqlstate 'PT400' using message = 'date: must be in the future';
   end if;
   if wanted is distinct from current then
+    perform private.require_first_contact(conversation, partner, first_contact_limit);
     perform private.set_step(me, null);
     update public.reservations
     set title = wanted.title, price = wanted.price, date = wanted.date, ends_at = wanted.ends_at, offered_by = me
@@ -2921,12 +2935,15 @@ begin
   return to_json(private.to_reservation_view(current));
 end
 $$;
-comment on function api.counter_reservation(bigint, bigint, jsonb) is
+comment on function api.counter_reservation(bigint, bigint, jsonb, integer) is
   'Changes a pending offer by {title, price, date, ends_at}, so that the partner has to answer; without a difference
-nothing happens. Raises 409 if it is not pending any more. Definer, as offer_reservation.';
-grant execute on function api.counter_reservation(bigint, bigint, jsonb) to edge_functions;
+nothing happens. Raises 409 if it is not pending any more, 403 as offer_reservation. Definer, as that.';
+grant execute on function api.counter_reservation(bigint, bigint, jsonb, integer) to edge_functions;
 
-create function api.step_reservation(conversation bigint, reservation bigint, step text, note text)
+create function api.step_reservation(
+  conversation bigint, reservation bigint, step text, note text, revision integer default null,
+  first_contact_limit integer default null
+)
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -2941,7 +2958,18 @@ declare
     when 'complete' then 'completed'
   end;
 begin
-  perform private.require_partner(partner);
+  if step <> 'cancel' then
+    perform private.require_partner(partner);
+  elsif private.is_blocked_between(me, partner) then
+    -- Whoever is in a reservation can leave it, but no words cross a block.
+    note := null;
+  end if;
+  if step = 'accept' and current.revision is distinct from step_reservation.revision then
+    raise sqlstate 'PT409' using
+      message = 'This offer has changed since it was read',
+      detail = json_build_object('status', current.status),
+      hint = 'stale_revision';
+  end if;
   if current.status = next_status then
     perform private.set_step(null, null);
     return to_json(private.to_reservation_view(current));
@@ -2960,6 +2988,9 @@ begin
       message = 'Only the other participant can answer this offer',
       detail = json_build_object('status', current.status);
   end if;
+  if note is not null then
+    perform private.require_first_contact(conversation, partner, first_contact_limit);
+  end if;
   perform private.set_step(me, note);
   begin
     update public.reservations set status = next_status where id = current.id returning * into current;
@@ -2974,10 +3005,12 @@ begin
   return to_json(private.to_reservation_view(current));
 end
 $$;
-comment on function api.step_reservation(bigint, bigint, text, text) is
-  'Takes a step: accept, decline, cancel or complete, with a note. Repeating the one that led to the present status
-changes nothing; one that is not possible raises 409 with the status. Definer, as offer_reservation.';
-grant execute on function api.step_reservation(bigint, bigint, text, text) to edge_functions;
+comment on function api.step_reservation(bigint, bigint, text, text, integer, integer) is
+  'Takes a step: accept, decline, cancel or complete, with a note. Accepting names the revision of the terms that were
+read; any other is 409. Repeating the step that led to the present status changes nothing; one that is not possible
+raises 409 with the status. With a partner who is blocked, deactivated or erased only cancel is possible, across a block
+without its note; the rest is 403. Definer, as offer_reservation.';
+grant execute on function api.step_reservation(bigint, bigint, text, text, integer, integer) to edge_functions;
 
 create function private.cancel_reservations_of(person bigint, by_id bigint)
 returns void
@@ -3946,8 +3979,8 @@ to be removed by hand (docs/runbook.md); DELETE /users/me removes them. Definer,
 on schema private.';
 grant execute on function public.erase_person(bigint, text) to service_role;
 
--- What somebody may do before the other participant has written: send a few messages, and on the operator's wish see no
--- e-mail address. The limits are settings of the Edge Functions, which pass them on.
+-- What somebody may do before the other participant has answered: send a few messages and offers, and on the operator's
+-- wish see no e-mail address. The limits are settings of the Edge Functions, which pass them on.
 create function private.has_written(person bigint, conversation bigint)
 returns boolean
 language plpgsql stable security invoker set search_path = ''
@@ -3965,42 +3998,84 @@ comment on function private.has_written(bigint, bigint) is
   'Whether a person has ever sent a message in this conversation, also if an admin has deleted it since. Only for
 definer functions.';
 
-create function private.may_write_first(conversation bigint, partner bigint, max_messages integer)
+create function private.may_write_first(conversation bigint, partner bigint, max_things integer)
 returns boolean
 language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   -- Apart, because the rest is a statement.
-  if max_messages is null or private.has_written(partner, conversation) then
+  if max_things is null or private.has_written(partner, conversation) then
     return true;
   end if;
-  return (
-    select count(*) < max_messages
-    from (select from public.messages where conversation_id = conversation limit max_messages) as own
+  return exists (
+    select
+    from public.reservation_history
+    where conversation_id = conversation and by_id = partner and status in ('pending', 'accepted', 'declined')
+  ) or (
+    select count(*) < max_things
+    from (
+      (select from public.messages where conversation_id = conversation limit max_things)
+      union all
+      (
+        select
+        from public.reservation_history
+        where conversation_id = conversation and by_id <> partner and (status = 'pending' or note is not null)
+        limit max_things
+      )
+    ) as own
   );
 end
 $$;
 comment on function private.may_write_first(bigint, bigint, integer) is
-  'Whether a message more is allowed: the partner has written, or there are fewer than so many messages. Null: no
-limit. The conversation must be locked, so that concurrent messages are counted. Only for definer functions.';
+  'Whether one thing more may reach the partner: they have written, offered, or accepted or declined an offer, or fewer
+than so many messages, offers, changed offers and notes have reached them. Null: no limit. The conversation must be
+locked, so that concurrent ones are counted. Only for definer functions.';
 
-create function private.refusal_to_send(conversation bigint, partner bigint, max_messages integer)
+create function private.refusal_of_first_contact(max_things integer)
+returns text
+language sql immutable parallel safe security invoker set search_path = ''
+as $$
+  select format(
+    'You can send %s until this person has answered',
+    case max_things when 1 then '1 message or offer' else max_things || ' messages or offers' end
+  )
+$$;
+comment on function private.refusal_of_first_contact(integer) is
+  'What somebody reads who has reached the limit. It says no more, so that it hides a block.';
+
+create function private.refusal_to_send(conversation bigint, partner bigint, max_things integer)
 returns text
 language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   return case
-    when private.may_write_first(conversation, partner, max_messages) then 'You cannot write to this person'
-    else format(
-      'You can send %s until this person has answered',
-      case max_messages when 1 then '1 message' else max_messages || ' messages' end
-    )
+    when private.may_write_first(conversation, partner, max_things) then 'You cannot write to this person'
+    else private.refusal_of_first_contact(max_things)
   end;
 end
 $$;
 comment on function private.refusal_to_send(bigint, bigint, integer) is
-  'Why a message is refused. Whoever has reached the limit learns no more, so that it hides a block. Only for definer
-functions.';
+  'Why a message is refused. Only for definer functions.';
+
+create function private.require_first_contact(conversation bigint, partner bigint, max_things integer)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  if max_things is null then
+    return;
+  end if;
+  perform from public.conversations where id = conversation for no key update;
+  if not private.may_write_first(conversation, partner, max_things) then
+    raise sqlstate 'PT403' using
+      message = private.refusal_of_first_contact(max_things),
+      hint = 'first_contact_limit';
+  end if;
+end
+$$;
+comment on function private.require_first_contact(bigint, bigint, integer) is
+  'Locks the conversation, and raises 403 if nothing more may reach the partner before they have answered. For what is
+no message; a send checks in its one statement. Only for definer functions.';
 
 create function private.shown_email(person public.users, conversation bigint)
 returns text

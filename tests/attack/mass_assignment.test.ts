@@ -132,7 +132,7 @@ const allowed: Record<
   },
   'PATCH /conversations/{id}/reservations/{rid}': {
     fields: () => ({ ...offer, price: 6 }),
-    changes: ['title', 'price', 'date', 'ends_at', 'offered_by', 'updated_at', 'due_at']
+    changes: ['title', 'price', 'date', 'ends_at', 'offered_by', 'revision', 'updated_at', 'due_at']
       .map((column) => `reservations.${column}`),
     creates: () => ({ status: 'pending', note: null, by_id: fixture.people.voyager.id }),
   },

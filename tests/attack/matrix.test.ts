@@ -213,7 +213,7 @@ const matrix: Record<string, Row> = {
   })),
   'GET /conversations/{id}/reservations/{rid}': ofReservation(200),
   'PATCH /conversations/{id}/reservations/{rid}': ofReservation(200, () => ({ status: 'accepted' })),
-  'POST /conversations/{id}/reservations/{rid}/accept': ofReservation(200, () => ({ note: 'Attempted' })),
+  'POST /conversations/{id}/reservations/{rid}/accept': ofReservation(200, () => ({ revision: 1, note: 'Attempted' })),
   'POST /conversations/{id}/reservations/{rid}/decline': ofReservation(409, () => ({ note: 'Attempted' })),
   'POST /conversations/{id}/reservations/{rid}/cancel': ofReservation(200, () => ({ note: 'Attempted' })),
   'POST /conversations/{id}/reservations/{rid}/complete': ofReservation(409, () => ({ note: 'Attempted' })),

@@ -354,6 +354,13 @@ as $$
   offset place - 1 limit 1
 $$;
 
+create or replace function tests.revision_of(voyager text)
+returns integer
+language sql stable security definer set search_path = ''
+as $$
+  select revision from public.reservations where id = tests.reservation_of(voyager)
+$$;
+
 create or replace function tests.report_of(reporter text)
 returns bigint
 language sql stable security definer set search_path = ''

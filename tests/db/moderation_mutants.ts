@@ -157,12 +157,14 @@ const changes: Record<string, Change[]> = {
     ['conversation_id = conversation\n      and', ''],
   ],
   'private.may_write_first': [
-    ['max_messages is null', 'false'],
+    ['max_things is null', 'false'],
     ['or private.has_written(partner, conversation)', ''],
-    ['count(*) < max_messages', 'count(*) <= max_messages'],
+    ['count(*) < max_things', 'count(*) <= max_things'],
+    ['by_id = partner and status in', 'status in'],
+    ["by_id <> partner and (status = 'pending' or note is not null)", 'by_id <> partner and note is not null'],
     ['where conversation_id = conversation limit', 'limit'],
   ],
-  'private.refusal_to_send': [['private.may_write_first(conversation, partner, max_messages)', 'true']],
+  'private.refusal_to_send': [['private.may_write_first(conversation, partner, max_things)', 'true']],
   'api.send_message': [['and private.may_write_first(conversation, partner, first_contact_limit)', '']],
   'private.participants_of': [
     ["coalesce(current_setting('api.partner_email', true), '') <> 'after_reply'", 'true'],

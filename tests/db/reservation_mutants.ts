@@ -33,6 +33,7 @@ const changes: Record<string, Change[]> = {
     ['<= private.present()', "< private.present() - interval '1 second'"],
     ["raise sqlstate 'PT400' using message = 'date: must be in the future'", 'null'],
     ['perform private.require_partner(partner)', 'null'],
+    ['perform private.require_first_contact(conversation, partner, first_contact_limit)', 'null'],
     ['select local_id from', 'select voyager_id from'],
     ['private.set_step(me, null)', 'private.set_step(partner, null)'],
     [
@@ -46,11 +47,17 @@ const changes: Record<string, Change[]> = {
     ["current.status <> 'pending'", "current.status not in ('pending', 'accepted')"],
     ['wanted.date <= private.moment()', 'false'],
     ['wanted is distinct from current', 'true'],
+    ['perform private.require_first_contact(conversation, partner, first_contact_limit)', 'null'],
     ['offered_by = me', 'offered_by = offered_by'],
     ['private.set_step(me, null)', 'private.set_step(null, null)'],
   ],
   'api.step_reservation': [
     ['perform private.require_partner(partner)', 'null'],
+    ["if step <> 'cancel' then", 'if true then'],
+    ['private.is_blocked_between(me, partner)', 'false'],
+    ['current.revision is distinct from step_reservation.revision', 'false'],
+    ['current.revision is distinct from step_reservation.revision', 'current.revision < step_reservation.revision'],
+    ['if note is not null then\n    perform', 'if false then\n    perform'],
     ['current.status = next_status', 'false'],
     ["step = 'complete'\n    or ", ''],
     ["current.status <> 'pending' and not (step = 'cancel' and current.status = 'accepted')", 'false'],
@@ -85,6 +92,16 @@ const changes: Record<string, Change[]> = {
   'private.prepare_reservation': [
     ['coalesce(new.host_id, participants[1])', 'new.host_id'],
     ['participants[1]', 'participants[2]'],
+    ['new.revision := 1', 'null'],
+    [
+      '(new.title, new.price, new.date, new.ends_at) is distinct from',
+      'true or (new.title, new.price, new.date, new.ends_at) is distinct from',
+    ],
+    ...['title', 'price', 'date', 'ends_at'].map((column): Change => [
+      '(new.title, new.price, new.date, new.ends_at) is distinct from (old.title, old.price, old.date, old.ends_at)',
+      ['title', 'price', 'date', 'ends_at'].filter((name) => name !== column)
+        .map((name) => `new.${name} is distinct from old.${name}`).join(' or '),
+    ]),
     ['not new.host_id = any (participants)', 'false'],
     ['not new.offered_by = any (participants)', 'false'],
     ['new.host_id := case when new.host_id = any (participants) then new.host_id else participants[1] end', 'null'],
@@ -238,7 +255,7 @@ const dropped: [string, string][] = [
 ]
 
 const database = await openTestDatabase()
-const own = files.filter((file) => /^reservations\//.test(file))
+const own = files.filter((file) => /^reservations\/|first_contact/.test(file))
 await tryMutants(database, { changes, statements: dropped }, async () => {
   const file = await failingFile(database, own)
   if (file) return file

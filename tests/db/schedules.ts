@@ -13,7 +13,7 @@ type Step = keyof typeof targets
 
 interface Action {
   actor: Actor
-  name: Step | 'offer' | 'counter' | 'write' | 'edit' | 'pass' | 'run'
+  name: Step | 'stale' | 'offer' | 'counter' | 'write' | 'edit' | 'pass' | 'run'
   /** The second reservation is named 2. */
   place?: 1 | 2
   status?: Status
@@ -24,6 +24,7 @@ interface Modelled {
   status: Status
   stored: Status
   offeredBy: Actor | null
+  revision: number
   history: [Status, Actor | null][]
 }
 
@@ -56,8 +57,10 @@ const overlaps = ({ hasEnd, reservations }: Model, one: Modelled): boolean =>
 const predict = (model: Model, { actor, name, place = 1, status }: Action): string => {
   const by = actor === 'admin' || actor === 'clock' ? null : actor
   if (name === 'offer') {
-    const offered: Modelled = { status: 'pending', stored: 'pending', offeredBy: by, history: [['pending', by]] }
-    const second: Modelled = { status: 'pending', stored: 'pending', offeredBy: null, history: [['pending', null]] }
+    const offeredBy = (by: Actor | null): Modelled => ({
+      ...{ status: 'pending', stored: 'pending', offeredBy: by, revision: 1, history: [['pending', by]] },
+    })
+    const [offered, second] = [offeredBy(by), offeredBy(null)]
     model.reservations = model.hasEnd ? [offered, second] : [offered]
     return 'ok'
   }
@@ -77,6 +80,7 @@ const predict = (model: Model, { actor, name, place = 1, status }: Action): stri
     const next = status === undefined || status === wasStored ? one.status : status
     if (next === 'accepted' && one.status !== 'accepted' && overlaps(model, one)) return 'overlap'
     if (next !== one.status || name === 'edit') put(one, next, null)
+    if (name === 'edit') one.revision++
     one.stored = one.status
     settle(model)
     return 'ok'
@@ -90,9 +94,12 @@ const predict = (model: Model, { actor, name, place = 1, status }: Action): stri
   if (name === 'counter') {
     if (one.status !== 'pending') return refused()
     one.offeredBy = by
+    one.revision++
     put(one, 'pending', by)
     return 'ok'
   }
+  // Names other terms than the present ones, whatever they are.
+  if (name === 'stale') return refused()
   const target = targets[name as Step]
   if (one.status === target) return 'ok'
   const mayStep = name === 'cancel'
@@ -114,7 +121,7 @@ const actionsIn = ({ reservations, phase, hasEnd }: Model): Action[] => {
   return [
     ...(['ana', 'ben'] as const).flatMap((actor): Action[] => [
       { actor, name: 'counter' },
-      ...steps.map((name): Action => ({ actor, name })),
+      ...([...steps, 'stale'] as const).map((name): Action => ({ actor, name })),
     ]),
     ...statuses.map((status): Action => ({ actor: 'admin', name: 'write', status })),
     { actor: 'admin', name: 'edit' },
@@ -126,7 +133,7 @@ const actionsIn = ({ reservations, phase, hasEnd }: Model): Action[] => {
   ]
 }
 
-/** What decides about the future: not the history and not the terms. */
+/** What decides about the future: not the history, the terms and their revision. */
 const keyOf = ({ phase, hasEnd, reservations }: Model): string =>
   JSON.stringify([phase, hasEnd, reservations.map(({ status, stored, offeredBy }) => [status, stored, offeredBy])])
 
@@ -176,7 +183,11 @@ const helpers = `
         conversation => talk, reservation => it, changes => jsonb_build_object('price', number)
       );
     else
-      perform api.step_reservation(conversation => talk, reservation => it, step => name, note => null);
+      perform api.step_reservation(
+        conversation => talk, reservation => it, step => case name when 'stale' then 'accept' else name end,
+        note => null,
+        revision => (select revision from public.reservations where id = it) - (name = 'stale')::integer
+      );
     end if;
     if name = 'offer' and has_end then
       insert into public.reservations (conversation_id, title, price, date, ends_at)
@@ -232,17 +243,22 @@ interface Shown {
 interface Seen {
   detail: { Reservations: Shown[] }
   listed: Shown[]
-  each: (Shown & { offered_by: number | null; history: { status: Status; by: number | null; createdAt: string }[] })[]
+  each: (Shown & {
+    offered_by: number | null
+    revision: number
+    history: { status: Status; by: number | null; createdAt: string }[]
+  })[]
 }
 
 /** What the readers see, as the model describes it: one status if all see the same. */
 const describe = ({ detail, listed, each }: Seen, names: Map<number | null, string | null>) =>
-  (each ?? []).map(({ id, status, offered_by, history }) => {
+  (each ?? []).map(({ id, status, offered_by, revision, history }) => {
     const others = [...detail.Reservations, ...listed].filter((one) => one.id === id).map((one) => one.status)
     const times = history.map(({ createdAt }) => createdAt)
     return [
       [...new Set([status, history.at(-1)!.status, ...others])],
       names.get(offered_by),
+      revision,
       times.join() === times.toSorted().join() ? history.map(({ status, by }) => [status, names.get(by)]) : times,
     ]
   })
@@ -269,7 +285,7 @@ export const explore = async (
     report.transitions++
     const predicted = JSON.stringify([
       expected,
-      next.reservations.map(({ status, offeredBy, history }) => [[status], offeredBy, history]),
+      next.reservations.map(({ status, offeredBy, revision, history }) => [[status], offeredBy, revision, history]),
     ])
     const actual = JSON.stringify([answer, describe(JSON.parse(seen!), ids)])
     if (actual !== predicted) report.violations.push(`${path.join(', ')}: ${actual} instead of ${predicted}`)

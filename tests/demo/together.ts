@@ -6,7 +6,7 @@ import { choose, type Demo, expectSoon, isFocused, openWith, sendMessage } from 
 export const together = ({ openBoth, openColumn }: Demo) =>
   describe('what two people do besides writing', () => {
     test('an offer is changed by the other, accepted, and cancelled; both see each step at once', async () => {
-      const { ines, tomas } = await openBoth([400])
+      const { ines, tomas } = await openBoth([400, 409])
       await openWith(ines, 'Tomáš Novák')
       await openWith(tomas, 'Inês Carvalho')
       for (const side of [ines, tomas]) await side.locator('.reservations summary').click()
@@ -33,7 +33,26 @@ export const together = ({ openBoth, openColumn }: Demo) =>
       await dialogOf(tomas).getByLabel('Price').fill('10')
       await dialogOf(tomas).getByRole('button', { name: 'Send the change' }).click()
       await of(ines).getByText('Your answer?').waitFor()
-      await of(ines).getByText('10.00').waitFor()
+      await of(ines).getByText('Changed: 12.50 → 10.00').waitFor()
+
+      // An acceptance that is on its way when the offer changes agrees to nothing, and the change is shown.
+      let letThrough = () => {}
+      const held = new Promise<void>((resolve) => letThrough = resolve)
+      const page = ines.page()
+      await page.route('**/accept', async (route) => {
+        await held
+        await route.continue()
+      })
+      await of(ines).getByRole('button', { name: 'Accept' }).click()
+      await of(tomas).getByRole('button', { name: 'Change' }).click()
+      await dialogOf(tomas).getByLabel('Price').fill('90')
+      await dialogOf(tomas).getByRole('button', { name: 'Send the change' }).click()
+      await of(tomas).getByText('90.00').waitFor()
+      letThrough()
+      await ines.getByRole('alert').filter({ hasText: 'This offer has changed since it was read' }).waitFor()
+      await of(ines).getByText('Changed: 12.50 → 90.00').waitFor()
+      await of(ines).getByText('Your answer?').waitFor()
+      await page.unroute('**/accept')
       await of(ines).getByRole('button', { name: 'Accept' }).click()
       for (const side of [ines, tomas]) await of(side).getByText('Agreed').waitFor()
       await of(tomas).getByRole('button', { name: 'Cancel' }).click()

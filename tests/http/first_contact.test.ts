@@ -4,7 +4,7 @@ import { type Answer, call, openConversation, type Person, sendMessage, signUp }
 import { resultOf } from '../tools/responses.ts'
 import { testKeys } from '../tools/stack.ts'
 
-const limited = { status: 403, body: { error: 'You can send 3 messages until this person has answered' } }
+const limited = { status: 403, body: { error: 'You can send 3 messages or offers until this person has answered' } }
 
 describe('with FIRST_CONTACT_LIMIT=3 and PARTNER_EMAIL=after_reply', () => {
   const stack = useStack({
@@ -33,6 +33,39 @@ describe('with FIRST_CONTACT_LIMIT=3 and PARTNER_EMAIL=after_reply', () => {
     expect(repeats.map(resultOf)).toEqual(answers.map(resultOf))
     expect(answers.map(resultOf)).toContainEqual(limited)
     expect((await ben.call('GET', `/conversations/${id}/messages`)).body).toHaveLength(3)
+  })
+
+  test('whatever reaches the other counts: messages, offers, changed offers and notes', async () => {
+    const { ana, ben, id } = await pair()
+    const path = `/conversations/${id}/reservations`
+    const draft = { title: 'A walk', price: 0, date: '2036-01-01T10:00:00Z' }
+    await sendMessage(ana, id, 'Hello')
+    const offered = (await ana.call('POST', path, draft)).body
+    expect((await ana.call('PATCH', `${path}/${offered.id}`, { price: 1 })).status).toBe(200)
+    expect(resultOf(await send(ana, id))).toEqual(limited)
+    expect(resultOf(await ana.call('POST', path, draft))).toEqual(limited)
+    expect(resultOf(await ana.call('PATCH', `${path}/${offered.id}`, { price: 2 }))).toEqual(limited)
+    expect(resultOf(await ana.call('POST', `${path}/${offered.id}/cancel`, { note: 'Words' }))).toEqual(limited)
+    // What changes nothing reaches nobody.
+    expect((await ana.call('PATCH', `${path}/${offered.id}`, { price: 1 })).status).toBe(200)
+    expect((await ben.call('POST', `${path}/${offered.id}/decline`, { note: 'No' })).status).toBe(200)
+    expect((await ana.call('POST', path, draft)).status).toBe(201)
+    await sendMessage(ana, id, 'Then another day?')
+  })
+
+  test('of 20 offers and messages at once three reach the other, and one can always withdraw an offer', async () => {
+    const { ana, ben, id } = await pair()
+    const path = `/conversations/${id}/reservations`
+    const draft = { title: 'A walk', price: 0, date: '2036-01-01T10:00:00Z' }
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => n % 2 ? ana.call('POST', path, draft) : send(ana, id)),
+    )
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(3)
+    const offers = (await ben.call('GET', '/users/me/reservations')).body
+    for (const offer of offers) {
+      expect((await ana.call('POST', `${path}/${offer.id}/cancel`)).body.status).toBe('cancelled')
+    }
+    expect(resultOf(await send(ana, id))).toEqual(limited)
   })
 
   test('an answer lifts the limit for ever, in both directions', async () => {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Answer, asAdmin, dataApi, openConversation, type Person, signUp } from '../tools/people.ts'
 import { expectError, idsOf, isoTimestamp, nextPath, resultOf } from '../tools/responses.ts'
@@ -16,6 +17,11 @@ const pair = async () => {
   const [voyager, local] = await Promise.all([signUp('Voyager'), signUp('Local')])
   return { voyager, local, path: `/conversations/${await openConversation(voyager, local)}/reservations` }
 }
+/** Accepts what is offered at this moment. */
+const accept = async (who: Person, address: string, body: object = {}): Promise<Answer> => {
+  const { revision = 1 } = (await who.call('GET', address)).body
+  return await who.call('POST', `${address}/accept`, { revision, ...body })
+}
 const draft = (fields: object = {}) => ({ title: 'Two nights', price: 80.5, date: ahead(10), ...fields })
 
 describe('the life of a reservation', () => {
@@ -25,7 +31,8 @@ describe('the life of a reservation', () => {
   })
   const offer = async (who: Person, fields: object = {}, headers = {}): Promise<Answer> =>
     await who.call('POST', path, draft(fields), { headers })
-  const step = (who: Person, id: number, name: string, body?: object) => who.call('POST', `${path}/${id}/${name}`, body)
+  const step = async (who: Person, id: number, name: string, body?: object) =>
+    name === 'accept' ? await accept(who, `${path}/${id}`, body) : await who.call('POST', `${path}/${id}/${name}`, body)
   const read = async (who: Person, id: number) => (await who.call('GET', `${path}/${id}`)).body
 
   test('an offer has every field, and both participants read it with its history', async () => {
@@ -39,6 +46,7 @@ describe('the life of a reservation', () => {
       status: 'pending',
       host_id: local.id,
       offered_by: voyager.id,
+      revision: 1,
       createdAt: isoTimestamp,
       updatedAt: body.createdAt,
     }
@@ -174,18 +182,18 @@ describe('the life of a reservation', () => {
     expect((await step(local, first.id, 'accept')).status).toBe(200)
     const another = await signUp('Another')
     const elsewhere = `/conversations/${await openConversation(another, local)}/reservations`
-    const accept = async (fields: object) => {
+    const acceptAnother = async (fields: object) => {
       const { body: { id } } = await another.call('POST', elsewhere, draft(fields))
-      return await local.call('POST', `${elsewhere}/${id}/accept`)
+      return await accept(local, `${elsewhere}/${id}`)
     }
-    expect(resultOf(await accept({ date: ahead(21), ends_at: ahead(30) })))
+    expect(resultOf(await acceptAnother({ date: ahead(21), ends_at: ahead(30) })))
       .toEqual({ status: 409, body: { error: 'The host has another reservation at that time', status: 'pending' } })
-    expect((await accept({ date: end, ends_at: ahead(23) })).status).toBe(200)
-    expect((await accept({ date: ahead(19), ends_at: start })).status).toBe(200)
-    expect((await accept({ date: ahead(21) })).status).toBe(200)
-    expect((await accept({ date: ahead(21), ends_at: ahead(30), host_id: another.id })).status).toBe(200)
+    expect((await acceptAnother({ date: end, ends_at: ahead(23) })).status).toBe(200)
+    expect((await acceptAnother({ date: ahead(19), ends_at: start })).status).toBe(200)
+    expect((await acceptAnother({ date: ahead(21) })).status).toBe(200)
+    expect((await acceptAnother({ date: ahead(21), ends_at: ahead(30), host_id: another.id })).status).toBe(200)
     await step(voyager, first.id, 'cancel')
-    expect((await accept({ date: ahead(20.5), ends_at: ahead(21) })).status).toBe(200)
+    expect((await acceptAnother({ date: ahead(20.5), ends_at: ahead(21) })).status).toBe(200)
   })
 
   test('an Idempotency-Key or client_id makes one reservation, and returns the first answer for ever', async () => {
@@ -229,7 +237,7 @@ describe('the life of a reservation', () => {
       ...['accept', 'decline', 'cancel', 'complete'].map((one) => ['POST', `/${one}`]),
     ]
     for (const [method, end] of routes) {
-      const body = method === 'GET' ? undefined : {}
+      const body = method === 'GET' ? undefined : { revision: 1 }
       const others = await cleo.call(method!, `${path}/${id}${end}`, body)
       expectError(others, 404)
       expect(others.text).toBe(
@@ -246,30 +254,115 @@ describe('the life of a reservation', () => {
     expect((await read(voyager, id)).history).toHaveLength(1)
   })
 
-  test.each(['blocked', 'deactivated', 'erased'])(
-    'with a partner who is %s every write is 403, and reading works',
-    async (how) => {
-      const { body: { id } } = await offer(voyager)
-      const { body: { id: agreed } } = await offer(voyager)
-      await step(local, agreed, 'accept')
-      if (how === 'blocked') await voyager.call('PUT', `/users/me/blocks/${local.id}`)
-      if (how === 'deactivated') await asAdmin('PATCH', `users?id=eq.${voyager.id}`, { is_active: false })
-      if (how === 'erased') await voyager.call('DELETE', '/users/me')
-      const forbidden = { status: 403, body: { error: 'You cannot write to this person' } }
-      expect(resultOf(await offer(local))).toEqual(forbidden)
-      expect(resultOf(await local.call('PATCH', `${path}/${id}`, { price: 1 }))).toEqual(forbidden)
-      for (const name of ['accept', 'decline', 'cancel', 'complete']) {
-        expect(resultOf(await step(local, id, name))).toEqual(forbidden)
+  test('what is accepted is what was read: anything newer is 409 and changes nothing', async () => {
+    const { body: { id } } = await offer(voyager)
+    const own = await voyager.call('PATCH', `${path}/${id}`, { price: 100_000, title: 'Another' })
+    expect(own.body).toMatchObject({ revision: 2, offered_by: voyager.id })
+    const before = await read(local, id)
+    for (const revision of [1, 3]) {
+      const stale = await local.call('POST', `${path}/${id}/accept`, { revision })
+      expect(resultOf(stale))
+        .toEqual({ status: 409, body: { error: 'This offer has changed since it was read', status: 'pending' } })
+      expect(stale.headers.get('X-Error-Code')).toBe('stale_revision')
+    }
+    for (const body of [undefined, {}, { note: 'Yes' }]) {
+      expectError(await local.call('POST', `${path}/${id}/accept`, body ?? {}), 400, 'revision')
+    }
+    for (const revision of [0, -1, 1.5, '2', null, 2 ** 31]) {
+      expectError(await local.call('POST', `${path}/${id}/accept`, { revision }), 400, 'revision')
+    }
+    expect(await read(local, id)).toEqual(before)
+    const accepted = await local.call('POST', `${path}/${id}/accept`, { revision: 2 })
+    expect(accepted.body).toMatchObject({ status: 'accepted', revision: 2, price: 100_000 })
+    expect(resultOf(await local.call('POST', `${path}/${id}/accept`, { revision: 2 }))).toEqual(resultOf(accepted))
+    expect(resultOf(await local.call('POST', `${path}/${id}/accept`, { revision: 1 })))
+      .toMatchObject({ status: 409, body: { status: 'accepted' } })
+  })
+
+  test('each change of the terms is a revision, whoever makes it, and nothing else is', async () => {
+    const { body: { id } } = await offer(voyager)
+    const changes = [{ price: 70 }, { price: 70 }, { title: 'Three nights' }, { date: ahead(9) }, {
+      ends_at: ahead(12),
+    }]
+    const seen = []
+    for (const change of changes) seen.push((await local.call('PATCH', `${path}/${id}`, change)).body.revision)
+    expect(seen).toEqual([2, 2, 3, 4, 5])
+    await asAdmin('PATCH', `reservations?id=eq.${id}`, { price: 71, revision: 1 })
+    await asAdmin('PATCH', `reservations?id=eq.${id}`, { host_id: voyager.id, revision: 9 })
+    expect((await read(local, id)).revision).toBe(6)
+    expect((await step(voyager, id, 'decline')).body.revision).toBe(6)
+  })
+
+  test('a guest who blocks the host cannot keep their calendar: it is free as soon as the host cancels', async () => {
+    const date = ahead(20)
+    const long = await offer(voyager, { date, ends_at: ahead(380) })
+    await step(local, long.body.id, 'accept')
+    await voyager.call('PUT', `/users/me/blocks/${local.id}`)
+    const elsewhere = `/conversations/${await openConversation(ana, local)}/reservations`
+    const other = await ana.call('POST', elsewhere, draft({ date, ends_at: ahead(21) }))
+    expect((await accept(local, `${elsewhere}/${other.body.id}`)).status).toBe(409)
+    const left = await step(local, long.body.id, 'cancel', { note: 'Words across a block' })
+    expect(resultOf(left)).toMatchObject({ status: 200, body: { status: 'cancelled' } })
+    expect((await accept(local, `${elsewhere}/${other.body.id}`)).body.status).toBe('accepted')
+    for (const reader of [voyager, local]) {
+      expect((await read(reader, long.body.id)).history.at(-1)).toMatchObject({ status: 'cancelled', note: null })
+    }
+  })
+})
+
+describe('the table of docs/architecture.md', () => {
+  const [head, , ...rows] = readFileSync('docs/architecture.md', 'utf8')
+    .split('| the caller')[1]!.split('\n\n')[0]!.split('\n')
+    .map((line) => line.split('|').map((cell) => cell.trim()).filter((cell) => cell !== ''))
+  /** What becomes of the partner, by the column's heading. */
+  const cuts: Record<string, (me: Person, partner: Person) => Promise<unknown>> = {
+    active: () => Promise.resolve(),
+    'blocked by the caller': (me, partner) => me.call('PUT', `/users/me/blocks/${partner.id}`),
+    'has blocked the caller': (me, partner) => partner.call('PUT', `/users/me/blocks/${me.id}`),
+    suspended: (_, partner) => asAdmin('PATCH', `users?id=eq.${partner.id}`, { is_active: false }),
+    hidden: (_, partner) =>
+      asAdmin('POST', 'rpc/restrict_person', { person: partner.id, restriction: 'hide', note: 'Test' }),
+    erased: (_, partner) => partner.call('DELETE', '/users/me'),
+  }
+  test('names each of them', () => {
+    expect(head).toEqual(Object.keys(cuts))
+    expect(rows.map(([step]) => step)).toEqual([
+      'offers',
+      'changes',
+      'accepts',
+      'declines',
+      'cancels',
+      'completes',
+      'reads',
+    ])
+  })
+
+  test.each(Object.keys(cuts).map((cut, index) => [cut, index + 1] as const))(
+    'holds where the partner is: %s',
+    async (cut, column) => {
+      const { voyager: partner, local: me, path } = await pair()
+      const ids: Record<string, number> = {}
+      for (const [name] of rows) ids[name!] = (await partner.call('POST', path, draft())).body.id
+      const agreed = (await partner.call('POST', path, draft())).body.id
+      await accept(me, `${path}/${agreed}`)
+      await cuts[cut]!(me, partner)
+      const of = (name: string) => `${path}/${ids[name]}`
+      const calls: Record<string, () => Promise<Answer>> = {
+        offers: () => me.call('POST', path, draft()),
+        changes: () => me.call('PATCH', of('changes'), { price: 1 }),
+        accepts: () => me.call('POST', `${of('accepts')}/accept`, { revision: 1 }),
+        declines: () => me.call('POST', `${of('declines')}/decline`),
+        cancels: () => me.call('POST', `${path}/${agreed}/cancel`, { note: 'Sorry' }),
+        completes: () => me.call('POST', `${of('completes')}/complete`),
+        reads: () => me.call('GET', `${path}/${agreed}`),
       }
-      const { body } = await local.call('GET', `${path}/${agreed}`)
-      expect(body.status).toBe(how === 'erased' ? 'cancelled' : 'accepted')
-      if (how === 'erased') {
-        expect(body.history.at(-1)).toMatchObject({ status: 'cancelled', by: voyager.id })
-        expect((await read(local, id)).status).toBe('cancelled')
-        const { body: mine } = await local.call('GET', '/users/me/reservations')
-        expect(mine[0]).toMatchObject({ id: agreed, partner: { id: voyager.id, name: 'Deleted user' } })
-      }
-      if (how === 'blocked') expect(resultOf(await step(voyager, agreed, 'cancel'))).toEqual(forbidden)
+      const found: [string, number][] = []
+      for (const [name] of rows) found.push([name!, (await calls[name!]!()).status])
+      expect(found).toEqual(rows.map((row) => [row[0], parseInt(row[column]!)]))
+      const { status, history } = (await me.call('GET', `${path}/${agreed}`)).body
+      expect(status).toBe('cancelled')
+      const { note } = history.at(-1)
+      expect(note).toBe(rows.find(([name]) => name === 'cancels')![column]!.includes('no note') ? null : 'Sorry')
     },
   )
 })
@@ -312,7 +405,7 @@ describe('the clock', () => {
     const conversation = Number(path.split('/')[2])
     const late = await write(conversation, { status: 'pending', date: ahead(-1) })
     for (const name of ['accept', 'decline', 'complete']) {
-      expect(resultOf(await local.call('POST', `${path}/${late}/${name}`)))
+      expect(resultOf(await local.call('POST', `${path}/${late}/${name}`, { revision: 1 })))
         .toEqual({ status: 409, body: { error: expect.any(String), status: 'cancelled' } })
     }
     expect((await local.call('PATCH', `${path}/${late}`, { date: ahead(1) })).body.status).toBe('cancelled')
@@ -340,7 +433,8 @@ describe("admins' writes", () => {
       .toMatchObject({ status: 'pending', host_id: local.id, offered_by: null, history: [{ by: null }] })
     await asAdmin('PATCH', `reservations?id=eq.${id}`, { price: 6 })
     await asAdmin('PATCH', `reservations?id=eq.${id}`, { price: 6 })
-    expect((await voyager.call('POST', `${path}/${id}/accept`)).status).toBe(200)
+    expect((await voyager.call('POST', `${path}/${id}/accept`, { revision: 1 })).status).toBe(409)
+    expect((await voyager.call('POST', `${path}/${id}/accept`, { revision: 2 })).status).toBe(200)
     await asAdmin('PATCH', `reservations?id=eq.${id}`, { status: 'declined' })
     const { history } = (await local.call('GET', `${path}/${id}`)).body
     expect(history.map(({ status, by, price }: Answer['body']) => [status, by, price])).toEqual([
@@ -369,7 +463,7 @@ describe('GET /users/me/reservations', () => {
         (await host.call('POST', paths[index % 2]!, draft({ date: ahead(index + 1), title: `${index}` }))).body.id,
       )
     }
-    await one.call('POST', `${paths[0]}/${ids[0]}/accept`)
+    await accept(one, `${paths[0]}/${ids[0]}`)
     const list = async (query: string) => await host.call('GET', `/users/me/reservations?${query}`)
     const newest = ids.toReversed()
     const all = await list('')

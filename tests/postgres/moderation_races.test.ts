@@ -82,9 +82,9 @@ test(`after ${calls} racing calls every decision is logged once, and nobody hidd
         )
       },
       accept: async () => {
-        const [open] = await sql<{ id: number; talk: number; answers: number }[]>`
+        const [open] = await sql<{ id: number; talk: number; answers: number; revision: number }[]>`
           select
-            reservations.id::int, conversation_id::int as talk,
+            reservations.id::int, revision, conversation_id::int as talk,
             (case offered_by when voyager_id then local_id else voyager_id end)::int as answers
           from public.reservations join public.conversations on conversations.id = conversation_id
           where conversation_id = any(${talks.map(({ id }) => id)}::bigint[]) and status = 'pending'
@@ -95,7 +95,8 @@ test(`after ${calls} racing calls every decision is logged once, and nobody hidd
           open.answers,
           (db) =>
             db`select api.step_reservation(
-              conversation => ${open.talk}, reservation => ${open.id}, step => 'accept', note => null)`,
+              conversation => ${open.talk}, reservation => ${open.id}, step => 'accept', note => null,
+              revision => ${open.revision})`,
         )
       },
       purge: () => sql`select private.purge_evidence()`,

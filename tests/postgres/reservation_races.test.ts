@@ -4,6 +4,7 @@ import postgres from 'postgres'
 import { expect, test } from 'vitest'
 import { platform } from '../tools/supabase.ts'
 import { seededRandom } from '../tools/random.ts'
+import { pause } from '../tools/wait.ts'
 
 // RACES=10000 is the long run.
 const calls = Number(process.env.RACES ?? 1500)
@@ -67,9 +68,13 @@ test(`after ${calls} racing calls every history is legal, and no host is booked 
             conversation => ${talk.id}, reservation => ${id}, changes => ${db.json(changes)}
           )`)
       } else {
+        // Between reading and accepting the other may have changed the offer. The note says what was read.
+        const [read] = await sql`select revision, price::text from public.reservations where id = ${id}`
+        if (name === 'accept' && random() < 0.5) await pause(random() * 5)
         await as(person, (db) =>
           db`select api.step_reservation(
-            conversation => ${talk.id}, reservation => ${id}, step => ${name}, note => null
+            conversation => ${talk.id}, reservation => ${id}, step => ${name}, revision => ${read!.revision},
+            note => ${name === 'accept' ? read!.price : null}
           )`)
       }
     }
@@ -96,6 +101,11 @@ test(`after ${calls} racing calls every history is legal, and no host is booked 
   )
   expect(tally.ok).toBeGreaterThan(calls / 10)
   expect(tally.PT409).toBeGreaterThan(calls / 50)
+  const agreed = await owner<{ note: string; price: string }[]>`
+    select note, price::text from public.reservation_history where status = 'accepted' and note is not null
+  `
+  expect(agreed.length).toBeGreaterThan(calls / 200)
+  expect(agreed.filter(({ note, price }) => note !== price)).toEqual([])
   const overlapping = await owner`
     select one.id, other.id as other
     from public.reservations as one

@@ -18,7 +18,7 @@ test('both participants, and nobody else, receive an event at every step, also o
     ids.push(id)
     for (const step of steps) {
       if (step === 'PATCH') await ana.call('PATCH', `${path}/${id}`, { price: 6 })
-      else await ben.call('POST', `${path}/${id}/${step}`)
+      else await ben.call('POST', `${path}/${id}/${step}`, { revision: 2 })
       ids.push(id)
     }
     // Neither of these is a step.

@@ -13,6 +13,7 @@ const example = {
   status: 'pending',
   host_id: 47,
   offered_by: 63,
+  revision: 1,
   createdAt: '2027-04-02T08:53:43.046Z',
   updatedAt: '2027-04-02T08:53:43.046Z',
 }
@@ -27,6 +28,7 @@ const reservationColumns = {
   status,
   host_id: z.int().describe('Who receives the other'),
   offered_by: z.int().nullable().describe('Who made the current offer; null for an admin'),
+  revision: z.int().describe('Of the terms: one more with every change of title, price, date or ends_at'),
 } satisfies Columns<'reservations'>
 
 const fields = { ...reservationColumns, createdAt: timestamp, updatedAt: timestamp }
@@ -93,9 +95,18 @@ export const counterOffer = z.object({
   ends_at: endsAt,
 }).meta({ examples: [{ price: 70 }] })
 
-export const stepNote = z.object({
-  note: text(0, 500).nullish().describe('For the history'),
-}).meta({ examples: [{ note: 'See you at the station' }] }).optional()
+const note = text(0, 500).nullish().describe('For the history')
+const noteExample = { note: 'See you at the station' }
+
+/** What a step takes: a note, and to accept the revision. */
+export type StepBody = z.ZodType<{ note?: string | null; revision?: number } | undefined>
+
+export const stepNote: StepBody = z.object({ note }).meta({ examples: [noteExample] }).optional()
+
+export const acceptance: StepBody = z.object({
+  revision: z.int32('must be an integer').min(1, 'must be 1 or more').describe('Of the offer that was read'),
+  note,
+}).meta({ examples: [{ revision: 1, ...noteExample }] })
 
 export const reservationParams = z.object({
   id: id.describe("The conversation's id").meta({ examples: [1] }),

@@ -1,5 +1,5 @@
--- Reservations: offers between the two participants of a conversation, and their history. 61 is the clock, 62 what the
--- participants do, 63 what they read. Admins write the table itself, in the dashboard.
+-- Reservations: offers between the two participants of a conversation, and their history. 20 is the clock, 30 what the
+-- participants do, 40 what they read. Admins write the table itself, in the dashboard.
 create extension if not exists btree_gist with schema extensions;
 
 create table public.reservations (
@@ -16,6 +16,7 @@ create table public.reservations (
   ends_at timestamptz,
   host_id bigint not null references public.users (id) on delete restrict,
   offered_by bigint references public.users (id) on delete restrict,
+  revision integer not null default 1,
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp(),
   due_at timestamptz generated always as (
@@ -37,6 +38,8 @@ comment on column public.reservations.host_id is
   'Who receives the other: either participant, by default the local.';
 comment on column public.reservations.offered_by is
   'Who made the current offer, so that the other one answers it. Null: an admin did, and either may answer.';
+comment on column public.reservations.revision is
+  'Of the terms: one more with every change of title, price, date or ends_at. Whoever accepts names it.';
 comment on column public.reservations.due_at is
   'When the clock changes the status. Once it has passed, a pending reservation counts as cancelled and an accepted one
 as completed, even before private.settle_reservations() has written that.';

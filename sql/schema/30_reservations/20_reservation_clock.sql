@@ -99,7 +99,11 @@ begin
   from public.conversations
   where id = new.conversation_id;
   new.host_id := coalesce(new.host_id, participants[1]);
+  new.revision := 1;
   if tg_op = 'UPDATE' then
+    new.revision := old.revision + (
+      (new.title, new.price, new.date, new.ends_at) is distinct from (old.title, old.price, old.date, old.ends_at)
+    )::integer;
     if new.conversation_id <> old.conversation_id then
       new.host_id := case when new.host_id = any (participants) then new.host_id else participants[1] end;
       new.offered_by := case when new.offered_by = any (participants) then new.offered_by end;
@@ -137,8 +141,8 @@ begin
 end
 $$;
 comment on function private.prepare_reservation() is
-  'Fills in the host and updated_at. If the clock has a step to take it is taken first, and dated when it was due.
-Definer, because callers cannot write the history.';
+  'Fills in the host, revision and updated_at. If the clock has a step to take it is taken first, and dated when it was
+due. Definer, because callers cannot write the history.';
 
 create trigger prepare_reservation
   before insert or update on public.reservations

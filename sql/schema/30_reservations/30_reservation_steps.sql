@@ -10,6 +10,7 @@ create type private.reservation_view as (
   status text,
   host_id bigint,
   offered_by bigint,
+  revision integer,
   "createdAt" text,
   "updatedAt" text
 );
@@ -23,7 +24,8 @@ begin
   return row(
     reservation.id, reservation.conversation_id, reservation.title, reservation.price,
     private.iso(reservation.date), private.iso(reservation.ends_at), reservation.status, reservation.host_id,
-    reservation.offered_by, private.iso(reservation.created_at), private.iso(reservation.updated_at)
+    reservation.offered_by, reservation.revision, private.iso(reservation.created_at),
+    private.iso(reservation.updated_at)
   )::private.reservation_view;
 end
 $$;
@@ -102,7 +104,7 @@ comment on function private.lock_reservation(bigint, bigint, boolean) is
   'Locks a reservation of this conversation, and its host if told to, settles it and returns it. Until set_step(null,
 null) the time stands still. Only for definer functions.';
 
-create function api.offer_reservation(conversation bigint, draft jsonb)
+create function api.offer_reservation(conversation bigint, draft jsonb, first_contact_limit integer default null)
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -138,6 +140,7 @@ begin
     raise sqlstate 'PT400' using message = 'date: must be in the future';
   end if;
   perform private.require_partner(partner);
+  perform private.require_first_contact(conversation, partner, first_contact_limit);
 
   perform private.set_step(me, null);
   insert into public.reservations (conversation_id, title, price, date, ends_at, host_id, offered_by)
@@ -155,13 +158,16 @@ begin
   return body;
 end
 $$;
-comment on function api.offer_reservation(bigint, jsonb) is
+comment on function api.offer_reservation(bigint, jsonb, integer) is
   'Offers {title, price, date, ends_at, host_id, client_id} to the partner. A client_id that was used before returns the
 first answer again and sets replayed in the response metadata. Raises 403 if the partner is blocked, deactivated or
-erased. Definer, because no caller has a grant to write reservations: only these functions do.';
-grant execute on function api.offer_reservation(bigint, jsonb) to edge_functions;
+erased, or has not answered yet and the limit is reached. Definer, because no caller has a grant to write reservations:
+only these functions do.';
+grant execute on function api.offer_reservation(bigint, jsonb, integer) to edge_functions;
 
-create function api.counter_reservation(conversation bigint, reservation bigint, changes jsonb)
+create function api.counter_reservation(
+  conversation bigint, reservation bigint, changes jsonb, first_contact_limit integer default null
+)
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -187,6 +193,7 @@ begin
     raise sqlstate 'PT400' using message = 'date: must be in the future';
   end if;
   if wanted is distinct from current then
+    perform private.require_first_contact(conversation, partner, first_contact_limit);
     perform private.set_step(me, null);
     update public.reservations
     set title = wanted.title, price = wanted.price, date = wanted.date, ends_at = wanted.ends_at, offered_by = me
@@ -197,12 +204,15 @@ begin
   return to_json(private.to_reservation_view(current));
 end
 $$;
-comment on function api.counter_reservation(bigint, bigint, jsonb) is
+comment on function api.counter_reservation(bigint, bigint, jsonb, integer) is
   'Changes a pending offer by {title, price, date, ends_at}, so that the partner has to answer; without a difference
-nothing happens. Raises 409 if it is not pending any more. Definer, as offer_reservation.';
-grant execute on function api.counter_reservation(bigint, bigint, jsonb) to edge_functions;
+nothing happens. Raises 409 if it is not pending any more, 403 as offer_reservation. Definer, as that.';
+grant execute on function api.counter_reservation(bigint, bigint, jsonb, integer) to edge_functions;
 
-create function api.step_reservation(conversation bigint, reservation bigint, step text, note text)
+create function api.step_reservation(
+  conversation bigint, reservation bigint, step text, note text, revision integer default null,
+  first_contact_limit integer default null
+)
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -217,7 +227,18 @@ declare
     when 'complete' then 'completed'
   end;
 begin
-  perform private.require_partner(partner);
+  if step <> 'cancel' then
+    perform private.require_partner(partner);
+  elsif private.is_blocked_between(me, partner) then
+    -- Whoever is in a reservation can leave it, but no words cross a block.
+    note := null;
+  end if;
+  if step = 'accept' and current.revision is distinct from step_reservation.revision then
+    raise sqlstate 'PT409' using
+      message = 'This offer has changed since it was read',
+      detail = json_build_object('status', current.status),
+      hint = 'stale_revision';
+  end if;
   if current.status = next_status then
     perform private.set_step(null, null);
     return to_json(private.to_reservation_view(current));
@@ -236,6 +257,9 @@ begin
       message = 'Only the other participant can answer this offer',
       detail = json_build_object('status', current.status);
   end if;
+  if note is not null then
+    perform private.require_first_contact(conversation, partner, first_contact_limit);
+  end if;
   perform private.set_step(me, note);
   begin
     update public.reservations set status = next_status where id = current.id returning * into current;
@@ -250,10 +274,12 @@ begin
   return to_json(private.to_reservation_view(current));
 end
 $$;
-comment on function api.step_reservation(bigint, bigint, text, text) is
-  'Takes a step: accept, decline, cancel or complete, with a note. Repeating the one that led to the present status
-changes nothing; one that is not possible raises 409 with the status. Definer, as offer_reservation.';
-grant execute on function api.step_reservation(bigint, bigint, text, text) to edge_functions;
+comment on function api.step_reservation(bigint, bigint, text, text, integer, integer) is
+  'Takes a step: accept, decline, cancel or complete, with a note. Accepting names the revision of the terms that were
+read; any other is 409. Repeating the step that led to the present status changes nothing; one that is not possible
+raises 409 with the status. With a partner who is blocked, deactivated or erased only cancel is possible, across a block
+without its note; the rest is 403. Definer, as offer_reservation.';
+grant execute on function api.step_reservation(bigint, bigint, text, text, integer, integer) to edge_functions;
 
 create function private.cancel_reservations_of(person bigint, by_id bigint)
 returns void

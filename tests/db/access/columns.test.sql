@@ -1,5 +1,5 @@
 -- The privileges of authenticated on every column. A new column must be added here, or the test fails.
-select plan(246);
+select plan(247);
 
 select is(
   actual.privileges, expected.privileges,
@@ -71,7 +71,7 @@ from (
       ('public.reports', 'resolution, resolved_at, purge_at', ''),
       ('private.reservation_replies', 'user_id, client_id, reservation_id, draft, body', ''),
       ('public.reservations', 'id, conversation_id, title, price, date, status, ends_at, host_id', 'select'),
-      ('public.reservations', 'offered_by, created_at, updated_at, due_at', 'select'),
+      ('public.reservations', 'offered_by, revision, created_at, updated_at, due_at', 'select'),
       ('public.reservation_history', 'id, reservation_id, conversation_id, status, by_id, note', 'select'),
       ('public.reservation_history', 'title, price, date, ends_at, created_at', 'select'),
       ('public.users', 'id, auth_id, email, role, is_active, created_at, confirmed_at, erased_at', 'select'),

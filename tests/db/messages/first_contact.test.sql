@@ -1,5 +1,5 @@
 -- First contact: a few messages until the other participant has written, then as many as one likes.
-select plan(26);
+select plan(34);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'cat']) as name;
 insert into public.conversations (voyager_id, local_id)
 values (tests.id_of('ana'), tests.id_of('ben')), (tests.id_of('ana'), tests.id_of('cat'));
@@ -29,7 +29,8 @@ from pg_temp.send('ana', fields => '{"client_id": "6f1f0de6-3c1b-4c1e-9d4c-0a40b
 select lives_ok($$ select pg_temp.send('ana') $$, 'ana can send ben a second message');
 select lives_ok($$ select pg_temp.send('ana') $$, 'and a third one');
 select throws_ok(
-  $$ select pg_temp.send('ana') $$, 'PT403', 'You can send 3 messages until this person has answered', 'but no fourth'
+  $$ select pg_temp.send('ana') $$, 'PT403', 'You can send 3 messages or offers until this person has answered',
+  'but no fourth'
 );
 select tests.become_owner();
 select throws_ok(
@@ -53,7 +54,7 @@ select lives_ok($$ select pg_temp.send('ana', 'cat') $$, 'she can write to cat, 
 -- A block is not told from the limit.
 insert into private.blocks (blocker_id, blocked_id) values (tests.id_of('ben'), tests.id_of('ana'));
 select throws_ok(
-  $$ select pg_temp.send('ana') $$, 'PT403', 'You can send 3 messages until this person has answered',
+  $$ select pg_temp.send('ana') $$, 'PT403', 'You can send 3 messages or offers until this person has answered',
   'whoever has reached the limit does not learn of a block'
 );
 select tests.become_owner();
@@ -83,7 +84,7 @@ select lives_ok(
 );
 select throws_ok(
   $$ select pg_temp.send('cat', 'cat', '{"first_contact_limit": 1}') $$, 'PT403',
-  'You can send 1 message until this person has answered', 'and its words fit'
+  'You can send 1 message or offer until this person has answered', 'and its words fit'
 );
 select tests.become_owner();
 select lives_ok(
@@ -126,3 +127,75 @@ select tests.become_owner();
 insert into public.messages (conversation_id, user_id, content)
 select id, tests.id_of('ben'), 'By an admin' from public.conversations where local_id = tests.id_of('ben');
 select lives_ok($$ select pg_temp.send('cat', 'ben') $$, 'until he has, as an admin also can make it');
+
+-- Offers, changed offers and notes count as well.
+select tests.make_person(name) from unnest(array['dan', 'eve']) as name;
+insert into public.conversations (voyager_id, local_id) values (tests.id_of('dan'), tests.id_of('eve'));
+create function pg_temp.reserve(person text, call text)
+returns jsonb
+language plpgsql
+as $$
+declare
+  answer jsonb := tests.ask(
+    person,
+    format(
+      call, (select id from public.conversations where local_id = tests.id_of('eve')),
+      (select max(id) from public.reservations)
+    )
+  );
+begin
+  perform tests.become_owner();
+  return answer;
+end
+$$;
+create function pg_temp.offer(person text)
+returns jsonb
+language sql
+as $$
+  select pg_temp.reserve(
+    person,
+    'offer_reservation(conversation => %s, first_contact_limit => 3, '
+      || 'draft => ''{"title": "A walk", "price": 1, "date": "2036-01-01T10:00:00Z"}'')'
+  )
+$$;
+create function pg_temp.step(person text, step text, note text)
+returns jsonb
+language sql
+as $$
+  select pg_temp.reserve(
+    person,
+    format(
+      'step_reservation(conversation => %%s, reservation => %%s, step => %L, note => %L, revision => 1, '
+        || 'first_contact_limit => 3)',
+      step, note
+    )
+  )
+$$;
+select lives_ok($$ select pg_temp.offer('dan') from generate_series(1, 2) $$, 'dan can make two offers');
+select lives_ok(
+  $$ select pg_temp.reserve(
+    'dan', 'counter_reservation(conversation => %s, reservation => %s, changes => ''{"price": 2}'', '
+      || 'first_contact_limit => 3)'
+  ) $$,
+  'and change one'
+);
+select throws_ok($$ select pg_temp.offer('dan') $$, 'PT403', null, 'but make no third');
+select tests.become_owner();
+select throws_ok(
+  $$ select pg_temp.reserve(
+    'dan', 'counter_reservation(conversation => %s, reservation => %s, changes => ''{"price": 3}'', '
+      || 'first_contact_limit => 3)'
+  ) $$,
+  'PT403', null, 'nor change one again'
+);
+select tests.become_owner();
+select throws_ok($$ select pg_temp.step('dan', 'cancel', 'Words') $$, 'PT403', null, 'nor add a note');
+select tests.become_owner();
+select lives_ok($$ select pg_temp.step('dan', 'cancel', null) $$, 'but withdraw one');
+select throws_ok(
+  $$ select pg_temp.send('dan', 'eve') $$, 'PT403', null, 'a withdrawn offer has reached eve all the same'
+);
+select tests.become_owner();
+update public.reservations set status = 'pending';
+select pg_temp.step('eve', 'decline', null);
+select lives_ok($$ select pg_temp.send('dan', 'eve') $$, 'after an answer of eve dan can write');

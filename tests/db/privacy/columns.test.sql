@@ -63,7 +63,7 @@ from (
     ('public.profiles', 'id, user_id, first_name, last_name, age, biography, country, city, image_url', 'both'),
     ('public.profiles', 'is_searchable', 'both'),
     ('public.reservations', 'id, conversation_id, title, price, date, status, ends_at, host_id', 'export'),
-    ('public.reservations', 'offered_by, created_at, updated_at', 'export'),
+    ('public.reservations', 'offered_by, revision, created_at, updated_at', 'export'),
     ('public.reservations', 'due_at', 'none'),
     ('public.reservation_history', 'id, reservation_id, conversation_id', 'none'),
     ('public.reservation_history', 'status, by_id, note, title, price, date, ends_at, created_at', 'export'),

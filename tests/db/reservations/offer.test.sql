@@ -33,7 +33,7 @@ select is(
   jsonb_build_object(
     'conversation_id', tests.conversation_of('ana'), 'title', 'A walk', 'price', 20.00,
     'date', '2036-01-01T10:00:00.000Z', 'ends_at', null, 'status', 'pending', 'host_id', tests.id_of('ana'),
-    'offered_by', tests.id_of('ana')
+    'offered_by', tests.id_of('ana'), 'revision', 1
   ),
   'ana can offer a reservation with herself as the host'
 );

@@ -47,7 +47,8 @@ as $$
   select tests.ask(
     'ben',
     format(
-      'step_reservation(conversation => %s, reservation => %s, step => %L, note => null)', conversation_id, id, 'accept'
+      'step_reservation(conversation => %s, reservation => %s, step => %L, note => null, revision => %s)',
+      conversation_id, id, 'accept', revision
     )
   )
   from public.reservations

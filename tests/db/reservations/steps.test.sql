@@ -1,5 +1,5 @@
 -- Steps and counter-offers: what tests/db/schedules.ts does not try.
-select plan(27);
+select plan(30);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'cat', 'mallory']) as name;
 select tests.make_history('ana', 'ben');
 select tests.make_history('cat', 'ben');
@@ -11,8 +11,8 @@ as $$
   select tests.ask(
     person,
     format(
-      'step_reservation(conversation => %s, reservation => %s, step => %L, note => %L)', tests.conversation_of('ana'),
-      tests.reservation_of(voyager), step, note
+      'step_reservation(conversation => %s, reservation => %s, step => %L, note => %L, revision => %s)',
+      tests.conversation_of('ana'), tests.reservation_of(voyager), step, note, tests.revision_of(voyager)
     )
   )
 $$;
@@ -60,7 +60,7 @@ select is(
     - 'id' - 'conversation_id' - 'createdAt' - 'updatedAt' - 'host_id',
   jsonb_build_object(
     'title', 'A climb', 'price', 25.50, 'date', '2036-02-01T10:00:00.000Z', 'ends_at', '2036-02-02T10:00:00.000Z',
-    'status', 'pending', 'offered_by', tests.id_of('ben')
+    'status', 'pending', 'offered_by', tests.id_of('ben'), 'revision', 2
   ),
   'a counter-offer changes every term, and ben has made the current offer'
 );
@@ -115,7 +115,7 @@ select throws_ok(
   format('select pg_temp.step(%L, %L)', person, step), 'PT403', 'You cannot write to this person',
   format('after a block %s cannot %s it', person, step)
 )
-from (values ('ana', 'cancel'), ('ben', 'accept')) as steps (person, step);
+from (values ('ana', 'complete'), ('ben', 'accept')) as steps (person, step);
 select throws_ok(
   $$ select pg_temp.counter('ben', '{"price": 1}') $$, 'PT403', 'You cannot write to this person',
   'nor make a counter-offer'
@@ -124,11 +124,44 @@ select tests.become_owner();
 delete from private.blocks;
 update public.users set is_active = false where id = tests.id_of('ana');
 select throws_ok(
-  $$ select pg_temp.step('ben', 'cancel') $$, 'PT403', 'You cannot write to this person',
-  'ben cannot cancel with ana, who is deactivated'
+  $$ select pg_temp.step('ben', 'decline') $$, 'PT403', 'You cannot write to this person',
+  'ben cannot decline what ana offers, who is deactivated'
 );
 select tests.become_owner();
 update public.users set is_active = true where id = tests.id_of('ana');
+insert into private.blocks (blocker_id, blocked_id) values (tests.id_of('ana'), tests.id_of('ben'));
+select is(pg_temp.step('ben', 'cancel', 'Words') ->> 'status', 'cancelled', 'whoever was blocked can leave');
+select tests.become_owner();
 select is(
-  pg_temp.step('ana', 'cancel') ->> 'status', 'cancelled', 'active again, and without a block, ana can cancel it'
+  (select max(note) from public.reservation_history where note = 'Words'),
+  null, 'and no words cross the block'
 );
+
+insert into public.reservations (conversation_id, title, price, date, revision)
+values (tests.conversation_of('ana'), 'From an admin', 1, now() + interval '1 day', 7);
+select is(
+  (select revision from public.reservations where title = 'From an admin'), 1, 'nobody sets the revision'
+);
+create function pg_temp.revisions()
+returns integer[]
+language plpgsql
+as $$
+declare
+  change text;
+  revision integer;
+  revisions integer[];
+begin
+  foreach change in array array[
+    $c$title = 'Another'$c$, 'price = 2', 'date = date + interval ''1 hour''', 'ends_at = date + interval ''1 day''',
+    'ends_at = null', 'price = 2', 'revision = 1', 'offered_by = null', 'status = ''declined'''
+  ]
+  loop
+    execute 'update public.reservations set ' || change || ' where id = (select max(id) from public.reservations) '
+      || 'returning revision'
+    into revision;
+    revisions := revisions || revision;
+  end loop;
+  return revisions;
+end
+$$;
+select is(pg_temp.revisions(), array[2, 3, 4, 5, 6, 6, 6, 6, 6], 'each change of the terms is a revision, no other is');

@@ -5,10 +5,10 @@ import {
   type Command,
   command,
   expectStatus,
-  firstContactLimit,
   isBlocked,
   lastId,
   logForBoth,
+  mayWriteFirst,
   partnerIn,
   takesPart,
   talkAt,
@@ -64,7 +64,7 @@ export const send = (who: number, which: number, content: string, clientId: stri
       return expect(answer.body.id).toBe(before)
     }
     if (isBlocked(model, caller, partner) || model.users[partner]!.erased) return expectStatus(answer, 403)
-    if (!talk.written.has(partner) && talk.messages.length >= firstContactLimit) return expectStatus(answer, 403)
+    if (!mayWriteFirst(talk, caller)) return expectStatus(answer, 403)
     expectStatus(answer, 201)
     expect(answer.body).toMatchObject({ user_id: users[caller]!.id, conversation_id: talk.id, content, read: false })
     expect(answer.body.id).toBeGreaterThan(lastId(talk))

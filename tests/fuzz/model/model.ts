@@ -9,6 +9,7 @@ export interface ModelReservation {
   title: string
   status: string
   offeredBy: number
+  revision: number
   host: number
   /** Milliseconds; null without an end. */
   date: number
@@ -88,6 +89,16 @@ export interface Real {
 export type Command = fc.AsyncCommand<Model, Real>
 
 export const firstContactLimit = 3
+
+/** Whether a message or offer more may reach the partner. */
+export const mayWriteFirst = (talk: ModelConversation, caller: number): boolean => {
+  const partner = partnerIn(talk, caller)
+  const steps = talk.reservations.flatMap(({ history }) => history)
+  const answers = ['pending', 'accepted', 'declined']
+  if (talk.written.has(partner) || steps.some(([status, by]) => by === partner && answers.includes(status))) return true
+  const offers = steps.filter(([status, by]) => by === caller && status === 'pending')
+  return talk.messages.length + offers.length < firstContactLimit
+}
 
 export const isBlocked = ({ users }: Model, one: number, other: number): boolean =>
   users[one]!.blocked.has(other) || users[other]!.blocked.has(one)

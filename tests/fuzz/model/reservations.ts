@@ -8,6 +8,7 @@ import {
   expectStatus,
   isBlocked,
   logForBoth,
+  mayWriteFirst,
   type Model,
   type ModelConversation,
   type ModelReservation,
@@ -55,12 +56,13 @@ export const offer = (who: number, which: number, slot: number, days: number, as
     const error = accountError(model, caller)
     if (error) return expectStatus(answer, error)
     if (!takesPart(talk, caller)) return expectStatus(answer, 404)
-    if (partnerRefuses(model, talk, caller)) return expectStatus(answer, 403)
+    if (partnerRefuses(model, talk, caller) || !mayWriteFirst(talk, caller)) return expectStatus(answer, 403)
     expectStatus(answer, 201)
     const host = asHost ? caller : talk.local
     expect(answer.body).toMatchObject({ status: 'pending', offered_by: users[caller]!.id, host_id: users[host]!.id })
     talk.reservations.push({
-      ...{ id: answer.body.id, title: 'A', status: 'pending', offeredBy: caller, host, date, endsAt, isPast: false },
+      ...{ id: answer.body.id, title: 'A', status: 'pending', offeredBy: caller, revision: 1 },
+      ...{ host, date, endsAt, isPast: false },
       history: [['pending', caller]],
     })
     logForBoth(model, 'reservation', talk, answer.body.id)
@@ -79,9 +81,11 @@ export const counter = (who: number, which: number, index: number, title: string
     if (!takesPart(talk, caller)) return expectStatus(answer, 404)
     if (partnerRefuses(model, talk, caller)) return expectStatus(answer, 403)
     if (reservation.status !== 'pending') return expectConflict(answer, reservation)
+    const isChange = reservation.title !== title
+    if (isChange && !mayWriteFirst(talk, caller)) return expectStatus(answer, 403)
     expectStatus(answer, 200)
-    if (reservation.title === title) return
-    Object.assign(reservation, { title, offeredBy: caller })
+    if (!isChange) return
+    Object.assign(reservation, { title, offeredBy: caller, revision: reservation.revision + 1 })
     reservation.history.push(['pending', caller])
     logForBoth(model, 'reservation', talk, reservation.id)
   })
@@ -103,11 +107,15 @@ export const step = (who: number, which: number, index: number, name: string): C
     const reservation = reservationAt(talk, index)
     if (!talk || !reservation) return
     const caller = userIn(talk, who)
-    const answer = await users[caller]!.call('POST', `/conversations/${talk.id}/reservations/${reservation.id}/${name}`)
+    const isStale = name === 'accept an older offer'
+    const path = `/conversations/${talk.id}/reservations/${reservation.id}/${isStale ? 'accept' : name}`
+    const revision = reservation.revision - Number(isStale)
+    const answer = await users[caller]!.call('POST', path, { revision: revision || 99 })
     const error = accountError(model, caller)
     if (error) return expectStatus(answer, error)
     if (!takesPart(talk, caller)) return expectStatus(answer, 404)
-    if (partnerRefuses(model, talk, caller)) return expectStatus(answer, 403)
+    if (name !== 'cancel' && partnerRefuses(model, talk, caller)) return expectStatus(answer, 403)
+    if (isStale) return expectConflict(answer, reservation)
     const next = results[name]!
     const isRepeat = reservation.status === next
     const isPossible = name === 'cancel'
@@ -143,7 +151,10 @@ export const end = (which: number, index: number): Command =>
       ends_at: endsAt && new Date(endsAt).toISOString(),
     })
     expectStatus(answer, 200)
-    if (reservation.date !== date) reservation.history.push([reservation.status, null])
+    if (reservation.date !== date) {
+      reservation.history.push([reservation.status, null])
+      reservation.revision++
+    }
     Object.assign(reservation, { date, endsAt, isPast: true })
     if (reservation.status === 'pending') move(reservation, 'cancelled', null)
     if (reservation.status === 'accepted') move(reservation, 'completed', null)
@@ -158,9 +169,13 @@ export const compareReservations = async (
   const expected = mine.flatMap((talk) => talk.reservations.map((reservation) => ({ talk, reservation })))
     .toSorted((one, other) => other.reservation.id - one.reservation.id)
   const { body } = await me.call('GET', '/users/me/reservations?limit=100')
-  expect(body.map((one: Answer['body']) => [one.id, one.conversation_id, one.title, one.status, one.offered_by]))
-    .toEqual(expected.map(({ talk, reservation: { id, title, status, offeredBy } }) => [
-      ...[id, talk.id, title, status, users[offeredBy]!.id],
+  expect(
+    body.map((
+      one: Answer['body'],
+    ) => [one.id, one.conversation_id, one.title, one.status, one.offered_by, one.revision]),
+  )
+    .toEqual(expected.map(({ talk, reservation: { id, title, status, offeredBy, revision } }) => [
+      ...[id, talk.id, title, status, users[offeredBy]!.id, revision],
     ]))
   for (const { talk, reservation } of expected.slice(0, 3)) {
     const detail = await me.call('GET', `/conversations/${talk.id}/reservations/${reservation.id}`)

@@ -49,7 +49,12 @@ const choices: [weight: number, arbitrary: fc.Arbitrary<Command>][] = [
   // Reservations in four slots, so that those of a host overlap.
   [4, fc.tuple(who, which, slot, fc.constantFrom(0, 1, 2), fc.boolean()).map((all) => offer(...all))],
   [3, fc.tuple(who, which, nth, fc.constantFrom('A', 'B')).map((all) => counter(...all))],
-  [5, fc.tuple(who, which, nth, fc.constantFrom('accept', 'decline', 'cancel', 'complete')).map((all) => step(...all))],
+  [
+    5,
+    fc.tuple(who, which, nth, fc.constantFrom('accept', 'accept an older offer', 'decline', 'cancel', 'complete')).map((
+      all,
+    ) => step(...all)),
+  ],
   [4, fc.tuple(which, nth, fc.constantFrom('accept', 'accept', 'decline')).map((all) => answer(...all))],
   [2, fc.tuple(which, nth).map((all) => end(...all))],
   [
