@@ -6,6 +6,7 @@
 import { builtinModules } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
+import { packVocabulary } from './pack_vocabulary.ts'
 import { describeRelease } from './release.ts'
 
 /** In bytes. A larger bundle starts slowly, and the largest has 0.9 MB. */
@@ -18,6 +19,12 @@ const target = Deno.args[0] ?? fileURLToPath(new URL('dist/functions', root))
 const nodePrefix = {
   name: 'node-prefix',
   resolveId: (id: string) => builtinModules.includes(id) ? { id: `node:${id}`, external: true } : null,
+}
+
+const vocabulary = `export const packedVocabulary = ${JSON.stringify(packVocabulary())}`
+const withVocabulary = {
+  name: 'vocabulary',
+  load: (id: string) => id.endsWith('/embeddings/packed_vocabulary.ts') ? vocabulary : null,
 }
 
 const names = [...Deno.readDirSync(new URL('functions', root))]
@@ -43,7 +50,7 @@ for (const name of names) {
         clearImmediate: ['node:timers', 'clearImmediate'],
       },
     },
-    plugins: [nodePrefix],
+    plugins: [nodePrefix, withVocabulary],
     logLevel: 'silent',
     output: {
       file: `${target}/${name}/index.js`,

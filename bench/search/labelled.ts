@@ -106,7 +106,7 @@ const loadPeople = async (database: Database, set: LabelledSet): Promise<Map<str
 
 /** The offline provider's vector of what a query means, or null for a zero vector. */
 export const embedQuery = async (database: Pick<Database, 'query'>, q: string): Promise<number[] | null> => {
-  const request = JSON.stringify({ q, known: knownWords(q) })
+  const request = JSON.stringify({ q, known: await knownWords(q) })
   const [row] = await database.query('select api.understand_query(($1::text)::jsonb)::text as answer', [request])
   const text = JSON.parse(String(row!.answer)).text ?? textToEmbed(q)
   if (text === '') return null

@@ -53,7 +53,7 @@ const call = async (name: string, request: unknown) => {
 }
 
 const search = async ({ q, filters }: Query): Promise<{ hits: { id: number }[] }> => {
-  const { text, asked } = await call('understand_query', { q, known: knownWords(q) })
+  const { text, asked } = await call('understand_query', { q, known: await knownWords(q) })
   const vector = await queryVector(text ?? textToEmbed(q))
   return await call('search_profiles', { q, asked, vector, model: embedder.model, ...filters, limit: 20, offset: 0 })
 }

@@ -51,7 +51,7 @@ search.get(
     await consumeSearchLimit(c.var.claims, c.req.raw.headers)
     const { q = '', filterInterests, filterCity, filterCountry, suggest, explain, highlight, ...others } = c.var.query
     const timeout = settings.searchTimeout
-    const { text, suggestion, asked } = await understand(c.var.db, { q, known: knownWords(q), timeout })
+    const { text, suggestion, asked } = await understand(c.var.db, { q, known: await knownWords(q), timeout })
     const request = {
       ...others,
       q,

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { offline } from '../../functions/_shared/embeddings/offline.ts'
 import { withoutLength } from '../../functions/_shared/app.ts'
 import { log } from '../../functions/_shared/log.ts'
 import { CannotStart } from './cannot_start.ts'
@@ -40,12 +41,23 @@ const inThisProcess = async (): Promise<EdgeFunctions> => {
 const pathOf = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 const bundles = pathOf('../../dist/functions')
 
-/** The offline embedder reads its data beside the bundle. It is not deployed: the platform has gte-small. */
-const linkEmbedder = (name: string): void => {
-  try {
-    Deno.symlinkSync(pathOf('../../functions/_shared/embeddings/wordnet'), `${bundles}/${name}/wordnet`)
-  } catch (error) {
-    if (!(error instanceof Deno.errors.AlreadyExists)) throw error
+/**
+ * The offline embedder behind OpenAI's API, for the bundles: they have nothing but what is uploaded, and on the platform
+ * a model of its own. Returns the settings with which they find it, and no others.
+ */
+const serveEmbeddings = (): Record<string, string> => {
+  const key = crypto.randomUUID()
+  const provider = offline()
+  const { addr } = Deno.serve({ hostname: '127.0.0.1', port: 0, onListen: () => {} }, async (request) => {
+    if (request.headers.get('Authorization') !== `Bearer ${key}`) return new Response(null, { status: 401 })
+    const { input } = await request.json() as { input: string[] }
+    const vectors = await provider.embed(input, request.signal)
+    return Response.json({ data: vectors.map((embedding, index) => ({ index, embedding })) })
+  })
+  return {
+    OPENAI_API_KEY: key,
+    OPENAI_BASE_URL: `http://127.0.0.1:${addr.port}`,
+    EMBEDDING_MODEL: provider.model,
   }
 }
 
@@ -53,7 +65,7 @@ const linkEmbedder = (name: string): void => {
 const serveBundles = async (deno: string): Promise<{ base: string; close: () => void }> => {
   const process = new Deno.Command(deno, {
     args: ['run', '-A', '--no-config', '--no-lock', '--no-npm', pathOf('serve_bundles.ts'), bundles],
-    env: Deno.env.toObject(),
+    env: { ...Deno.env.toObject(), ...!Deno.env.get('OPENAI_API_KEY') && serveEmbeddings() },
     stdin: 'piped',
     stdout: 'inherit',
     stderr: 'piped',
@@ -114,7 +126,6 @@ const forward = async (request: Request, base: string): Promise<Response> => {
 const asBundles = async (deno: string, keys: Keys): Promise<EdgeFunctions> => {
   if (!existsSync(bundles)) throw new CannotStart('FUNCTIONS_DENO needs the bundles; run npm run build')
   const names = [...Deno.readDirSync(bundles)].map(({ name }) => name)
-  names.forEach(linkEmbedder)
   const { base, close } = await serveBundles(deno).catch((error) => {
     throw new CannotStart(`FUNCTIONS_DENO is "${deno}", which could not serve the bundles: ${error.message}`)
   })

@@ -7,6 +7,10 @@ test('health reports the service and its database as up', async () => {
   expect(body).toEqual({
     status: 'ok',
     database: 'ok',
-    embeddings: { provider: 'offline', model: 'offline-wordnet-v3', pending: expect.any(Number) },
+    embeddings: {
+      provider: process.env.FUNCTIONS_DENO ? 'openai' : 'offline',
+      model: 'offline-wordnet-v3',
+      pending: expect.any(Number),
+    },
   })
 })

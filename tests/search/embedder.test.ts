@@ -302,3 +302,12 @@ describe('the data file', () => {
     expect(() => loadEmbedder(bytes)).toThrow(/^Not a data file of offline-wordnet-v3: /)
   })
 })
+
+test('the vocabulary that the bundles carry knows exactly the words of wordnet.bin', async () => {
+  const found = await runScript<{ asked: number; known: number; differ: string[] }>(
+    'tests/search/compare_vocabularies.ts',
+  )
+  expect(found).toMatchObject({ differ: [] })
+  expect(found.known).toBeGreaterThan(50_000)
+  expect(found.asked - found.known).toBeGreaterThan(50_000)
+})

@@ -1,7 +1,7 @@
 import { log } from '../log.ts'
 import { currentProvider } from './current_provider.ts'
-import { isDictionaryWord } from './offline.ts'
 import { embedInTime } from './provider.ts'
+import { dictionary } from './vocabulary.ts'
 
 /** A search waits this long for its vector; then it goes on with words alone. */
 const budgetMilliseconds = 400
@@ -25,15 +25,11 @@ export const textToEmbed = (query: string): string =>
 const isOtherScript = (word: string): boolean => /[^\p{Script=Latin}\p{N}\p{M}]/u.test(word)
 
 /** The words of a query that the provider's model knows. They are not corrected, even if no profile has them. */
-export const knownWords = (query: string): string => {
-  const { knows = (word) => isOtherScript(word) || isDictionaryWord(word) } = currentProvider()
+export const knownWords = async (query: string): Promise<string> => {
+  const isWord = await dictionary()
+  const { knows = (word) => isOtherScript(word) || isWord(word) } = currentProvider()
   const words = query.normalize('NFKC').match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu) ?? []
-  try {
-    return words.slice(0, 30).filter(knows).join(' ')
-  } catch {
-    // Without a vocabulary the search goes on with what profiles have.
-    return ''
-  }
+  return words.slice(0, 30).filter(knows).join(' ')
 }
 
 /**
