@@ -42,8 +42,8 @@ const pathOf = (path: string): string => fileURLToPath(new URL(path, import.meta
 const bundles = pathOf('../../dist/functions')
 
 /**
- * The offline embedder behind OpenAI's API, for the bundles: they have nothing but what is uploaded, and on the platform
- * a model of its own. Returns the settings with which they find it, and no others.
+ * The offline embedder behind OpenAI's API, for the bundles: they have nothing but what is uploaded, and on the
+ * platform a model of its own. Returns the settings with which they find it.
  */
 const serveEmbeddings = (): Record<string, string> => {
   const key = crypto.randomUUID()

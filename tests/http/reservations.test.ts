@@ -344,7 +344,7 @@ describe('the table of docs/architecture.md', () => {
       const ids: Record<string, number> = {}
       for (const [name] of rows) ids[name!] = (await partner.call('POST', path, draft())).body.id
       const agreed = (await partner.call('POST', path, draft())).body.id
-      await accept(me, `${path}/${agreed}`)
+      for (const id of [agreed, ids.completes]) await accept(me, `${path}/${id}`)
       await cuts[cut]!(me, partner)
       const of = (name: string) => `${path}/${ids[name]}`
       const calls: Record<string, () => Promise<Answer>> = {
