@@ -23,7 +23,7 @@ const onPglite = [
   'tests/functions/**',
   'tests/reference/**',
   'tests/local/{auth_errors,auth_requests,body,dashboard,embedding_failures,embedding_runs}.test.ts',
-  'tests/local/{lifecycle,log,mutex,readme,settings}.test.ts',
+  'tests/local/{lifecycle,log,mutex,settings,tour}.test.ts',
   // These use the network simulator.
   'tests/clients/!(account_switch|deno|live).test.ts',
   'tests/fuzz/seeded_faults.test.ts',

@@ -72,11 +72,11 @@ test.concurrent('so does a program on Deno, with types', async ({ expect }) => {
   expect(JSON.parse(stdout)).toEqual(expected('Deno?', ben))
 })
 
-test.concurrent('so does the script in the README', async ({ expect }) => {
+test.concurrent('so does the script in docs/tour.md', async ({ expect }) => {
   const word = `azulejo${process.pid}x${Date.now()}`
   const ines = await signUp('Inês', { is_searchable: true, biography: `I repair ${word}` })
-  const readme = readFileSync('README.md', 'utf8')
-  const script = /```js\n(.*?)```/s.exec(readme.slice(readme.indexOf('hello.mjs')))![1]!
+  const tour = readFileSync('docs/tour.md', 'utf8')
+  const script = /```js\n(.*?)```/s.exec(tour.slice(tour.indexOf('hello.mjs')))![1]!
   expect(script.trim().split('\n').filter(Boolean).length).toBeLessThanOrEqual(15)
   const own = script.replace('http://127.0.0.1:54321', origin).replace("'azulejos'", `'${word}'`)
     .replace('ines.carvalho@example.com', ines.email).replace('voyage-2026', ines.password)

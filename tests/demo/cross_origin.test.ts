@@ -11,10 +11,10 @@ import { hasBrowser, openBrowser } from './browser.ts'
 
 const { origin, publishableKey } = inject('stack')
 
-/** The README's client examples with the URL, key and accounts of this test. */
+/** The client examples of docs/tour.md with the URL, key and accounts of this test. */
 const examples = (email: string, password: string, conversation: number): { imports: string; body: string } => {
-  const readme = readFileSync('README.md', 'utf8')
-  const part = readme.slice(readme.indexOf('## Use supabase-js'), readme.indexOf('## Settings'))
+  const tour = readFileSync('docs/tour.md', 'utf8')
+  const part = tour.slice(tour.indexOf('## Use supabase-js'))
   const lines = [...part.matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => code!).join('\n')
     .replace('voyagers-and-locals-client', './clients/index.ts')
     .replace('http://127.0.0.1:54321', origin)
@@ -61,7 +61,7 @@ describe.runIf(hasBrowser)('a page on another origin', () => {
     server.close()
   })
 
-  test('signs up, logs in, reads, refreshes, receives, sends and logs out as the README shows', async () => {
+  test('signs up, logs in, reads, refreshes, receives, sends and logs out as the tour shows', async () => {
     const ben = await signUp('Ben')
     const ana = await signUp('Ana')
     const conversation = await openConversation(ana, ben)

@@ -4,8 +4,8 @@ import { promisify } from 'node:util'
 import { expect, test, vi } from 'vitest'
 import { startStack, stopStack } from '../tools/stack.ts'
 
-const readme = readFileSync('README.md', 'utf8')
-const tour = readme.slice(readme.indexOf('## A tour'), readme.indexOf('## Search'))
+const page = readFileSync('docs/tour.md', 'utf8')
+const tour = page.slice(0, page.indexOf('## Search'))
 const steps = [...tour.matchAll(/```sh\n(.*?)```\n\n```json\n(.*?)```/gs)].map(([, command, answer]) => ({
   command: command!,
   answer: answer!,
@@ -15,7 +15,7 @@ const steps = [...tour.matchAll(/```sh\n(.*?)```\n\n```json\n(.*?)```/gs)].map((
 const withoutTimes = (text: string): unknown =>
   JSON.parse(text.replaceAll(/"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/g, '"<time>"'))
 
-test('the commands of the tour in the README answer as shown', { timeout: 180_000 }, async () => {
+test('the commands of docs/tour.md answer as shown', { timeout: 180_000 }, async () => {
   expect(steps.length).toBeGreaterThanOrEqual(10)
   const { base, process: process_ } = await startStack({ SEED: 'demo' })
   try {
@@ -31,4 +31,12 @@ test('the commands of the tour in the README answer as shown', { timeout: 180_00
   } finally {
     await stopStack(process_)
   }
+})
+
+test('the README shows steps of the tour', () => {
+  const readme = readFileSync('README.md', 'utf8')
+  const shown = readme.slice(readme.indexOf('## Try it')).matchAll(/```sh\n(.*?)```/gs)
+  const commands = [...shown].map(([, command]) => command!)
+  expect(commands.length).toBeGreaterThan(3)
+  expect(steps.map(({ command }) => command)).toEqual(expect.arrayContaining(commands))
 })
