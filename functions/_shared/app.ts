@@ -4,11 +4,12 @@ import { methodNotAllowed } from 'hono/method-not-allowed'
 import { requestId } from 'hono/request-id'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { RpcResult } from './rpc.ts'
-import { withRequestId } from './log.ts'
+import { log, withRequestId } from './log.ts'
 import { requestMetrics } from './request_metrics.ts'
 import { openApiDocument } from './openapi.ts'
 import { onError } from './errors.ts'
 import { release } from './release.ts'
+import { settingsErrorOfFunctions } from './setting_rules.ts'
 
 // CORS preflight, also for every header of supabase-js (tests/http/protocol.test.ts compares them).
 const preflight = cors({
@@ -78,6 +79,8 @@ const rejectOtherMethods = (app: Hono): MiddlewareHandler => {
 export const createApp = (name: string): Hono => {
   const app = new Hono().basePath(`/${name}`)
   app.use(requestId(), (c, next) => withRequestId(c.get('requestId'), next), requestMetrics)
+  const settingsError = settingsErrorOfFunctions(Deno.env.toObject())
+  if (settingsError) log('error', settingsError)
   // Set headers before creating the response; changing them later copies the body. A copied body is sent as a stream,
   // which takes as long as the rest of the function.
   app.use(async (c, next) => {
@@ -90,6 +93,10 @@ export const createApp = (name: string): Hono => {
     if (!c.res.body || c.res.headers.has('Content-Disposition')) return
     c.header('Content-Length', `${(await c.res.clone().blob()).size}`)
   })
+  // A setting that is not understood is refused, and not taken for its default, which may be the open one.
+  if (settingsError) {
+    app.use((c) => Promise.resolve(c.json({ error: 'Internal server error' }, 500, { 'X-Error-Code': 'internal' })))
+  }
   app.use(rejectOtherMethods(app))
   app.use(methodNotAllowed({
     app,

@@ -3,13 +3,16 @@ import { log } from './log.ts'
 import { isConnectionLoss, serviceUnavailable, tooManyRequests } from './errors.ts'
 import { parseRate, type Rate, type RateName, rateNames } from './rates.ts'
 
-// Parsed at startup, so that a bad setting fails there.
-const rates = new Map(rateNames.map((name) => [name, parseRate(name, Deno.env.get(name))]))
+let rates: Map<RateName, Rate | null> | undefined
+const rateOf = (name: RateName): Rate | null => {
+  rates ??= new Map(rateNames.map((each) => [each, parseRate(each, Deno.env.get(each))]))
+  return rates.get(name)!
+}
 
 type Consume = (secondsEach: number, burst: number) => Promise<string>
 
 const enforce = async (name: RateName, consume: Consume, onFailure: () => void): Promise<void> => {
-  const rate: Rate | null = rates.get(name)!
+  const rate = rateOf(name)
   if (!rate) return
   const wait = await consume(rate.seconds / rate.count, rate.burst).then(Number).catch(
     (error) => {

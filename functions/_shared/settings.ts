@@ -1,3 +1,5 @@
+import { defaultPool } from './setting_rules.ts'
+
 /** Reads the environment. Supabase sets the SUPABASE_ variables itself. */
 const read = (name: string): string | undefined => Deno.env.get(name) || undefined
 
@@ -9,32 +11,8 @@ const keys = (name: string): string[] => {
   return single ? [single] : []
 }
 
-const count = (name: string, fallback: number, min = 1): number => {
-  const value = read(name) ?? String(fallback)
-  if (!/^(0|[1-9]\d{0,5})$/.test(value) || Number(value) < min) {
-    throw new Error(`${name} is "${value}", and must be a number of ${min} or more`)
-  }
-  return Number(value)
-}
-
-/** Which addresses of this machine may be spoken to: for one machine and for tests. */
-const loopbackTargets = ['none', 'webhook', 'all'] as const
-
-const oneOf = <Value extends string>(name: string, values: readonly [Value, ...Value[]]): Value => {
-  const value = read(name) ?? values[0]
-  const found = values.find((allowed) => allowed === value)
-  if (!found) throw new Error(`${name} is "${value}", and must be ${values.join(' or ')}`)
-  return found
-}
-
-/** Which answers are logged. */
-const accessLogs = ['off', 'errors', 'slow', 'all'] as const
-
-/**
- * Database connections. With one statement at a time on each, six connections serve as many requests a second on two
- * cores as three did with pipelining; three serve four fifths of that (npm run bench -- --against=… --pools=3,4,6).
- */
-export const defaultPool = 6
+/** setting_rules.ts has checked it before anything is answered. */
+const number = (name: string, fallback: number): number => Number(read(name) ?? fallback)
 
 export const settings = {
   /** Origin of the project, without a trailing slash. */
@@ -69,28 +47,28 @@ export const settings = {
     return read('DATABASE_CA_CERTIFICATE')
   },
   get databasePool() {
-    return count('DATABASE_POOL', defaultPool)
+    return number('DATABASE_POOL', defaultPool)
   },
   /** Statements that may wait for a connection. */
   get databaseQueue() {
-    return count('DATABASE_QUEUE', 1000)
+    return number('DATABASE_QUEUE', 1000)
   },
   /** Concurrent searches: by default half of the connections. Always leaves one connection where there are two. */
   get searchConcurrency() {
     const max = Math.max(1, this.databasePool - 1)
-    return Math.min(count('SEARCH_CONCURRENCY', Math.ceil(this.databasePool / 2)), max)
+    return Math.min(number('SEARCH_CONCURRENCY', Math.ceil(this.databasePool / 2)), max)
   },
   /** Time limit of a search in milliseconds. */
   get searchTimeout() {
-    return count('SEARCH_TIMEOUT', 2000)
+    return number('SEARCH_TIMEOUT', 2000)
   },
   /** Messages of one person to another who has not written yet; null for no limit. */
   get firstContactLimit() {
-    return read('FIRST_CONTACT_LIMIT') === 'off' ? null : count('FIRST_CONTACT_LIMIT', 3)
+    return read('FIRST_CONTACT_LIMIT') === 'off' ? null : number('FIRST_CONTACT_LIMIT', 3)
   },
   /** From when on partners see each other's e-mail address. */
   get partnerEmail() {
-    return oneOf('PARTNER_EMAIL', ['always', 'after_reply'])
+    return read('PARTNER_EMAIL') ?? 'always'
   },
   get openaiKey() {
     return read('OPENAI_API_KEY')
@@ -103,7 +81,7 @@ export const settings = {
   },
   /** Supabase takes 100 lines in ten seconds, and drops the others, those of errors too. */
   get accessLog() {
-    return accessLogs.find((name) => name === read('ACCESS_LOG')) ?? 'slow'
+    return read('ACCESS_LOG') ?? 'slow'
   },
   /** Where people read what a mail tells of; the link is left out if it is unset. */
   get appUrl() {
@@ -118,7 +96,7 @@ export const settings = {
   },
   /** Seconds after which those are told who have not chosen a delay. */
   get notifyDelay() {
-    return count('NOTIFY_DELAY_SECONDS', 600, 0)
+    return number('NOTIFY_DELAY_SECONDS', 600)
   },
   /** The keys of Web Push, as `npx web-push generate-vapid-keys` prints them; null without. */
   get vapid() {
@@ -133,7 +111,7 @@ export const settings = {
   },
   /** Whether the webhook, or push endpoints as well, may be on this machine, without TLS. */
   get loopbackTargets() {
-    return loopbackTargets.find((name) => name === read('LOOPBACK_TARGETS')) ?? 'none'
+    return read('LOOPBACK_TARGETS') ?? 'none'
   },
   get publicUserCreation() {
     return read('PUBLIC_USER_CREATION') !== 'off'
@@ -148,6 +126,6 @@ export const settings = {
   },
   /** How many proxies append to X-Forwarded-For. */
   get trustedProxies() {
-    return Math.max(1, Number(read('TRUSTED_PROXIES')) || 1)
+    return number('TRUSTED_PROXIES', 1)
   },
 }

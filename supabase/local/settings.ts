@@ -1,5 +1,5 @@
-import { parseRate, type RateName, rateNames } from '../../functions/_shared/rates.ts'
-import { defaultPool } from '../../functions/_shared/settings.ts'
+import { type RateName, rateNames } from '../../functions/_shared/rates.ts'
+import { type Environment, settingsErrorOfStack } from '../../functions/_shared/setting_rules.ts'
 import { CannotStart } from './cannot_start.ts'
 import type { VapidKeys } from './vapid.ts'
 
@@ -21,7 +21,7 @@ export interface Settings {
   /** Messages of one person to another who has not written yet; no limit if it is not configured. */
   firstContactLimit: string
   /** Which responses are logged. None by default: who waits for the ready line may not read the output after it. */
-  accessLog: 'off' | 'errors' | 'slow' | 'all'
+  accessLog: string
   /** The configured keys; the others are made on first start. */
   keys: Partial<Keys>
   /** The configured keys of Web Push; null: made on first start. */
@@ -55,137 +55,38 @@ export const originOf = ({ host, port }: Settings): string => {
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
 }
 
-type Environment = Record<string, string | undefined>
+const keys = ({ JWT_SECRET, SUPABASE_PUBLISHABLE_KEY, SUPABASE_SECRET_KEY }: Environment): Partial<Keys> => ({
+  ...(JWT_SECRET && { jwtSecret: JWT_SECRET }),
+  ...(SUPABASE_PUBLISHABLE_KEY && { publishableKey: SUPABASE_PUBLISHABLE_KEY }),
+  ...(SUPABASE_SECRET_KEY && { secretKey: SUPABASE_SECRET_KEY }),
+})
 
-const oneOf = <Value extends string>(env: Environment, name: string, values: readonly Value[]): Value => {
-  const value = env[name] || values[0]!
-  if (!(values as readonly string[]).includes(value)) {
-    throw new CannotStart(`${name} is "${value}", and must be ${values.join(' or ')}`)
-  }
-  return value as Value
-}
+const vapid = ({ VAPID_PUBLIC_KEY: publicKey, VAPID_PRIVATE_KEY: privateKey }: Environment): VapidKeys | null =>
+  publicKey && privateKey ? { publicKey, privateKey } : null
 
-const port = (env: Environment): number => {
-  const value = env.PORT || '54321'
-  if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535) {
-    throw new CannotStart(`PORT is "${value}", and must be a number from 0 to 65535`)
-  }
-  return Number(value)
-}
-
-const keys = (env: Environment): Partial<Keys> => {
-  const { JWT_SECRET, SUPABASE_PUBLISHABLE_KEY, SUPABASE_SECRET_KEY } = env
-  if (JWT_SECRET && JWT_SECRET.length < 32) {
-    throw new CannotStart(`JWT_SECRET has ${JWT_SECRET.length} characters; give it 32 or more`)
-  }
-  if (SUPABASE_PUBLISHABLE_KEY && !SUPABASE_PUBLISHABLE_KEY.startsWith('sb_publishable_')) {
-    throw new CannotStart('SUPABASE_PUBLISHABLE_KEY must start with sb_publishable_')
-  }
-  if (SUPABASE_SECRET_KEY && !SUPABASE_SECRET_KEY.startsWith('sb_secret_')) {
-    throw new CannotStart('SUPABASE_SECRET_KEY must start with sb_secret_')
-  }
-  return {
-    ...(JWT_SECRET && { jwtSecret: JWT_SECRET }),
-    ...(SUPABASE_PUBLISHABLE_KEY && { publishableKey: SUPABASE_PUBLISHABLE_KEY }),
-    ...(SUPABASE_SECRET_KEY && { secretKey: SUPABASE_SECRET_KEY }),
-  }
-}
-
-const databaseUrl = (env: Environment): string | null => {
-  const value = env.DATABASE_URL
-  if (!value) return null
-  if (!/^postgres(ql)?:\/\//.test(value) || !URL.canParse(value)) {
-    throw new CannotStart('DATABASE_URL must look like postgresql://user:password@host:port/database')
-  }
-  return value
-}
-
-const functionsDeno = (env: Environment): string | null => {
+/** Reads the settings of `npm start`; throws CannotStart for the first invalid one. */
+export const readSettings = (env: Environment): Settings => {
+  const settingsError = settingsErrorOfStack(env)
+  if (settingsError) throw new CannotStart(settingsError)
   if (env.FUNCTIONS_DENO && !env.DATABASE_URL) {
     throw new CannotStart(
       'FUNCTIONS_DENO needs DATABASE_URL: bundles have a process of their own, and PGlite is in this one',
     )
   }
-  return env.FUNCTIONS_DENO || null
-}
-
-const vapid = (env: Environment): VapidKeys | null => {
-  const { VAPID_PUBLIC_KEY: publicKey, VAPID_PRIVATE_KEY: privateKey, VAPID_SUBJECT: subject } = env
-  if (subject && !/^(https:\/\/|mailto:)./.test(subject)) {
-    throw new CannotStart(`VAPID_SUBJECT is "${subject}", and must begin with mailto: or https://`)
-  }
-  if (!publicKey && !privateKey) return null
-  if (!/^B[\w-]{86}$/.test(publicKey ?? '') || !/^[\w-]{43}$/.test(privateKey ?? '')) {
-    throw new CannotStart('VAPID_PUBLIC_KEY and VAPID_PRIVATE_KEY must be a pair in base64url, of 87 and 43 characters')
-  }
-  return { publicKey: publicKey!, privateKey: privateKey! }
-}
-
-const checkWebhook = ({ WEBHOOK_URL: url, WEBHOOK_SECRET: secret }: Environment): void => {
-  if (!url && !secret) return
-  if (!url || !secret) throw new CannotStart('WEBHOOK_URL and WEBHOOK_SECRET must be set together')
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw new CannotStart(`WEBHOOK_URL is "${url}", and must be an https URL, or http on this machine`)
-  }
-  if (!/^(whsec_)?([A-Za-z0-9+/]{4}){6,}([A-Za-z0-9+/]{2,3}={0,2})?$/.test(secret)) {
-    throw new CannotStart('WEBHOOK_SECRET must be whsec_ and 24 to 64 bytes in base64')
-  }
-}
-
-const smtpUrl = (env: Environment): string | null => {
-  const value = env.SMTP_URL
-  if (!value) return null
-  if (!URL.canParse(value) || !/^smtps?:$/.test(new URL(value).protocol)) {
-    throw new CannotStart('SMTP_URL must look like smtps://user:password@host:port')
-  }
-  return value
-}
-
-const rates = (env: Environment): Record<RateName, string> => {
-  try {
-    for (const name of rateNames) parseRate(name, env[name])
-  } catch (error) {
-    throw new CannotStart((error as Error).message)
-  }
-  return Object.fromEntries(rateNames.map((name) => [name, env[name] || 'off'])) as Record<RateName, string>
-}
-
-/** Checks a setting that the functions read themselves. */
-const checkNumber = (env: Environment, name: string, max: number, alternative = ''): void => {
-  const value = env[name]
-  if (value && !(/^[1-9]\d*$/.test(value) && Number(value) <= max)) {
-    throw new CannotStart(`${name} is "${value}", and must be a number from 1 to ${max}${alternative}`)
-  }
-}
-
-/** Reads the settings of `npm start`; throws CannotStart for the first invalid one. */
-export const readSettings = (env: Environment): Settings => {
-  oneOf(env, 'PUBLIC_USER_CREATION', ['on', 'off'])
-  checkNumber(env, 'TRUSTED_PROXIES', 9)
-  checkNumber(env, 'DATABASE_POOL', 999_999)
-  checkNumber(env, 'DATABASE_QUEUE', 999_999)
-  // Leave one connection for other requests.
-  checkNumber(env, 'SEARCH_CONCURRENCY', Math.max(1, Number(env.DATABASE_POOL || defaultPool) - 1))
-  checkNumber(env, 'SEARCH_TIMEOUT', 5000)
-  if (env.NOTIFY_DELAY_SECONDS !== '0') checkNumber(env, 'NOTIFY_DELAY_SECONDS', 86_400)
-  oneOf(env, 'LOOPBACK_TARGETS', ['none', 'webhook', 'all'])
-  checkWebhook(env)
-  if (env.FIRST_CONTACT_LIMIT !== 'off') checkNumber(env, 'FIRST_CONTACT_LIMIT', 999_999, ', or off')
-  oneOf(env, 'PARTNER_EMAIL', ['always', 'after_reply'])
   return {
     host: env.HOST || '127.0.0.1',
-    port: port(env),
+    port: Number(env.PORT || 54321),
     dataDir: env.DATA_DIR === 'memory' ? null : env.DATA_DIR || '.data',
-    databaseUrl: databaseUrl(env),
-    functionsDeno: functionsDeno(env),
-    seed: oneOf(env, 'SEED', ['demo', 'none']),
-    emailConfirmation: oneOf(env, 'EMAIL_CONFIRMATION', ['off', 'on']) === 'on',
-    realtimeDelays: oneOf(env, 'REALTIME_DELAYS', ['off', 'on']) === 'on',
-    rates: rates(env),
+    databaseUrl: env.DATABASE_URL || null,
+    functionsDeno: env.FUNCTIONS_DENO || null,
+    seed: env.SEED === 'none' ? 'none' : 'demo',
+    emailConfirmation: env.EMAIL_CONFIRMATION === 'on',
+    realtimeDelays: env.REALTIME_DELAYS === 'on',
+    rates: Object.fromEntries(rateNames.map((name) => [name, env[name] || 'off'])) as Record<RateName, string>,
     firstContactLimit: env.FIRST_CONTACT_LIMIT || 'off',
-    accessLog: oneOf(env, 'ACCESS_LOG', ['off', 'errors', 'slow', 'all']),
+    accessLog: env.ACCESS_LOG || 'off',
     keys: keys(env),
     vapid: vapid(env),
-    smtpUrl: smtpUrl(env),
+    smtpUrl: env.SMTP_URL || null,
   }
 }

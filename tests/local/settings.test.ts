@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { rateNames } from '../../functions/_shared/rates.ts'
+import { checkedSettings, settingsErrorOfFunctions } from '../../functions/_shared/setting_rules.ts'
 import { CannotStart } from '../../supabase/local/cannot_start.ts'
+import { serveFunction } from '../tools/serve_function.ts'
 import { networkOrigins, readSettings } from '../../supabase/local/settings.ts'
 
 test.each<[description: string, env: Record<string, string>, message: RegExp]>([
@@ -67,6 +69,53 @@ test.each<[description: string, env: Record<string, string>, message: RegExp]>([
   expect(() => readSettings(env)).toThrow(message)
   expect(() => readSettings(env)).toThrow(CannotStart)
 })
+
+const wrong = ['yes please', '-1 ', '0,5', '1e9!', 'on, off', '(null)', '[]', '{"a":1}', ' ', 'http//x']
+const partners: Record<string, Record<string, string>> = {
+  WEBHOOK_URL: { WEBHOOK_SECRET: `whsec_${'A'.repeat(32)}` },
+  WEBHOOK_SECRET: { WEBHOOK_URL: 'https://example.com' },
+}
+
+test('ten wrong values of each setting stop npm start and the functions, with a line that names it', () => {
+  const { functions, local } = checkedSettings
+  expect(functions.length).toBeGreaterThan(30)
+  for (const name of [...functions, ...local]) {
+    for (const value of wrong) {
+      const env = { ...partners[name], [name]: value }
+      expect(() => readSettings(env), `${name}=${value}`).toThrow(new RegExp(`^${name} `))
+      if (functions.includes(name)) {
+        expect(settingsErrorOfFunctions(env), `${name}=${value}`).toMatch(new RegExp(`^${name} `))
+      }
+    }
+  }
+})
+
+test('a problem shows no secret', () => {
+  for (const name of ['JWT_SECRET', 'WEBHOOK_SECRET', 'SMTP_URL', 'EDGE_DATABASE_URL', 'SUPABASE_SECRET_KEYS']) {
+    expect(settingsErrorOfFunctions({ ...partners[name], [name]: 'hunter2' })).not.toContain('hunter2')
+  }
+})
+
+test('what is not set, or empty, is no problem', () => {
+  const { functions, local } = checkedSettings
+  expect(settingsErrorOfFunctions({})).toBeUndefined()
+  const empty = Object.fromEntries([...functions, ...local].map((name) => [name, '']))
+  expect(settingsErrorOfFunctions(empty)).toBeUndefined()
+  expect(() => readSettings(empty)).not.toThrow()
+})
+
+test.each(['auth', 'users', 'conversations', 'health', 'embed', 'notify'])(
+  'the function %s refuses every request with a setting that it does not understand, and says which',
+  async (name) => {
+    const served = await serveFunction(`functions/${name}/index.ts`, { PUBLIC_USER_CREATION: 'false' })
+    onTestFinished(served.stop)
+    for (const [method, path] of [['GET', ''], ['POST', ''], ['GET', '/openapi.json'], ['GET', '/nothing']]) {
+      const answer = await fetch(`${served.base}/${name}${path}`, { method })
+      expect([answer.status, await answer.json()]).toEqual([500, { error: 'Internal server error' }])
+    }
+    expect(served.log()).toContain('PUBLIC_USER_CREATION is \\"false\\", and must be on or off')
+  },
+)
 
 test('.env.example has every setting of npm start that docs/settings.md describes, and no other', () => {
   const [, everywhere, oneMachine] = readFileSync('docs/settings.md', 'utf8').split(/^## /m)
