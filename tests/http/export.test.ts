@@ -112,6 +112,7 @@ test('contains all own data, received messages and reservations, and no data of 
         Reservations: [{
           ...reservation,
           id: made.id,
+          revision: 1,
           conversation_id: second,
           ends_at: null,
           host_id: zoe.id,

@@ -17,7 +17,7 @@ const attachmentUrl = text(1, 2048).refine((url) => {
   .transform((url) => url.replace(/^https:/i, 'https:'))
   .meta({ jsonSchema: { type: 'string', minLength: 1, maxLength: 2048 } })
 
-export const attachment = z.object({
+export const attachment = z.strictObject({
   url: attachmentUrl.describe('An https URL, or a path in the private bucket attachments'),
   name: text(1, 255).describe('The name to show'),
   mime_type: text(1, 255).refine((type) => /^[\w.+-]+\/[\w.+-]+$/.test(type), 'must be a media type')
