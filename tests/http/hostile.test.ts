@@ -119,7 +119,12 @@ describe('query parameters', () => {
     ...['offset=-1', 'offset=0x1', 'offset=%20', 'offset=99999999999999999999', 'limit[]=1&limit=2&limit=3'],
   ])('of lists cannot be %s', async (query) => {
     for (const path of ['/conversations', `/conversations/${conversation}/messages`]) {
-      expectRefusal(await send('GET', `${path}?${query}`, { token: ana.token }), 400, path, isWellEncoded(query) ? nameOf(query) : 'The URL holds a %')
+      expectRefusal(
+        await send('GET', `${path}?${query}`, { token: ana.token }),
+        400,
+        path,
+        isWellEncoded(query) ? nameOf(query) : 'The URL holds a %',
+      )
     }
   })
 
