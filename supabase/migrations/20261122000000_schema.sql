@@ -106,6 +106,25 @@ comment on function private.iso(timestamptz) is
   'ISO 8601 in UTC with milliseconds, the format of every timestamp in an answer.';
 grant execute on function private.iso(timestamptz) to anon, authenticated;
 
+-- The same characters as of isLine in functions/_shared/validate.ts (tests/local/lines.test.ts compares them), which
+-- has them by their properties in Unicode.
+create function private.is_line(value text)
+returns boolean
+language plpgsql immutable strict parallel safe security invoker set search_path = ''
+as $$
+begin
+  return value !~ '[\u0001-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]'
+    and (
+      value = ''
+      or value ~ '[^\u0001-\u0020\u007f-\u00a0\u00ad\u034f\u061c\u115f-\u1160\u1680\u17b4-\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]'
+    );
+end
+$$;
+comment on function private.is_line(text) is
+  'Whether the text can stand beside words of ours, as a name or title does: one line, no control characters, no
+overrides of the direction of writing, and something that shows, or nothing at all. Null for null.';
+grant execute on function private.is_line(text) to authenticated, service_role;
+
 -- The same pattern as webAddress in functions/_shared/validate.ts (tests/local/web_addresses.test.ts compares them).
 create function private.is_web_address(value text)
 returns boolean
@@ -126,14 +145,15 @@ create table public.users (
   id bigint generated always as identity primary key,
   auth_id uuid unique references auth.users (id) on delete set null,
   name text not null
-    constraint "name has 1 to 100 characters"
-    check (char_length(name) between 1 and 100 and name ~ '[^[:space:][:cntrl:]]'),
+    constraint "name has 1 to 100 characters" check (char_length(name) between 1 and 100)
+    constraint "name is one line that shows something" check (private.is_line(name)),
   email text not null
     constraint "email has at most 254 characters" check (char_length(email) <= 254),
   bio text
     constraint "bio has at most 500 characters" check (char_length(bio) <= 500),
   location text
-    constraint "location has at most 120 characters" check (char_length(location) <= 120),
+    constraint "location has at most 120 characters" check (char_length(location) <= 120)
+    constraint "location is one line that shows something" check (private.is_line(location)),
   role text not null default 'user'
     constraint "role is user or admin" check (role in ('user', 'admin')),
   is_active boolean not null default true,
@@ -281,7 +301,8 @@ grant execute on function api.get_account() to edge_functions;
 create table public.interests (
   id bigint generated always as identity primary key,
   name text not null
-    constraint "interest name has 1 to 60 characters" check (char_length(name) between 1 and 60 and name ~ '\S')
+    constraint "interest name has 1 to 60 characters" check (char_length(name) between 1 and 60)
+    constraint "interest name is one line that shows something" check (private.is_line(name))
 );
 comment on table public.interests is 'The interests that a profile can choose.';
 
@@ -361,17 +382,21 @@ create table public.profiles (
   id bigint generated always as identity primary key,
   user_id bigint not null unique references public.users (id) on delete cascade,
   first_name text
-    constraint "first_name has at most 100 characters" check (char_length(first_name) <= 100),
+    constraint "first_name has at most 100 characters" check (char_length(first_name) <= 100)
+    constraint "first_name is one line that shows something" check (private.is_line(first_name)),
   last_name text
-    constraint "last_name has at most 100 characters" check (char_length(last_name) <= 100),
+    constraint "last_name has at most 100 characters" check (char_length(last_name) <= 100)
+    constraint "last_name is one line that shows something" check (private.is_line(last_name)),
   age integer
     constraint "age is 18 to 120" check (age between 18 and 120),
   biography text
     constraint "biography has at most 5,000 characters" check (char_length(biography) <= 5000),
   country text
-    constraint "country has at most 120 characters" check (char_length(country) <= 120),
+    constraint "country has at most 120 characters" check (char_length(country) <= 120)
+    constraint "country is one line that shows something" check (private.is_line(country)),
   city text
-    constraint "city has at most 120 characters" check (char_length(city) <= 120),
+    constraint "city has at most 120 characters" check (char_length(city) <= 120)
+    constraint "city is one line that shows something" check (private.is_line(city)),
   image_url text
     constraint "image_url is an https address of at most 2,048 characters"
     check (private.is_web_address(image_url) and char_length(image_url) <= 2048),
@@ -1334,6 +1359,7 @@ create table public.messages (
     constraint "content has at most 5,000 characters" check (char_length(content) <= 5000),
   attachment jsonb
     constraint "attachment is {url, name, mime_type, size}" check (private.is_attachment(attachment)),
+  constraint "attachment.name is one line that shows something" check (private.is_line(attachment ->> 'name')),
   constraint "attachment.url is a path in the bucket or an https address"
     check (attachment ->> 'url' !~* '^https:' or private.is_web_address('https' || substr(attachment ->> 'url', 6))),
   read boolean not null default false,
@@ -2351,7 +2377,8 @@ create table public.reservations (
   id bigint generated always as identity primary key,
   conversation_id bigint not null references public.conversations (id) on delete cascade,
   title text not null
-    constraint "title has 1 to 200 characters" check (char_length(title) between 1 and 200),
+    constraint "title has 1 to 200 characters" check (char_length(title) between 1 and 200)
+    constraint "title is one line that shows something" check (private.is_line(title)),
   price numeric(12, 2) not null
     constraint "price is not negative" check (price >= 0 and price <> 'NaN'),
   date timestamptz not null,
