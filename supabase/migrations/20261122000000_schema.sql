@@ -8996,14 +8996,19 @@ begin
     where outbox.id = any (heard)
     group by event, conversation_id, devices.id
     on conflict (user_id, device_id, conversation_id, event) where channel = 'push'
-    do update set subject_id = greatest(waiting.subject_id, excluded.subject_id);
+    do update set
+      subject_id = greatest(waiting.subject_id, excluded.subject_id),
+      -- A dead letter is tried again. Its last attempt may still be under way until it is due.
+      due_at = greatest(waiting.due_at, case when waiting.attempts >= 8 then excluded.due_at end),
+      attempts = case when waiting.attempts >= 8 then 0 else waiting.attempts end;
   end if;
   if mail and chosen.email and heard is not null then
     insert into private.silences (user_id, steps) values (person, heard_steps) on conflict do nothing;
     if found then
-      insert into private.outbox (channel, event, user_id, due_at)
+      insert into private.outbox as waiting (channel, event, user_id, due_at)
       values ('mail', 'silence', person, moment)
-      on conflict do nothing;
+      on conflict (user_id) where channel = 'mail'
+      do update set attempts = 0, due_at = greatest(waiting.due_at, excluded.due_at) where waiting.attempts >= 8;
     else
       update private.silences set steps = silences.steps || heard_steps where user_id = person;
     end if;
@@ -9058,17 +9063,45 @@ grant execute on function private.plan_notifications(integer, boolean, boolean) 
 
 -- What the worker sends next: claimed in one transaction, sent after its commit. Whether it is still wanted is asked
 -- here once more. Pushes are here, mails and webhooks in 94.
-create function private.claim_rows(wanted text, max_rows integer, moment timestamptz)
+create function private.receivers_of(entry private.outbox)
+returns text[]
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return case entry.channel
+    when 'push' then (
+      select array[id::text, split_part(endpoint, '/', 3)]
+      from private.devices
+      where user_id = entry.user_id and id = entry.device_id
+    )
+    when 'mail' then (select array[split_part(email, '@', 2)] from public.users where id = entry.user_id)
+  end;
+end
+$$;
+comment on function private.receivers_of(private.outbox) is
+  'Who could hold up the sending of a row: the device and the host of its push service, or the domain of the address.
+Only for definer functions.';
+
+create function private.claim_rows(wanted text, max_rows integer, busy jsonb, moment timestamptz)
 returns bigint[]
 language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
+  avoided constant text[] := array(select jsonb_array_elements_text(busy));
   claimed bigint[];
 begin
   with due as (
     select id
-    from private.outbox
+    from private.outbox as entry
     where channel = wanted and due_at <= moment and attempts < 8
+      and not coalesce(private.receivers_of(entry) && avoided, false)
+      and not exists (
+        select
+        from private.outbox as earlier
+        where earlier.user_id = entry.user_id and earlier.channel = 'push' and earlier.device_id = entry.device_id
+          and earlier.due_at <= moment and earlier.attempts < 8
+          and (earlier.due_at, earlier.id) < (entry.due_at, entry.id)
+      )
     order by due_at
     limit max_rows
     for update skip locked
@@ -9083,9 +9116,9 @@ begin
   return claimed;
 end
 $$;
-comment on function private.claim_rows(text, integer, timestamptz) is
-  'Takes up to max_rows due rows of a channel, which no other worker gets before they are due again. Only for definer
-functions.';
+comment on function private.claim_rows(text, integer, jsonb, timestamptz) is
+  'Takes up to max_rows due rows of a channel, which no other worker gets before they are due again: none for the
+receivers that are busy, and of each device the first. Only for definer functions.';
 
 create function private.postpone_quiet(ids bigint[], moment timestamptz)
 returns bigint[]
@@ -9115,15 +9148,20 @@ comment on function private.postpone_quiet(bigint[], timestamptz) is
   'Lets those of the claimed rows wait whose person has quiet hours, which a delayed attempt may fall into, and returns
 the others. Only for definer functions.';
 
-create function private.preview_of(content text)
+create function private.quote(value text, longest integer default 60)
 returns text
 language plpgsql immutable security invoker set search_path = ''
 as $$
+declare
+  line constant text := regexp_replace(
+    btrim(value), '[[:space:][:cntrl:]\u200e\u200f\u2028-\u202e\u2066-\u2069]+', ' ', 'g'
+  );
 begin
-  return case when char_length(content) > 160 then left(content, 159) || '…' else content end;
+  return case when char_length(line) > longest then left(line, longest - 1) || '…' else line end;
 end
 $$;
-comment on function private.preview_of(text) is 'The beginning of a message, for whoever has chosen previews.';
+comment on function private.quote(text, integer) is
+  'What somebody else has written, in one line of at most so many characters, so that it cannot pose as ours.';
 
 create function private.push_data(entry private.outbox)
 returns json
@@ -9147,7 +9185,7 @@ begin
     'id', coalesce(
       latest.id, (select reservation_id from public.reservation_history where id = entry.subject_id)
     ),
-    'name', partner.name,
+    'name', private.quote(partner.name),
     'unread', (
       select count(*)
       from public.messages
@@ -9155,7 +9193,7 @@ begin
     ),
     'status', (select status from public.reservation_history where id = entry.subject_id and latest.id is null),
     'text', case
-      when (private.notification_settings_of(entry.user_id)).previews then private.preview_of(latest.content)
+      when (private.notification_settings_of(entry.user_id)).previews then private.quote(latest.content, 160)
     end
   );
 end
@@ -9164,13 +9202,13 @@ comment on function private.push_data(private.outbox) is
   'What a push says: {type, conversation_id, id, name, unread, status, text}. id is a message''s or a reservation''s,
 status is null for messages, and text is null unless the person has chosen previews. Only for definer functions.';
 
-create function private.claim_pushes(max_rows integer)
+create function private.claim_pushes(max_rows integer, busy jsonb default '[]')
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
   moment constant timestamptz := private.present();
-  ids bigint[] := private.postpone_quiet(private.claim_rows('push', max_rows, moment), moment);
+  ids bigint[] := private.postpone_quiet(private.claim_rows('push', max_rows, busy, moment), moment);
   pushes json;
 begin
   -- One statement, so that what is wanted and what it says are of one moment: otherwise a push whose messages are read
@@ -9195,6 +9233,7 @@ begin
       json_agg(
         json_build_object(
           'id', outbox.id,
+          'receivers', private.receivers_of(outbox),
           'endpoint', devices.endpoint,
           'keys', json_build_object('p256dh', devices.p256dh, 'auth', devices.auth),
           'subject', outbox.subject_id,
@@ -9210,10 +9249,10 @@ begin
   return pushes;
 end
 $$;
-comment on function private.claim_pushes(integer) is
-  'Claims up to max_rows due pushes as [{id, endpoint, keys, subject, data}], and drops those that nobody wants any
-more. Definer, because edge_functions has no rights on the outbox.';
-grant execute on function private.claim_pushes(integer) to edge_functions;
+comment on function private.claim_pushes(integer, jsonb) is
+  'Claims up to max_rows due pushes as [{id, receivers, endpoint, keys, subject, data}], none for the receivers that are
+busy, and drops those that nobody wants any more. Definer, because edge_functions has no rights on the outbox.';
+grant execute on function private.claim_pushes(integer, jsonb) to edge_functions;
 
 -- From the outbox to mail servers and to the operator's webhook, and what became of each row.
 create function private.unseen_by(person bigint, steps bigint[])
@@ -9254,12 +9293,12 @@ begin
     select coalesce(
       json_agg(
         json_build_object(
-          'name', (private.partner_in(person, conversation_id)).name,
+          'name', private.quote((private.partner_in(person, conversation_id)).name),
           'unread', coalesce(wanted.unread, 0),
           'status', (select status from public.reservation_history where id = changed.last_step),
           'text', case
             when (private.notification_settings_of(person)).previews then (
-              select private.preview_of(content) from public.messages where id = wanted.last_id
+              select private.quote(content, 160) from public.messages where id = wanted.last_id
             )
           end
         )
@@ -9276,7 +9315,7 @@ comment on function private.unseen_by(bigint, bigint[]) is
   'What a mail tells a person: [{name, unread, status, text}] for each conversation in which they want to hear of unread
 messages or of one of these steps of reservations. Only for definer functions.';
 
-create function private.claim_mail()
+create function private.claim_mail(busy jsonb default '[]')
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -9289,7 +9328,7 @@ declare
 begin
   -- Until one is wanted, but not without end, because a statement has 5 s.
   for round in 1..50 loop
-    ids := private.claim_rows('mail', 1, moment);
+    ids := private.claim_rows('mail', 1, busy, moment);
     exit when ids is null;
     ids := private.postpone_quiet(ids, moment);
     continue when cardinality(ids) = 0;
@@ -9304,8 +9343,9 @@ begin
     end;
     if json_array_length(conversations) > 0 then
       return json_build_object(
-        'id', mail.id, 'key', mail.key, 'to', recipient.email, 'name', recipient.name,
-        'token', private.sign_unsubscribing(recipient.id), 'conversations', conversations
+        'id', mail.id, 'receivers', private.receivers_of(mail), 'key', mail.key, 'to', recipient.email,
+        'name', private.quote(recipient.name), 'token', private.sign_unsubscribing(recipient.id),
+        'conversations', conversations
       );
     end if;
     delete from private.outbox where id = mail.id;
@@ -9315,10 +9355,11 @@ begin
   return 'null'::json;
 end
 $$;
-comment on function private.claim_mail() is
-  'Claims a due mail as {id, key, to, name, token, conversations}, or returns null. Mails that have
-nothing to tell any more are dropped. Definer, because edge_functions has no rights on the outbox.';
-grant execute on function private.claim_mail() to edge_functions;
+comment on function private.claim_mail(jsonb) is
+  'Claims a due mail, to none of the domains that are busy, as {id, receivers, key, to, name, token, conversations}, or
+returns null. Mails that have nothing to tell any more are dropped. Definer, because edge_functions has no rights on
+the outbox.';
+grant execute on function private.claim_mail(jsonb) to edge_functions;
 
 create function private.webhook_data(entry private.outbox)
 returns json
@@ -9441,6 +9482,7 @@ begin
     else
       update private.outbox
       set
+        attempts = case finished.outcome when 'refused' then 8 else attempts end,
         last_error = left(finished.reason, 200),
         due_at = greatest(
           due_at, private.present() + make_interval(secs => least(coalesce(finished.retry_after, 0), 86400))
@@ -9452,7 +9494,8 @@ end
 $$;
 comment on function private.finish_outbox(jsonb) is
   'What became of claimed rows: [{id, outcome, reason, retry_after, subject}]. sent deletes the row, gone the device as
-well, and after failed the row stays due when claim has said, or after retry_after seconds. Definer, because
+well, refused makes it a dead letter, and after failed the row stays due when claim has said, or after retry_after
+seconds. Definer, because
 edge_functions has no rights on the outbox.';
 grant execute on function private.finish_outbox(jsonb) to edge_functions;
 
