@@ -16,12 +16,15 @@ export const notHere: Record<string, string> = {
   'git clone https://github.com/supabase/storage ../storage': 'needs the Internet',
   'SUPABASE_AUTH=../auth SUPABASE_STORAGE=../storage npm run test:platform': 'tests of their own',
   'npm run test:postgres': 'tests of their own, of which this is one',
+  'MESSAGES=1000000 npm run test:postgres -- tests/postgres/walk': 'this one',
   'npm run test:bundles': 'tests of their own',
   'npm run test:platform': 'tests of their own',
   'npm run test:realtime': 'tests of their own',
 }
 
-const isCommand = /^(npx|npm|supabase|git|node|curl|select|drop|revoke|alter|create|update|delete)( |$)/
+const isCommand = /^(\w+=\S+ )*(npx|npm|supabase|git|node|curl|select|drop|revoke|alter|create|update|delete)( |$)/
+
+const isSql = /^(select|drop|revoke|alter|create|update|delete) /
 
 /** Its commands in the order of the page, each once: lines of shell, scripts of SQL, and those in the sentences. */
 export const commandsOf = (page: string): { language: 'sh' | 'sql'; text: string }[] => {
@@ -33,7 +36,7 @@ export const commandsOf = (page: string): { language: 'sh' | 'sql'; text: string
     if (language === 'sh') block!.replaceAll(/\\\n\s*/g, '').trim().split('\n').forEach((line) => add('sh', line))
     for (const [, span] of prose?.matchAll(/`([^`]+)`/g) ?? []) {
       const text = span!.replaceAll(/\s+/g, ' ')
-      if (isCommand.test(text)) add(/^(npx|npm|supabase|git|node|curl)/.test(text) ? 'sh' : 'sql', text)
+      if (isCommand.test(text)) add(isSql.test(text) ? 'sql' : 'sh', text)
     }
   }
   return [...found].map(([text, language]) => ({ language, text }))
