@@ -54,8 +54,8 @@ export const openDeployedProject = async () => {
   const pooler = await startPooler(databaseUrl('edge_functions'), {
     connections: 20,
     login: 'edge_functions',
-    settings:
-      `client_tls_sslmode = require\nclient_tls_key_file = ${folder}/server.key\nclient_tls_cert_file = ${folder}/server.crt`,
+    settings: ['sslmode = require', `key_file = ${folder}/server.key`, `cert_file = ${folder}/server.crt`]
+      .map((setting) => `client_tls_${setting}`).join('\n'),
   })
   closes.push(pooler.stop)
 
