@@ -161,6 +161,7 @@ test('every command line of docs/deploy.md works, or is known not to be possible
     expect(outcome.code, `${text}\n${outcome.stdout}${outcome.stderr}`).toBe(0)
     for (const [line, check] of promised) if (line.test(text)) await check(outcome)
   }
+  expect(project.management.unknown).toEqual([])
   // The page says to wait a minute.
   await expectRuns(commands.find(({ text }) => text.includes('job_run_details order'))!.text)
 }, 180_000)
