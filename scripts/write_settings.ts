@@ -3,8 +3,8 @@ import { allSettings, type Setting } from '../functions/_shared/setting_rules.ts
 
 const entries = Object.entries(allSettings)
 const example = [
-  '# Copy to .env, which npm start reads, and remove the # of what you change. Variables that are set in the environment',
-  '# win. docs/settings.md says what each one means.',
+  '# Copy to .env, which npm start reads, and remove the # of what you change. Variables that are set in the',
+  '# environment win. docs/settings.md says what each one means.',
   '',
   ...entries.filter(([, { on }]) => on !== 'supabase')
     .map(([name, setting]) => `#${name}=${setting.example ?? setting.local ?? setting.default ?? ''}`),
