@@ -91,7 +91,9 @@ export const openDeployedProject = async () => {
       return [name, await serveFunction(upload.metadata.entrypoint_path, environment, { deno, cwd, options })] as const
     })
     functions = new Map(await Promise.all(started))
-    setTimeout(() => before.forEach(({ stop }) => stop()), 5000)
+    const stopBefore = () => before.forEach(({ stop }) => stop())
+    closes.push(stopBefore)
+    setTimeout(stopBefore, 5000)
   }
   closes.push(() => functions.forEach(({ stop }) => stop()))
 
