@@ -60,7 +60,16 @@ const gains = (grades: number[]): number =>
 const measure = async (query: Query, { vector, ratio, context }: Setting): Promise<Scores> => {
   const queryVector = vector && query.vector ? JSON.stringify(query.vector) : null
   const filters = JSON.stringify(query.filters)
-  const parameters = [query.q, queryVector, embedder.model, ratio, filters, 20, context ? query[context] : null]
+  const parameters = [
+    query.q,
+    queryVector,
+    embedder.model,
+    ratio,
+    filters,
+    20,
+    context ? query[context] : null,
+    JSON.stringify(query.asked),
+  ]
   const [row] = await database.query(findProfiles, parameters)
   const answer = JSON.parse(row!.answer as string) as { hits: { id: number }[]; estimatedTotalHits: number }
   const found = answer.hits.map(({ id }) => query.grades.get(id) ?? 0)
