@@ -646,6 +646,9 @@ begin
   perform private.check_interests(ids);
   -- Serialize concurrent replacements, which would otherwise end with the union of both sets.
   perform from public.profiles where id = profile for no key update;
+  if not found then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
   delete from public.profile_interests
   where profile_id = profile and interest_id <> all (ids);
   insert into public.profile_interests (profile_id, interest_id)
@@ -654,7 +657,7 @@ begin
 end
 $$;
 comment on function private.replace_interests(bigint, bigint[]) is
-  'Replaces a profile''s interests by ids, or raises 400 and changes nothing.';
+  'Replaces a profile''s interests by ids, or raises 400, or 401 if an erasure came first, and changes nothing.';
 grant execute on function private.replace_interests(bigint, bigint[]) to authenticated;
 
 create function api.set_interests(wanted jsonb)
@@ -1152,7 +1155,7 @@ comment on function private.my_writable_conversations() is
 erased. Definer, as my_conversations.';
 grant execute on function private.my_writable_conversations() to authenticated;
 
-create function private.participants_of(conversations bigint[])
+create function private.participants_of(conversations bigint[], emails boolean default false)
 returns table (
   id bigint,
   voyager_id bigint, voyager_name text, voyager_email text,
@@ -1167,13 +1170,13 @@ set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   me bigint := private.my_id();
-  is_shown constant boolean := coalesce(current_setting('api.partner_email', true), '') <> 'after_reply';
+  cut_off constant bigint[] := case when emails then coalesce(private.blocked_users_of(me), '{}') end;
 begin
   return query
     select
       mine.id,
-      voyager.id, voyager.name, case when is_shown then voyager.email else private.shown_email(voyager, mine.id) end,
-      local.id, local.name, case when is_shown then local.email else private.shown_email(local, mine.id) end,
+      voyager.id, voyager.name, case when emails then private.shown_email(voyager, mine.id, cut_off) end,
+      local.id, local.name, case when emails then private.shown_email(local, mine.id, cut_off) end,
       mine.created_at
     from public.conversations as mine
     join public.users as voyager on voyager.id = mine.voyager_id
@@ -1181,11 +1184,11 @@ begin
     where mine.id = any (conversations) and me in (mine.voyager_id, mine.local_id);
 end
 $$;
-comment on function private.participants_of(bigint[]) is
-  'The names and e-mail addresses of both participants of each of these conversations, and when it was opened, if the
-caller is one of them. Definer, because users can read only their own row of users; they see no other columns of a
-partner''s.';
-grant execute on function private.participants_of(bigint[]) to authenticated;
+comment on function private.participants_of(bigint[], boolean) is
+  'The names of both participants of each of these conversations, their e-mail addresses if they are asked for, and when
+it was opened, if the caller is one of them. Definer, because users can read only their own row of users; they see no
+other columns of a partner''s.';
+grant execute on function private.participants_of(bigint[], boolean) to authenticated;
 
 create function private.require_participant(conversation bigint)
 returns void
@@ -1290,7 +1293,8 @@ begin
   )
   into listed
   from page
-  join private.participants_of((select array_agg(id) from page)) as participants on participants.id = page.id;
+  join private.participants_of((select array_agg(id) from page), emails => true) as participants
+    on participants.id = page.id;
 
   if cardinality(listed) > page_limit then
     perform private.set_response_metadata(jsonb_build_object('next', page_offset + page_limit));
@@ -2014,7 +2018,7 @@ language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
   delete from private.conversation_states where user_id = person;
-  delete from private.changes where user_id = person and kind = 'state';
+  delete from private.changes where user_id = person and other_id is null;
   -- Lock in the order of ids, so that two erasures do not wait for each other.
   perform
   from private.conversation_activity
@@ -4104,20 +4108,22 @@ comment on function private.require_first_contact(bigint, bigint, integer) is
   'Locks the conversation, and raises 403 if nothing more may reach the partner before they have answered. For what is
 no message; a send checks in its one statement. Only for definer functions.';
 
-create function private.shown_email(person public.users, conversation bigint)
+create function private.shown_email(person public.users, conversation bigint, cut_off bigint[])
 returns text
 language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   return case
+    when person.id = any (cut_off) then ''
+    when coalesce(current_setting('api.partner_email', true), '') <> 'after_reply' then person.email
     when person.id = private.my_id() or private.has_written(person.id, conversation) then person.email
     else ''
   end;
 end
 $$;
-comment on function private.shown_email(public.users, bigint) is
-  'The e-mail address of a participant as the caller sees it with PARTNER_EMAIL=after_reply: the partner''s is empty
-until they have written. Only for definer functions.';
+comment on function private.shown_email(public.users, bigint, bigint[]) is
+  'The e-mail address of a participant as the caller sees it: a partner''s is empty across a block, and with
+PARTNER_EMAIL=after_reply until they have written. Only for definer functions.';
 
 -- The log of changes: what GET /conversations/changes reads. A row is written by the transaction that makes the change,
 -- so it commits or rolls back with it; unlike an event of Realtime it is never lost.
@@ -4144,8 +4150,9 @@ create table private.changes (
 comment on table private.changes is
   'One row for each change that a participant of a conversation can see, kept for 31 days. Holds ids only. Without
 foreign keys, because what was removed is named here too, and because keys cost a send six pages (20_messages.sql).';
-comment on column private.changes.user_id is 'The voyager; of a state, its owner, because nobody else may learn of it.';
-comment on column private.changes.other_id is 'The local; null for a state.';
+comment on column private.changes.user_id is
+  'The voyager; of what only one of the two may learn, as of a state, that one.';
+comment on column private.changes.other_id is 'The local; null if only one of the two may learn of it.';
 comment on column private.changes.xid is
   'The transaction that wrote the row. Ids are drawn before the commit, so they do not tell what a reader has seen.';
 
@@ -4160,20 +4167,27 @@ comment on materialized view private.changes_origin is
   'Which log this is, and the last of its rows that another database wrote. pg_restore refreshes it after it has loaded
 the rows, so a restored database has another epoch, in which the transaction ids of older rows mean nothing.';
 
-create function private.log_change(kind private.change_kind, conversation bigint, entity bigint)
+create function private.log_change(
+  kind private.change_kind, conversation bigint, entity bigint, actor bigint default null
+)
 returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
   insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
-  select voyager_id, local_id, log_change.kind, conversation, entity
+  select
+    case when is_cut_off then actor else voyager_id end, case when not is_cut_off then local_id end,
+    log_change.kind, conversation, entity
   from public.conversations
+  cross join lateral (
+    select actor is not null and private.is_blocked_between(voyager_id, local_id) as is_cut_off
+  ) as pair
   where conversations.id = conversation;
 end
 $$;
-comment on function private.log_change(private.change_kind, bigint, bigint) is
-  'Logs a change for both participants; nothing if the conversation is gone, of which they are told by itself. Only for
-definer functions.';
+comment on function private.log_change(private.change_kind, bigint, bigint, bigint) is
+  'Logs a change for both participants; across a block, what one of them does (actor) for that one alone. Nothing if the
+conversation is gone, of which they are told by itself. Only for definer functions.';
 
 create function private.log_conversation()
 returns trigger
@@ -4205,8 +4219,7 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
-  select voyager_id, local_id, 'conversation', id, id
+  perform private.log_change('conversation', id, id, actor => new.id)
   from public.conversations
   where new.id in (voyager_id, local_id);
   return null;
@@ -4226,11 +4239,18 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.log_change('read', new_rows.conversation_id, max(new_rows.id))
-  from new_rows
-  join old_rows using (id, conversation_id)
-  where new_rows.read and not old_rows.read
-  group by new_rows.conversation_id, new_rows.user_id;
+  perform private.log_change(
+    'read', marked.conversation_id, marked.id,
+    actor => case marked.user_id when voyager_id then local_id else voyager_id end
+  )
+  from (
+    select new_rows.conversation_id, new_rows.user_id, max(new_rows.id) as id
+    from new_rows
+    join old_rows using (id, conversation_id)
+    where new_rows.read and not old_rows.read
+    group by new_rows.conversation_id, new_rows.user_id
+  ) as marked
+  join public.conversations on conversations.id = marked.conversation_id;
 
   perform private.log_change(
     case when new_rows.id is null then 'message.removed' else 'message' end::private.change_kind, conversation_id, id
@@ -8021,19 +8041,22 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.broadcast_to_participants(
+  perform private.broadcast_to_users(
     event => 'message.read',
     conversation => marked.conversation_id,
     id => marked.id,
     previous_id => (
       select max(id) from public.messages where conversation_id = marked.conversation_id and id < marked.id
     ),
-    user_id => marked.reader
+    user_id => marked.reader,
+    one => marked.reader,
+    other => case when not private.is_blocked_between(marked.reader, marked.sender) then marked.sender end
   )
   from (
     select
       now_read.conversation_id,
       max(now_read.id) as id,
+      now_read.user_id as sender,
       case now_read.user_id
         when conversations.voyager_id then conversations.local_id
         else conversations.voyager_id
@@ -8042,14 +8065,15 @@ begin
     join was_read using (id)
     join public.conversations on conversations.id = now_read.conversation_id
     where now_read.read and not was_read.read
-    group by now_read.conversation_id, reader
+    group by now_read.conversation_id, sender, reader
   ) as marked;
   return null;
 end
 $$;
 comment on function private.broadcast_read() is
   'message.read: id is the newest message of a conversation that the statement marked, user_id the reader. One event,
-however many messages were marked. Definer, because callers may not send events.';
+however many messages were marked; across a block the reader alone gets it. Definer, because callers may not send
+events.';
 
 create trigger broadcast_read
   after update on public.messages
@@ -8117,6 +8141,34 @@ create trigger broadcast_block
   after insert or delete on private.blocks
   for each row
   execute function private.broadcast_block();
+
+create function private.broadcast_closed()
+returns trigger
+language plpgsql volatile security definer
+set search_path = ''
+-- As in broadcast_to_participants.
+set lock_timeout = '50ms'
+as $$
+begin
+  perform realtime.send(jsonb_build_object('user_id', new.id), 'closed', 'typing:' || conversations.id, true)
+  from public.conversations
+  where new.id in (voyager_id, local_id);
+  return null;
+exception
+  when others then
+    raise warning 'Could not broadcast %: %', 'closed', sqlstate;
+    return null;
+end
+$$;
+comment on function private.broadcast_closed() is
+  'closed, on the typing: topics of somebody whose account has become inactive: the partners'' devices leave them,
+because Realtime lets whoever has joined send until their token ends. Definer, because callers may not send events.';
+
+create trigger broadcast_closed
+  after update of is_active on public.users
+  for each row
+  when (old.is_active and not new.is_active)
+  execute function private.broadcast_closed();
 
 -- For clients that subscribe to postgres_changes. Realtime applies row level security to each row; of the old row it
 -- sends only the primary key, which is all that the default replica identity logs.
@@ -9832,7 +9884,8 @@ begin
         where id >= at_conversation and at_report is null
         order by id
         limit remaining + 1
-      )
+      ),
+      emails => true
     ) as participants on participants.id = conversations.id
     order by conversations.id
   loop
@@ -9924,12 +9977,12 @@ begin
     return false;
   end if;
   perform private.cancel_reservations_of(person, me);
+  delete from private.blocks where person in (blocker_id, blocked_id);
   perform private.erase_states_of(person);
   -- Cascades to its interests and its search entry; the search context was removed when the account became inactive.
   delete from public.profiles where id = profile;
   perform private.sweep_lexicon();
   delete from private.embedding_queue where (kind, id) in (('profile', profile), ('context', person));
-  delete from private.blocks where person in (blocker_id, blocked_id);
   delete from private.sign_ups where address_hash = sha256(convert_to(lower(address), 'UTF8'));
   delete from private.idempotent_replies
   using public.messages
