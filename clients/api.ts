@@ -1,4 +1,5 @@
-import { type ErrorCode, ServiceError, toServiceError } from './errors.ts'
+import { createApiClient, errorOf } from './api_client.ts'
+import { ServiceError, toServiceError } from './errors.ts'
 import type { InboxSession } from './session.ts'
 import type { ChangePage, Client, ConversationDetail, Draft, ListedConversation } from './types.ts'
 import type { Message, Person, Unread } from './types.ts'
@@ -52,34 +53,6 @@ const withTimeout = async <Result>(
   }
 }
 
-export const isJson = (response: Response | undefined): boolean =>
-  response?.headers.get('Content-Type')?.toLowerCase().startsWith('application/json') ?? false
-
-// A timer set for more than 24 days fires at once.
-const longestRetryAfter = 3_600_000
-const retryAfterOf = ({ headers }: Response): number =>
-  Math.min(longestRetryAfter, Number(headers.get('Retry-After')) * 1000 || 0)
-
-// A proxy or a captive portal may answer with any status and body. Treat it as no answer, but respect its Retry-After.
-const foreignResponse = (response: Response): ServiceError =>
-  new ServiceError(`The response (status ${response.status}) is not the service's`, 0, retryAfterOf(response))
-
-const errorOf = async (error: unknown, response: Response | undefined): Promise<ServiceError> => {
-  if (!response) return toServiceError(error)
-  const body: unknown = isJson(response) ? await response.json().catch(() => null) : null
-  const message = (body as { error?: unknown } | null)?.error
-  // The service's errors are {"error": "…"}; the platform's gateway has other JSON: {"code": "NOT_FOUND", "message":
-  // …}.
-  if (typeof message !== 'string' && response.status < 500) return foreignResponse(response)
-  return new ServiceError(
-    typeof message === 'string' ? message : `The service answered ${response.status}`,
-    response.status,
-    retryAfterOf(response),
-    body,
-    response.headers.get('X-Error-Code') as ErrorCode | null,
-  )
-}
-
 const has = <Name extends string>(body: unknown, name: Name): body is Record<Name, unknown> =>
   typeof body === 'object' && body !== null && name in body
 const isList = <Item>(body: unknown): body is Item[] => Array.isArray(body)
@@ -92,45 +65,33 @@ const isBlocks = (body: unknown): body is { user_id: number }[] =>
   isList(body) && body.every((block) => has(block, 'user_id') && Number.isInteger(block.user_id))
 const isSuccess = (body: unknown): body is { success: true } => has(body, 'success') && body.success === true
 
-interface RequestOptions<Body> {
-  path: string
-  /** The body of a POST request; a request without it is a GET. */
-  post?: Record<string, unknown>
-  /** Whether a response body has the shape that this endpoint returns. */
-  isBody: (body: unknown) => body is Body
-  status?: number
-}
+type Call = Promise<{ data?: unknown; error?: { error: string }; response: Response }>
 
-/** The service's endpoints, called through supabase-js, which knows the base URL. */
-export const createApi = ({ functions }: Client, session: InboxSession, timeout: number): Api => {
-  const request = <Body>(signal: AbortSignal, { path, post, isBody, status = 200 }: RequestOptions<Body>) =>
-    withTimeout(timeout, signal, async (limit): Promise<{ body: Body; more: boolean }> => {
-      for (let refreshed = false;; refreshed = true) {
-        const token = await session.token()
-        const { data, error, response } = await functions.invoke<unknown>(path, {
-          method: post ? 'POST' : 'GET',
-          body: post,
-          // Without this header supabase-js would add the token of whichever user is signed in by then.
-          headers: { Authorization: `Bearer ${token}` },
-          signal: limit,
-        })
-        if (!error && response) {
-          if (response.status !== status || !isJson(response) || !isBody(data)) throw foreignResponse(response)
-          return { body: data, more: response.headers.get('Link')?.includes('rel="next"') ?? false }
-        }
-        const failure = await errorOf(error, response)
-        if (failure.status !== 401 || refreshed) throw failure
-        await session.refresh(token)
-      }
-    })
-  const get = async <Body>(signal: AbortSignal, path: string, isBody: (body: unknown) => body is Body): Promise<Body> =>
-    (await request(signal, { path, isBody })).body
+/** What the inbox calls, in the name of the user for whom it was opened. */
+export const createApi = (client: Client, session: InboxSession, timeout: number): Api => {
+  const { GET, POST } = createApiClient(client, session)
 
-  const messages = async (conversation: number, query: string, signal: AbortSignal): Promise<Page> => {
-    const { body, more } = await request(signal, {
-      path: `conversations/${conversation}/messages?${query}`,
-      isBody: isList<Message>,
+  /** `isBody`: whether a body has the shape that this endpoint returns, as a proxy may answer with any. */
+  const request = <Body>(
+    signal: AbortSignal,
+    isBody: (body: unknown) => body is Body,
+    call: (signal: AbortSignal) => Call,
+    status = 200,
+  ): Promise<{ body: Body; more: boolean }> =>
+    withTimeout(timeout, signal, async (limit) => {
+      const { data, error, response } = await call(limit)
+      if (error || response.status !== status || !isBody(data)) throw errorOf(response, error)
+      return { body: data, more: response.headers.get('Link')?.includes('rel="next"') ?? false }
     })
+
+  type PageQuery = { limit: number; before_id?: number; after_id?: number }
+  const messages = async (id: number, query: PageQuery, signal: AbortSignal): Promise<Page> => {
+    const params = { path: { id }, query }
+    const { body, more } = await request(
+      signal,
+      isList<Message>,
+      (signal) => GET('/conversations/{id}/messages', { params, signal }),
+    )
     // An empty page ends the listing. Otherwise the caller would read from the beginning again.
     return { messages: body, more: more && body.length > 0 }
   }
@@ -138,36 +99,47 @@ export const createApi = ({ functions }: Client, session: InboxSession, timeout:
 
   return {
     me: async (signal) => {
-      const { id, name } = await get(signal, 'users/me', hasId<Person>)
+      const { body: { id, name } } = await request(signal, hasId<Person>, (signal) => GET('/users/me', { signal }))
       return { id, name }
     },
-    conversations: (signal) => get(signal, 'conversations', isList<ListedConversation>),
-    unread: (signal) => get(signal, 'conversations/unread', isUnread),
-    changes: (after, signal) =>
-      get(signal, `conversations/changes?limit=100${after === null ? '' : `&after=${after}`}`, isChanges),
-    conversation: (id, signal) => get(signal, `conversations/${id}`, hasId<ConversationDetail>),
-    findOrCreateConversation: async (otherUser, signal) => {
+    conversations: async (signal) =>
+      (await request(signal, isList<ListedConversation>, (signal) => GET('/conversations', { signal }))).body,
+    unread: async (signal) =>
+      (await request(signal, isUnread, (signal) => GET('/conversations/unread', { signal }))).body,
+    changes: async (after, signal) => {
+      const params = { query: { limit: 100, ...(after !== null && { after }) } }
+      return (await request(signal, isChanges, (signal) => GET('/conversations/changes', { params, signal }))).body
+    },
+    conversation: async (id, signal) => {
+      const params = { path: { id } }
+      const call = (signal: AbortSignal) => GET('/conversations/{id}', { params, signal })
+      return (await request(signal, hasId<ConversationDetail>, call)).body
+    },
+    findOrCreateConversation: async (other_user_id, signal) => {
       try {
-        const post = { other_user_id: otherUser }
-        return (await request(signal, { path: 'conversations', post, isBody: hasId, status: 201 })).body.id
+        const call = (signal: AbortSignal) => POST('/conversations', { body: { other_user_id }, signal })
+        return (await request(signal, hasId, call, 201)).body.id
       } catch (error) {
         const { status, body } = toServiceError(error)
         if (status !== 409 || !has(body, 'conversation_id')) throw error
         return body.conversation_id as number
       }
     },
-    newestMessages: async (id, signal) => oldestFirst(await messages(id, 'limit=50', signal)),
-    messagesBefore: async (id, message, signal) =>
-      oldestFirst(await messages(id, `before_id=${message}&limit=50`, signal)),
-    messagesAfter: (id, message, signal) => messages(id, `after_id=${message}&limit=100`, signal),
+    newestMessages: async (id, signal) => oldestFirst(await messages(id, { limit: 50 }, signal)),
+    messagesBefore: async (id, before_id, signal) => oldestFirst(await messages(id, { before_id, limit: 50 }, signal)),
+    messagesAfter: (id, after_id, signal) => messages(id, { after_id, limit: 100 }, signal),
     send: async (id, { content, attachment = null }, client_id, signal) => {
-      const path = `conversations/${id}/messages`
-      const post = { content, attachment, client_id }
-      return (await request(signal, { path, post, isBody: hasId<Message>, status: 201 })).body
+      const options = { params: { path: { id } }, body: { content, attachment, client_id } }
+      const call = (signal: AbortSignal) => POST('/conversations/{id}/messages', { ...options, signal })
+      return (await request(signal, hasId<Message>, call, 201)).body
     },
     markRead: async (id, up_to_message_id, signal) => {
-      await request(signal, { path: `conversations/${id}/read`, post: { up_to_message_id }, isBody: isSuccess })
+      const options = { params: { path: { id } }, body: { up_to_message_id } }
+      await request(signal, isSuccess, (signal) => POST('/conversations/{id}/read', { ...options, signal }))
     },
-    blockedUsers: async (signal) => (await get(signal, 'users/me/blocks', isBlocks)).map(({ user_id }) => user_id),
+    blockedUsers: async (signal) => {
+      const { body } = await request(signal, isBlocks, (signal) => GET('/users/me/blocks', { signal }))
+      return body.map(({ user_id }) => user_id)
+    },
   }
 }

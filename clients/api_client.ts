@@ -1,56 +1,73 @@
 import type { Session } from '@supabase/supabase-js'
 import createFetchClient, { type Client as FetchClient } from 'openapi-fetch'
-import { isJson } from './api.ts'
+import { type ErrorCode, ServiceError } from './errors.ts'
 import type { paths } from './openapi.ts'
 import type { Client } from './types.ts'
 
 /** `GET('/users/{id}', …)` and so on for every endpoint, typed by docs/openapi.json. */
 export type ApiClient = FetchClient<paths>
 
+/** In whose name requests are sent. */
+interface Sessions {
+  current(): Promise<Session | null>
+  /** The same user's next session after the service rejected this one's token; null if there is none. */
+  refreshed(rejected: Session): Promise<Session | null>
+}
+
+/** The sessions of whoever is signed in at the time of the request. */
+const currentSessions = (auth: Client['auth']): Sessions => {
+  const current = async () => (await auth.getSession()).data.session
+  let refreshing: Promise<unknown> | null = null
+  return {
+    current,
+    async refreshed(rejected) {
+      if ((await current())?.access_token === rejected.access_token) {
+        // A refresh token can be used once.
+        await (refreshing ??= auth.refreshSession().finally(() => refreshing = null))
+      }
+      const session = await current()
+      // Nothing is sent in the name of a user who has signed in meanwhile.
+      const isNew = session?.user.id === rejected.user.id && session.access_token !== rejected.access_token
+      return isNew ? session : null
+    },
+  }
+}
+
+const isJson = ({ headers }: Response): boolean =>
+  headers.get('Content-Type')?.toLowerCase().startsWith('application/json') ?? false
+
+/** The code of an error of the service; null for other answers, as of a gateway, a proxy or a captive portal. */
+const errorCodeOf = (response: Response): ErrorCode | null =>
+  isJson(response) ? response.headers.get('X-Error-Code') as ErrorCode | null : null
+
 const errorResponse = (error: string, status: number, headers?: Headers): Response => {
   const response = new Response(JSON.stringify({ error }), { status, headers })
   response.headers.set('Content-Type', 'application/json')
+  response.headers.delete('X-Error-Code')
   return response
 }
 
-// A gateway, a proxy or a captive portal may answer with any status and body.
 const foreignResponse = ({ status, headers }: Response): Response =>
   errorResponse(`The response (status ${status}) is not the service's`, status < 400 ? 502 : status, headers)
-
-const serviceError = async (response: Response): Promise<Response> => {
-  const body: unknown = isJson(response) ? await response.clone().json().catch(() => null) : null
-  return typeof (body as { error?: unknown } | null)?.error === 'string' ? response : foreignResponse(response)
-}
 
 // openapi-fetch wants an absolute URL. Only what follows it is used.
 const baseUrl = 'http://localhost'
 
 /**
  * Calls of every endpoint with the token of whoever is signed in, or without one. Each resolves to `{data, response}`,
- * or to `{error: {error}, response}`. Where no answer came, `response.status` is 503. Rejects only if its `signal` is
- * aborted.
+ * or to `{error: {error}, response}`; `dataOf` throws instead. Where no answer came, `response.status` is 503. Rejects
+ * only if its `signal` is aborted.
  */
-export const createApiClient = ({ auth, functions }: Pick<Client, 'auth' | 'functions'>): ApiClient => {
-  const currentSession = async () => (await auth.getSession()).data.session
-
-  let refreshing: Promise<unknown> | null = null
-  /** The user's next session after the service rejected this one's token; null if there is none. */
-  const refreshed = async (rejected: Session): Promise<Session | null> => {
-    if ((await currentSession())?.access_token === rejected.access_token) {
-      // A refresh token can be used once.
-      await (refreshing ??= auth.refreshSession().finally(() => refreshing = null))
-    }
-    const session = await currentSession()
-    // Nothing is sent in the name of a user who has signed in meanwhile.
-    const isNew = session?.user.id === rejected.user.id && session.access_token !== rejected.access_token
-    return isNew ? session : null
-  }
-
+export const createApiClient = (
+  { auth, functions }: Pick<Client, 'auth' | 'functions'>,
+  sessions: Sessions = currentSessions(auth),
+): ApiClient => {
   const send = async (request: Request, body: string, session: Session | null): Promise<Response> => {
     const { data, error, response } = await functions.invoke<unknown>(request.url.slice(baseUrl.length + 1), {
       method: request.method as 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
       headers: {
         ...Object.fromEntries(request.headers),
+        // Without this header supabase-js would add the token of whichever user is signed in by then.
         ...(session && { Authorization: `Bearer ${session.access_token}` }),
       },
       body: body || undefined,
@@ -58,7 +75,7 @@ export const createApiClient = ({ auth, functions }: Pick<Client, 'auth' | 'func
     })
     request.signal.throwIfAborted()
     if (!response) return errorResponse(`The service did not answer: ${(error as Error).message}`, 503)
-    if (error) return serviceError(response)
+    if (error) return errorCodeOf(response) ? response : foreignResponse(response)
     const { status, headers } = response
     if (status === 204) return new Response(null, { status, headers })
     if (isJson(response)) return new Response(JSON.stringify(data), { status, headers })
@@ -71,10 +88,32 @@ export const createApiClient = ({ auth, functions }: Pick<Client, 'auth' | 'func
     baseUrl,
     fetch: async (request) => {
       const body = await request.text()
-      const session = await currentSession()
+      const session = await sessions.current()
       const response = await send(request, body, session)
-      const next = response.status === 401 && session ? await refreshed(session) : null
+      const isRejected = response.status === 401 && errorCodeOf(response)
+      const next = isRejected && session ? await sessions.refreshed(session) : null
       return next ? send(request, body, next) : response
     },
   })
+}
+
+// A timer set for more than 24 days fires at once.
+const longestRetryAfter = 3_600_000
+const retryAfterOf = ({ headers }: Response): number =>
+  Math.min(longestRetryAfter, Number(headers.get('Retry-After')) * 1000 || 0)
+
+/** Why a call failed; of an answer that is not the service's only its Retry-After is respected. */
+export const errorOf = (response: Response, body?: { error: string }): ServiceError => {
+  const code = errorCodeOf(response)
+  const message = body?.error ?? `The response (status ${response.status}) is not the service's`
+  return new ServiceError(message, code ? response.status : 0, retryAfterOf(response), code && body, code)
+}
+
+/** What a call of an ApiClient brings. Throws a ServiceError instead of resolving to an error. */
+export const dataOf = async <Data>(
+  call: Promise<{ data?: Data; error?: { error: string }; response: Response }>,
+): Promise<Data> => {
+  const { data, error, response } = await call
+  if (!response.ok) throw errorOf(response, error)
+  return data as Data
 }

@@ -77,6 +77,11 @@ export interface Dependencies {
   expectEvent(message: number): void
   /** Whether the caller has not blocked this user; false until the blocks are loaded. */
   isNotBlocked(user: number): boolean
+  /**
+   * Whether the list has this user's address as empty: across a block and after they have erased their account, when a
+   * join would be refused, and with PARTNER_EMAIL=after_reply until they have written. True until the list is loaded.
+   */
+  hidesAddress(user: number): boolean
 }
 
 /** What the inbox uses of a conversation. */
@@ -84,7 +89,8 @@ export interface OpenConversation extends Conversation {
   handleEvent(event: EventName, payload: EventPayload): void
   joinChanged(): void
   deliveryChanged(): void
-  blocksChanged(): void
+  /** The caller's blocks or the list have been read. */
+  updateTypingChannel(): void
   /** What has changed in this conversation, read during this join of the inbox's channel. */
   handleChanges(changes: readonly Change[], join: number): void
   /** Reads everything; with `anew`, more has changed than what is shown, and the newest page replaces it. */
@@ -261,9 +267,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
   const detailLoop = createRetryLoop(async (signal) => {
     const [{ id: myId }, { Voyager, Local, Reservations }] = await Promise.all([me, api.conversation(id, signal)])
     if (signal.aborted) return
-    const other = Voyager.id === myId ? Local : Voyager
-    hidesAddress = other.email === ''
-    store.set({ reservations: Reservations, other })
+    store.set({ reservations: Reservations, other: Voyager.id === myId ? Local : Voyager })
     updateTypingChannel()
   })
 
@@ -277,15 +281,15 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     store.set({ typing: false })
   }
   let typingChannel: PersistentChannel | null = null
-  // The other user's address is empty across a block and after they have erased their account, when a join would be
-  // refused, and with PARTNER_EMAIL=after_reply until they have written.
-  let hidesAddress = false
-  /** Leaves the typing topic while the other user is blocked: Realtime may still let them send on it. */
+  // The other account is not active any more, while Realtime may still let it send.
+  let isClosed = false
+  /** Leaves the typing topic while either has blocked the other: Realtime may still let them send on it. */
   const updateTypingChannel = () => {
     const { other, messages, loaded } = store.view
     if (closed.signal.aborted || !other || !loaded) return
-    if (isNotBlocked(other.id)) {
-      if (hidesAddress && messages.some(({ user_id }) => user_id === other.id)) return
+    const isCutOff = isClosed ||
+      dependencies.hidesAddress(other.id) && messages.some(({ user_id }) => user_id === other.id)
+    if (isNotBlocked(other.id) && !isCutOff) {
       typingChannel ??= openPersistentChannel(
         dependencies.typingConnection(),
         `typing:${id}`,
@@ -295,6 +299,10 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
             clearTimeout(typingTimer)
             typingTimer = setTimeout(stopTyping, typingDuration)
             store.set({ typing: true })
+          },
+          closed() {
+            isClosed = true
+            updateTypingChannel()
           },
         },
         () => {},
@@ -368,10 +376,13 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     },
     handleEvent(event, payload) {
       if (event === 'message.created') {
-        if (payload.user_id !== myId) stopTyping()
+        if (payload.user_id !== myId) {
+          stopTyping()
+          isClosed = false
+          updateTypingChannel()
+        }
         // Whoever can write is not blocked any more.
         typingChannel?.retryRefused()
-        if (hidesAddress) detailLoop.run()
         const position = positionOf(payload, lastKnown())
         if (position === 'known') return
         latestEventId = Math.max(latestEventId, payload.id)
@@ -421,7 +432,7 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
       readMessages(true)
       detailLoop.runNow()
     },
-    blocksChanged: updateTypingChannel,
+    updateTypingChannel,
     rejoin: () => typingChannel?.rejoin(),
     close() {
       closed.abort()

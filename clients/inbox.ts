@@ -161,6 +161,9 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     return listed?.Messages[0]?.id ?? 0
   }
 
+  const updateTypingChannels = () => {
+    for (const { conversation } of conversations.values()) conversation.updateTypingChannel()
+  }
   // How often the list was to be read, and how much of that the last read covered.
   let listRequested = 0
   let listRead = 0
@@ -180,6 +183,7 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
       listRead = requested
       if (join && join === currentJoin) isBehind = false
       store.set({ conversations: entries, unread: total, loaded: true })
+      updateTypingChannels()
     },
     setResult,
     listInterval,
@@ -190,8 +194,10 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
   const blockLoop = createRetryLoop(async (signal) => {
     const users = await api.blockedUsers(signal)
     if (signal.aborted) return
+    // The list tells of blocks as well, by its addresses.
+    if (blocked && (blocked.size !== users.length || users.some((user) => !blocked?.has(user)))) readList()
     blocked = new Set(users)
-    for (const { conversation } of conversations.values()) conversation.blocksChanged()
+    updateTypingChannels()
   })
 
   const nextChanges = createChangeFeed(api)
@@ -303,6 +309,11 @@ export const openInbox = (supabase: Client, options: Options = {}): Inbox => {
     currentJoin: () => currentJoin,
     isLive: () => delivery.isLive,
     isNotBlocked: (user: number) => blocked !== null && !blocked.has(user),
+    hidesAddress: (user: number) =>
+      !store.view.loaded ||
+      store.view.conversations.some(({ Voyager, Local }) =>
+        [Voyager, Local].some(({ id, email }) => id === user && email === '')
+      ),
   }
   const schedule = scheduleResync((isAlone) => {
     resyncAtOnce ||= isAlone && !currentJoin

@@ -1,3 +1,4 @@
+import type { Session } from '@supabase/supabase-js'
 import { ServiceError } from './errors.ts'
 import type { Client } from './types.ts'
 
@@ -5,10 +6,10 @@ import type { Client } from './types.ts'
 export interface InboxSession {
   /** The id in Auth of the user for whom the inbox was opened. Pending until a session could be read. */
   readonly owner: Promise<string>
-  /** The access token for one request. */
-  token(): Promise<string>
-  /** Refreshes the token after the service rejected this one. Concurrent calls share one refresh. */
-  refresh(rejected: string): Promise<void>
+  /** The session for one request. */
+  current(): Promise<Session>
+  /** The user's next session after the service rejected this one's token. Concurrent calls share one refresh. */
+  refreshed(rejected: Session): Promise<Session>
   close(): void
 }
 
@@ -32,33 +33,36 @@ export const openSession = ({ auth }: Client, onEnd: () => void): InboxSession =
     return owner === session.user.id
   }
 
-  const token = async (): Promise<string> => {
+  const current = async (): Promise<Session> => {
     const { data: { session }, error } = await auth.getSession()
     if (error) throw new ServiceError(error.message, isTemporary(error) ? 0 : 401)
     if (!session) throw new ServiceError('Nobody is signed in', 401)
     // Another tab may have changed the session before its event arrived here.
-    if (isOwn(session)) return session.access_token
+    if (isOwn(session)) return session
     onEnd()
     throw new ServiceError('Somebody else has signed in', 401)
   }
 
-  const refreshOnce = async (rejected: string): Promise<void> => {
-    if (await token() !== rejected) return
+  const refreshOnce = async (rejected: Session): Promise<void> => {
+    if ((await current()).access_token !== rejected.access_token) return
     const { error } = await auth.refreshSession()
     if (error) throw new ServiceError(error.message, isTemporary(error) ? 0 : 401)
   }
 
   // Determine the owner before anything can be sent.
-  token().catch(() => {})
+  current().catch(() => {})
   const { data: { subscription } } = auth.onAuthStateChange((event, session) => {
     if (event === 'SIGNED_OUT' || !isOwn(session)) onEnd()
   })
 
   return {
     owner: ownerKnown,
-    token,
-    // A refresh token can be used once.
-    refresh: (rejected) => refreshing ??= refreshOnce(rejected).finally(() => refreshing = null),
+    current,
+    async refreshed(rejected) {
+      // A refresh token can be used once.
+      await (refreshing ??= refreshOnce(rejected).finally(() => refreshing = null))
+      return await current()
+    },
     close: () => subscription.unsubscribe(),
   }
 }

@@ -1,17 +1,17 @@
-import type { SupabaseClient } from '@supabase/supabase-js'
+import type { ApiClient } from '../clients/api_client.ts'
 import type { Conversation, Inbox } from '../clients/inbox.ts'
 import { openChatMenu } from './chat_menu.ts'
 import { openComposer } from './composer.ts'
 import { avatar, backButton, el, setText } from './dom.ts'
 import { findProfile } from './find_profile.ts'
 import { openMessages } from './messages.ts'
-import { errorText } from './request.ts'
+import { errorText } from './errors.ts'
 import { openReservations } from './reservations.ts'
 import type { openStates } from './states.ts'
 import type { Files } from './storage.ts'
 
 interface Dependencies {
-  supabase: SupabaseClient
+  api: ApiClient
   conversation: Conversation
   inbox: Inbox
   states: ReturnType<typeof openStates>
@@ -23,19 +23,19 @@ interface Dependencies {
 
 /** One open conversation. */
 export const openChat = (
-  { supabase, conversation, inbox, states, files, onChange, onBack, onProfile }: Dependencies,
+  { api, conversation, inbox, states, files, onChange, onBack, onProfile }: Dependencies,
 ) => {
   const { id } = conversation
   const closed = new AbortController()
   const messages = openMessages(conversation, inbox, files)
-  const reservations = openReservations(supabase, id, closed.signal)
+  const reservations = openReservations(api, id, closed.signal)
   const composer = openComposer(conversation, files, messages.scrollToEnd)
   const notice = el('p', { class: 'hint', role: 'status', hidden: true })
   const showProfile = async () => {
     const person = conversation.view.other
     if (!person) return
     try {
-      const profile = await findProfile(supabase, person)
+      const profile = await findProfile(api, person)
       // The user has gone to another page meanwhile.
       if (closed.signal.aborted) return
       if (profile) onProfile(profile)
@@ -55,7 +55,7 @@ export const openChat = (
   const status = el('p', { class: 'status', role: 'status', hidden: true })
   const typing = el('p', { class: 'typing' })
   const menu = openChatMenu({
-    supabase,
+    api,
     conversation: id,
     states,
     other: () => isErased() ? null : conversation.view.other,

@@ -1,13 +1,13 @@
-import type { SupabaseClient } from '@supabase/supabase-js'
+import type { ApiClient } from '../clients/api_client.ts'
 import { menuItem, openMenu } from './menu.ts'
-import { errorText } from './request.ts'
+import { errorText } from './errors.ts'
 import { openBlock, openReport } from './safety.ts'
 import type { openStates } from './states.ts'
 
 const eightHours = 8 * 3_600_000
 
 interface Dependencies {
-  supabase: SupabaseClient
+  api: ApiClient
   conversation: number
   states: ReturnType<typeof openStates>
   /** The other participant, once they are known and while they exist. */
@@ -19,7 +19,7 @@ interface Dependencies {
 }
 
 /** What one can do with a conversation besides writing: pin, mute, archive, report and block. */
-export const openChatMenu = ({ supabase, conversation, states, other, showProfile, notify, signal }: Dependencies) => {
+export const openChatMenu = ({ api, conversation, states, other, showProfile, notify, signal }: Dependencies) => {
   const set = (change: Parameters<typeof states.change>[1]) => async () => {
     try {
       await states.change(conversation, change)
@@ -37,8 +37,8 @@ export const openChatMenu = ({ supabase, conversation, states, other, showProfil
       menuItem(pinned ? 'Unpin' : 'Pin to the top', set({ pinned: !pinned })),
       muted_until ? menuItem('Unmute', set({ muted_until: null })) : menuItem('Mute for 8 hours', mute),
       menuItem(archived ? 'Move back to the inbox' : 'Archive', set({ archived: !archived })),
-      person && menuItem('Report…', () => openReport(supabase, person, notify, signal)),
-      person && menuItem('Block…', () => openBlock(supabase, person, notify, signal)),
+      person && menuItem('Report…', () => openReport(api, person, notify, signal)),
+      person && menuItem('Block…', () => openBlock(api, person, notify, signal)),
     ]
   })
 }

@@ -1,7 +1,7 @@
 import type { Conversation } from '../clients/inbox.ts'
 import { openPicker } from './attachment_picker.ts'
 import { el, icon, isComposing, visuallyHidden } from './dom.ts'
-import { errorText } from './request.ts'
+import { errorText } from './errors.ts'
 import type { Files } from './storage.ts'
 
 /** The message input: Enter sends, Shift+Enter adds a line. Files can be attached where there is Storage. */

@@ -1,5 +1,5 @@
 import { el, setText } from './dom.ts'
-import { errorText } from './request.ts'
+import { errorText } from './errors.ts'
 
 /** A label with its control below it. */
 export const field = (label: string, control: HTMLElement, hint = ''): HTMLElement =>

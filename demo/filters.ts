@@ -1,8 +1,9 @@
+import type { components } from '../clients/openapi.ts'
 import { openChips } from './chips.ts'
 import { el } from './dom.ts'
 import type { Search } from './router.ts'
 
-export type Facets = Record<'interests' | 'city' | 'country', Record<string, number>>
+type Facets = NonNullable<components['schemas']['SearchResult']['facetDistribution']>
 
 /** The filters of the search, folded where they would push the people off the screen. */
 export const openFilters = (onChange: (change: Partial<Search>) => void) => {
@@ -31,7 +32,7 @@ export const openFilters = (onChange: (change: Partial<Search>) => void) => {
       summary.textContent = chosen.length ? `Filters: ${chosen.join(', ')}` : 'Filters'
       clear.hidden = chosen.length === 0
     },
-    setCounts({ interests: byInterest, city, country }: Facets) {
+    setCounts({ interests: byInterest = {}, city = {}, country = {} }: Facets) {
       interests.setCounts(byInterest)
       cities.setCounts(city)
       countries.setCounts(country)

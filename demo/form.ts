@@ -1,5 +1,5 @@
 import { el, setText, uniqueId } from './dom.ts'
-import { errorText, refusalOf } from './request.ts'
+import { errorText, refusalOf } from './errors.ts'
 
 type Control = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement
 

@@ -1,23 +1,12 @@
+import type { components } from '../clients/openapi.ts'
 import { avatar, el, visuallyHidden } from './dom.ts'
 import { fitOf } from './fit.ts'
-import { highlight, type Match } from './highlight.ts'
+import { highlight } from './highlight.ts'
 import { link, type Navigation } from './navigation.ts'
 import { ownPhoto } from './storage.ts'
 
-/** One person found, as the search answers with highlight=true. */
-export interface Hit {
-  id: number
-  user_id: number
-  name: string
-  biography: string | null
-  city: string | null
-  country: string | null
-  interests: string[]
-  image_url: string | null
-  _rankingScore: number
-  _matches: Record<string, Match[]>
-  _snippet: string | null
-}
+/** One person found. */
+export type Hit = components['schemas']['SearchHit']
 
 interface Options {
   navigation: Navigation
@@ -27,7 +16,7 @@ interface Options {
 }
 
 export const renderHit = (hit: Hit, { navigation, hasWords, isOpen, onLike }: Options): HTMLElement => {
-  const { id, name, city, country, image_url, _rankingScore, _matches, _snippet } = hit
+  const { id, name, city, country, image_url, _rankingScore, _matches = {}, _snippet } = hit
   const place = [city && highlight(city, _matches.city), country && highlight(country, _matches.country)]
     .filter((part) => part !== null && part !== '')
   const like = el(

@@ -1,4 +1,5 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
+import { createApiClient } from '../clients/api_client.ts'
 import { openInbox, type Status } from '../clients/inbox.ts'
 import { openConversations } from './conversations.ts'
 import { el, isComposing } from './dom.ts'
@@ -31,6 +32,7 @@ export const openHome = (
   onChange: (view: HomeView) => void,
 ) => {
   const inbox = openInbox(supabase)
+  const api = createApiClient(supabase)
   let previous: Route | null = null
   // The inbox reads the user's name only once.
   let newName: string | null = null
@@ -89,14 +91,24 @@ export const openHome = (
 
   const toInbox = link(navigation, { page: 'inbox' }, {}, 'Conversations')
   const toPeople = link(navigation, { page: 'people', search: everybody }, {}, 'People')
-  const states = openStates(supabase, () => conversations.update())
+  const states = openStates(api, () => conversations.update())
   const conversations = openConversations(inbox, states, navigation)
-  const people = openPeople(supabase, navigation)
+  const people = openPeople(api, navigation)
   const onName = (name: string) => {
     newName = name
     update()
   }
-  const room = openRoom({ supabase, inbox, states, files, navigation, onChange: update, onName, search: people.search })
+  const room = openRoom({
+    supabase,
+    api,
+    inbox,
+    states,
+    files,
+    navigation,
+    onChange: update,
+    onName,
+    search: people.search,
+  })
   const onKey = (event: KeyboardEvent) => {
     if (event.key !== 'Escape' || !room.isOpen() || isComposing(event)) return
     event.preventDefault()

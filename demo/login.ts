@@ -1,12 +1,8 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
 import type { Config } from './config.ts'
 import { el, setText } from './dom.ts'
-import { errorText, request } from './request.ts'
-
-interface Tokens {
-  access_token: string | null
-  refresh_token: string | null
-}
+import { createApiClient, dataOf } from '../clients/api_client.ts'
+import { errorText } from './errors.ts'
 
 /** The log-in and sign-up form. The pane learns of the session through supabase-js. */
 export const logInForm = (supabase: SupabaseClient, logIns: Config['logIns'], prefilled: number): HTMLElement => {
@@ -60,7 +56,7 @@ export const logInForm = (supabase: SupabaseClient, logIns: Config['logIns'], pr
   }
   const signUp = async () => {
     const body = { name: name.input.value, email: email.input.value, password: password.input.value }
-    const { access_token, refresh_token } = await request<Tokens>(supabase, 'auth/signup', { method: 'POST', body })
+    const { access_token, refresh_token } = await dataOf(createApiClient(supabase).POST('/auth/signup', { body }))
     if (!access_token || !refresh_token) throw new Error('Confirm your e-mail address, then log in')
     const { error } = await supabase.auth.setSession({ access_token, refresh_token })
     if (error) throw error

@@ -2,7 +2,7 @@ import { readConfig } from './config.ts'
 import { el } from './dom.ts'
 import { browserNavigation, paneNavigation } from './navigation.ts'
 import { openPane } from './pane.ts'
-import { errorText } from './request.ts'
+import { errorText } from './errors.ts'
 
 // One person has the whole window, with an address for each page. Two people share it, and their pages have none.
 const isSideBySide = location.pathname === '/demo/side-by-side'

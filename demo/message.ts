@@ -2,7 +2,7 @@ import type { Conversation, Message, Outgoing } from '../clients/inbox.ts'
 import { showAttachment } from './attachment_view.ts'
 import { el, icon, visuallyHidden } from './dom.ts'
 import { formatTime, formatWhole } from './format.ts'
-import { refusalOf } from './request.ts'
+import { refusalOf } from './errors.ts'
 import type { Files } from './storage.ts'
 
 /** Browsers have a clipboard on https and on this machine alone. */

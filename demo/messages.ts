@@ -3,7 +3,7 @@ import { el, icon, setText } from './dom.ts'
 import { formatDay, pluralize } from './format.ts'
 import { createList } from './list.ts'
 import { renderMessage, renderOutgoing } from './message.ts'
-import { errorText } from './request.ts'
+import { errorText } from './errors.ts'
 import type { Files } from './storage.ts'
 
 type Item =

@@ -1,20 +1,11 @@
-import type { SupabaseClient } from '@supabase/supabase-js'
+import { type ApiClient, dataOf } from '../clients/api_client.ts'
+import type { components } from '../clients/openapi.ts'
 import { field, openDialog } from './dialog.ts'
 import { el } from './dom.ts'
 import { timeZone } from './format.ts'
-import { request } from './request.ts'
 
 /** A reservation as its own endpoint returns it. */
-export interface ReservationDetail {
-  id: number
-  title: string
-  price: number
-  date: string
-  ends_at: string | null
-  status: 'pending' | 'accepted' | 'declined' | 'cancelled' | 'completed'
-  offered_by: number | null
-  revision: number
-}
+export type ReservationDetail = components['schemas']['ReservationDetail']
 
 /** A timestamp as a datetime-local control has it, in the time zone of the browser. */
 const toLocal = (timestamp: string): string => {
@@ -31,7 +22,7 @@ const inAWeek = (): string => {
 
 /** Asks for an offer, new or instead of the given one, and makes it. */
 export const openOffer = (
-  supabase: SupabaseClient,
+  api: ApiClient,
   conversation: number,
   current: ReservationDetail | null,
   onDone: () => void,
@@ -45,7 +36,6 @@ export const openOffer = (
   date.value = toLocal(current?.date ?? inAWeek())
   end.value = current?.ends_at ? toLocal(current.ends_at) : ''
   price.value = `${current?.price ?? 0}`
-  const path = `conversations/${conversation}/reservations`
   openDialog(
     current ? 'Change the offer' : 'Offer a reservation',
     [
@@ -58,12 +48,17 @@ export const openOffer = (
     async () => {
       const body = {
         title: title.value.trim(),
-        date: toTimestamp(date.value),
+        date: toTimestamp(date.value) ?? '',
         ends_at: toTimestamp(end.value),
         price: Number(price.value),
       }
-      if (current) await request(supabase, `${path}/${current.id}`, { method: 'PATCH', body })
-      else await request(supabase, path, { method: 'POST', body })
+      const path = { id: conversation }
+      if (current) {
+        await dataOf(api.PATCH('/conversations/{id}/reservations/{rid}', {
+          params: { path: { ...path, rid: current.id } },
+          body,
+        }))
+      } else await dataOf(api.POST('/conversations/{id}/reservations', { params: { path }, body }))
       onDone()
     },
     signal,

@@ -1,4 +1,5 @@
 import { createClient, type Session } from '@supabase/supabase-js'
+import { createApiClient } from '../clients/api_client.ts'
 import type { Config } from './config.ts'
 import { avatar, el, setText, visuallyHidden } from './dom.ts'
 import { type HomeView, openHome } from './home.ts'
@@ -7,7 +8,7 @@ import { menuItem, openMenu } from './menu.ts'
 import { link, type Navigation } from './navigation.ts'
 import { createNetworkSimulator } from './network_simulator.ts'
 import { unsubscribe } from './push.ts'
-import { errorText } from './request.ts'
+import { errorText } from './errors.ts'
 import { openFiles } from './storage.ts'
 
 const disconnectSeconds = 12
@@ -125,7 +126,7 @@ export const openPane = ({ name, index, config, navigation, onTitle, isAlone }: 
     else content.querySelector<HTMLElement>('[data-first]')?.focus()
   }
   const logOut = async () => {
-    await unsubscribe(supabase).catch((error) => setText(alert, errorText(error)))
+    await unsubscribe(createApiClient(supabase)).catch((error) => setText(alert, errorText(error)))
     const { error } = await supabase.auth.signOut({ scope: 'local' })
     if (error) setText(alert, error.message)
   }

@@ -1,4 +1,4 @@
-import type { SupabaseClient } from '@supabase/supabase-js'
+import { type ApiClient, dataOf } from '../clients/api_client.ts'
 import { el, setText } from './dom.ts'
 import { openFilters } from './filters.ts'
 import { pluralize } from './format.ts'
@@ -6,7 +6,7 @@ import { type Hit, renderHit } from './hit.ts'
 import { createList } from './list.ts'
 import type { Navigation } from './navigation.ts'
 import { openNotice, skeleton } from './notices.ts'
-import { errorText, request } from './request.ts'
+import { errorText } from './errors.ts'
 import { everybody, type Search } from './router.ts'
 import { searchPeople } from './search.ts'
 import { openSearchBox } from './search_box.ts'
@@ -17,7 +17,7 @@ const pageSize = 20
 const maxHits = 100
 
 /** Search as you type, by words, meaning and filters, or for people like one. The search is in the address. */
-export const openPeople = (supabase: SupabaseClient, navigation: Navigation) => {
+export const openPeople = (api: ApiClient, navigation: Navigation) => {
   let current = new AbortController()
   let typing: ReturnType<typeof setTimeout> | undefined
   let search = everybody
@@ -50,12 +50,12 @@ export const openPeople = (supabase: SupabaseClient, navigation: Navigation) => 
     notice.show('')
     if (!loaded) setText(found, 'Searching…')
     try {
-      const result = await searchPeople(supabase, search, limit, signal)
+      const result = await searchPeople(api, search, limit, signal)
       if (signal.aborted) return
       loaded = true
       hits = result.hits
       for (const { id, name } of hits) names.set(id, name)
-      filters.setCounts(result.facetDistribution)
+      filters.setCounts(result.facetDistribution ?? {})
       suggest(result._suggestion?.query)
       setText(found, hits.length ? pluralize(result.estimatedTotalHits, 'person', 'people') : '')
       more.hidden = hits.length < limit || hits.length >= Math.min(result.estimatedTotalHits, maxHits)
@@ -108,13 +108,13 @@ export const openPeople = (supabase: SupabaseClient, navigation: Navigation) => 
     const name = names.get(like) ?? ''
     banner.replaceChildren(`People like ${name || 'one of them'} `, clear)
     if (name) return
-    const profile = await request<{ name: string }>(supabase, `users/${like}`).catch(() => null)
+    const profile = await dataOf(api.GET('/users/{id}', { params: { path: { id: like } } })).catch(() => null)
     if (!profile) return
     names.set(like, profile.name)
     if (search.like === like) banner.replaceChildren(`People like ${profile.name} `, clear)
   }
 
-  const box = openSearchBox(supabase, onType, () => change({}))
+  const box = openSearchBox(api, onType, () => change({}))
   const filters = openFilters(change)
   const found = el('p', { class: 'found', role: 'status' })
   const suggestion = el('p', { class: 'suggestion', role: 'status', hidden: true })

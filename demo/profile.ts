@@ -1,32 +1,20 @@
-import type { SupabaseClient } from '@supabase/supabase-js'
+import { type ApiClient, dataOf } from '../clients/api_client.ts'
+import { ServiceError } from '../clients/errors.ts'
+import type { components } from '../clients/openapi.ts'
 import { avatar, backButton, el, setText, visuallyHidden } from './dom.ts'
 import { menuItem, openMenu } from './menu.ts'
 import { openNotice, skeleton } from './notices.ts'
-import { errorText, request, RequestError } from './request.ts'
+import { errorText } from './errors.ts'
 import { openBlock, openReport } from './safety.ts'
 import { ownPhoto } from './storage.ts'
 
-/** A profile as everybody may see it. */
-interface PublicProfile {
-  /** The user's id. */
-  id: number
-  name: string
-  profile: {
-    id: number
-    age: number | null
-    biography: string | null
-    city: string | null
-    country: string | null
-    image_url: string | null
-    interests: { id: number; name: string }[]
-  }
-}
+type PublicProfile = components['schemas']['PublicProfile']
 
 /** What the user of a profile is to its reader; unknown until the reader's conversations have loaded. */
 export type Relation = 'unknown' | 'stranger' | 'partner' | 'self'
 
 interface Dependencies {
-  supabase: SupabaseClient
+  api: ApiClient
   id: number
   relationTo: (user: number) => Relation
   /** Calls the listener when a relation may have changed, until the returned function is called. */
@@ -45,7 +33,7 @@ const refusals: Record<number, string> = {
 
 /** Somebody's profile, before one writes to them. */
 export const openProfile = (
-  { supabase, id, relationTo, subscribe, onWrite, onInterest, onEdit, onBack, onTitle }: Dependencies,
+  { api, id, relationTo, subscribe, onWrite, onInterest, onEdit, onBack, onTitle }: Dependencies,
 ) => {
   let shown: PublicProfile | null = null
   const closed = new AbortController()
@@ -54,8 +42,8 @@ export const openProfile = (
   const menu = openMenu('More', () =>
     shown
       ? [
-        menuItem('Report…', () => openReport(supabase, shown!, notify, closed.signal)),
-        menuItem('Block…', () => openBlock(supabase, shown!, notify, closed.signal)),
+        menuItem('Report…', () => openReport(api, shown!, notify, closed.signal)),
+        menuItem('Block…', () => openBlock(api, shown!, notify, closed.signal)),
       ]
       : [])
   const header = el('header', { class: 'chat-bar' }, backButton(onBack), heading, menu)
@@ -130,7 +118,7 @@ export const openProfile = (
   const load = async () => {
     notice.show('')
     try {
-      const profile = await request<PublicProfile>(supabase, `users/${id}`, { signal: closed.signal })
+      const profile = await dataOf(api.GET('/users/{id}', { params: { path: { id } }, signal: closed.signal }))
       if (closed.signal.aborted) return
       shown = profile
       drawActions()
@@ -139,7 +127,7 @@ export const openProfile = (
     } catch (error) {
       if (closed.signal.aborted) return
       body.replaceChildren()
-      const refusal = error instanceof RequestError ? refusals[error.status] : undefined
+      const refusal = error instanceof ServiceError ? refusals[error.status] : undefined
       setText(missing, refusal ?? '')
       if (!refusal) notice.show(errorText(error), { 'Try again': load })
     }

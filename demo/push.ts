@@ -1,5 +1,4 @@
-import type { SupabaseClient } from '@supabase/supabase-js'
-import { request } from './request.ts'
+import { type ApiClient, dataOf } from '../clients/api_client.ts'
 
 /** Whether this browser can be told of messages while the page is closed. */
 export const canPush = 'serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window
@@ -39,23 +38,24 @@ const deviceId = (): string => {
 }
 
 /** Lets the service push to this browser, for the user who is logged in with this client. */
-export const subscribe = async (supabase: SupabaseClient): Promise<void> => {
+export const subscribe = async (api: ApiClient): Promise<void> => {
   if (await Notification.requestPermission() !== 'granted') throw new Error('The browser allows no notifications here')
-  const { public_key: applicationServerKey } = await request<{ public_key: string }>(supabase, 'users/push-key')
+  const { public_key: applicationServerKey } = await dataOf(api.GET('/users/push-key'))
   const { pushManager } = await register()
   const subscription = await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey }).catch(() => {
     // Each browser says it in its own words.
     throw new Error('The browser could not reach its push service. Please try again later.')
   })
   const { endpoint, keys } = subscription.toJSON()
-  await request(supabase, `users/me/devices/${deviceId()}`, { method: 'PUT', body: { endpoint, keys } })
+  const body = { endpoint: endpoint!, keys: { p256dh: keys!.p256dh!, auth: keys!.auth! } }
+  await dataOf(api.PUT('/users/me/devices/{device}', { params: { path: { device: deviceId() } }, body }))
 }
 
 /** Before log-out: whoever logs in next must not see notifications for this user. */
-export const unsubscribe = async (supabase: SupabaseClient): Promise<void> => {
+export const unsubscribe = async (api: ApiClient): Promise<void> => {
   if (!localStorage.getItem('demo-device')) return
   try {
-    await request(supabase, `users/me/devices/${deviceId()}`, { method: 'DELETE' })
+    await dataOf(api.DELETE('/users/me/devices/{device}', { params: { path: { device: deviceId() } } }))
   } finally {
     // Where the service cannot be reached it keeps the device, which then receives nothing.
     const registration = await navigator.serviceWorker.getRegistration('/demo/')

@@ -1,10 +1,10 @@
-import type { SupabaseClient } from '@supabase/supabase-js'
+import { type ApiClient, dataOf } from '../clients/api_client.ts'
 import type { Reservation } from '../clients/inbox.ts'
 import { el, setText } from './dom.ts'
 import { formatPeriod, formatPrice, pluralize } from './format.ts'
 import { createList } from './list.ts'
 import { openOffer, type ReservationDetail } from './offer.ts'
-import { errorText, request } from './request.ts'
+import { errorText } from './errors.ts'
 
 type Step = 'accept' | 'decline' | 'cancel'
 interface Entry extends Reservation {
@@ -35,8 +35,7 @@ const changesOf = (before: ReservationDetail, now: ReservationDetail): string =>
   ].filter(([old, current]) => old !== current).map(([old, current]) => `${old} → ${current}`).join(', ')
 
 /** The reservations of a conversation, with what the user can do about them until the signal ends it. */
-export const openReservations = (supabase: SupabaseClient, conversation: number, signal: AbortSignal) => {
-  const path = `conversations/${conversation}/reservations`
+export const openReservations = (api: ApiClient, conversation: number, signal: AbortSignal) => {
   let shown: readonly Reservation[] = []
   let details = new Map<number, ReservationDetail>()
   const firstShown = new Map<number, ReservationDetail>()
@@ -46,7 +45,10 @@ export const openReservations = (supabase: SupabaseClient, conversation: number,
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
   const act = async ({ id, revision }: ReservationDetail, step: Step) => {
     try {
-      await request(supabase, `${path}/${id}/${step}`, { method: 'POST', body: step === 'accept' ? { revision } : {} })
+      const params = { path: { id: conversation, rid: id } }
+      const path = '/conversations/{id}/reservations/{rid}'
+      if (step === 'accept') await dataOf(api.POST(`${path}/accept`, { params, body: { revision } }))
+      else await dataOf(api.POST(`${path}/${step}`, { params }))
       setText(alert, '')
     } catch (error) {
       setText(alert, errorText(error))
@@ -65,7 +67,7 @@ export const openReservations = (supabase: SupabaseClient, conversation: number,
       { class: 'actions' },
       answer && button('Accept', () => act(detail, 'accept'), 'strong'),
       answer && button('Decline', () => act(detail, 'decline')),
-      status === 'pending' && button('Change', () => openOffer(supabase, conversation, detail, load, signal)),
+      status === 'pending' && button('Change', () => openOffer(api, conversation, detail, load, signal)),
       !answer && button('Cancel', () => act(detail, 'cancel')),
     )
   }
@@ -85,7 +87,7 @@ export const openReservations = (supabase: SupabaseClient, conversation: number,
     )
   const list = el('ul', {})
   const summary = el('summary', {})
-  const offer = button('Offer a reservation', () => openOffer(supabase, conversation, null, load, signal), 'link')
+  const offer = button('Offer a reservation', () => openOffer(api, conversation, null, load, signal), 'link')
   const node = el('details', { class: 'reservations' }, summary, list, alert, offer)
   const showList = createList<Entry>(list, ({ id }) => `${id}`, render)
 
@@ -107,7 +109,13 @@ export const openReservations = (supabase: SupabaseClient, conversation: number,
   const load = async () => {
     try {
       const open = shown.filter(isOpen)
-      const loaded = await Promise.all(open.map(({ id }) => request<ReservationDetail>(supabase, `${path}/${id}`)))
+      const loaded = await Promise.all(
+        open.map(({ id: rid }) =>
+          dataOf(api.GET('/conversations/{id}/reservations/{rid}', {
+            params: { path: { id: conversation, rid } },
+          }))
+        ),
+      )
       details = new Map(loaded.map((detail) => [detail.id, detail]))
       for (const detail of loaded) {
         // One's own offer has been read by whoever made it.

@@ -1,4 +1,5 @@
 import type { SupabaseClient } from '@supabase/supabase-js'
+import type { ApiClient } from '../clients/api_client.ts'
 import type { Inbox } from '../clients/inbox.ts'
 import { openChat } from './chat.ts'
 import { backButton, el } from './dom.ts'
@@ -19,6 +20,7 @@ interface Page {
 
 interface Dependencies {
   supabase: SupabaseClient
+  api: ApiClient
   inbox: Inbox
   states: ReturnType<typeof openStates>
   files: Files | null
@@ -47,7 +49,7 @@ const openUnknown = (onBack: () => void): Page => {
 }
 
 export const openRoom = (dependencies: Dependencies) => {
-  const { supabase, inbox, states, files, navigation, onChange, onName, search } = dependencies
+  const { supabase, api, inbox, states, files, navigation, onChange, onName, search } = dependencies
   let key = ''
   let page: Page | null = null
   let chat: ReturnType<typeof openChat> | null = null
@@ -76,11 +78,11 @@ export const openRoom = (dependencies: Dependencies) => {
     if (route.page === 'conversation') {
       const conversation = inbox.open(route.id)
       const onProfile = (id: number) => navigation.go({ page: 'profile', id })
-      return chat = openChat({ supabase, conversation, inbox, states, files, onChange, onBack: leave, onProfile })
+      return chat = openChat({ api, conversation, inbox, states, files, onChange, onBack: leave, onProfile })
     }
     if (route.page === 'profile') {
       return openProfile({
-        supabase,
+        api,
         id: route.id,
         relationTo,
         subscribe: inbox.subscribe,
@@ -91,7 +93,7 @@ export const openRoom = (dependencies: Dependencies) => {
         onTitle: onChange,
       })
     }
-    if (route.page === 'me') return openMe({ supabase, files, navigation, onBack: leave, onName })
+    if (route.page === 'me') return openMe({ supabase, api, files, navigation, onBack: leave, onName })
     if (route.page === 'unknown') return openUnknown(leave)
     return null
   }

@@ -1,7 +1,6 @@
-import type { SupabaseClient } from '@supabase/supabase-js'
+import { type ApiClient, dataOf } from '../clients/api_client.ts'
 import { field, openDialog } from './dialog.ts'
 import { el } from './dom.ts'
-import { request } from './request.ts'
 
 interface Person {
   id: number
@@ -19,7 +18,7 @@ const reasons = {
 
 /** Asks for a report, and sends it. `notify` says what came of it. */
 export const openReport = (
-  supabase: SupabaseClient,
+  api: ApiClient,
   person: Person,
   notify: (text: string) => void,
   signal: AbortSignal,
@@ -44,12 +43,12 @@ export const openReport = (
     async () => {
       const body = {
         user_id: person.id,
-        reason: reason.value,
+        reason: reason.value as keyof typeof reasons,
         ...(note.value.trim() && { note: note.value.trim() }),
         share_messages: share.checked,
         block: block.checked,
       }
-      await request(supabase, 'users/me/reports', { method: 'POST', body })
+      await dataOf(api.POST('/users/me/reports', { body }))
       notify(`Thank you. The moderators look at it, and ${person.name} is not told.`)
     },
     signal,
@@ -58,7 +57,7 @@ export const openReport = (
 
 /** Asks whether to block, and does it. */
 export const openBlock = (
-  supabase: SupabaseClient,
+  api: ApiClient,
   person: Person,
   notify: (text: string) => void,
   signal: AbortSignal,
@@ -66,7 +65,7 @@ export const openBlock = (
   const text = `Neither of you can write to the other or find the other in the search. ${person.name} is not told, ` +
     'and you can take it back in your profile.'
   openDialog(`Block ${person.name}?`, [el('p', {}, text)], 'Block', async () => {
-    await request(supabase, `users/me/blocks/${person.id}`, { method: 'PUT' })
+    await dataOf(api.PUT('/users/me/blocks/{user_id}', { params: { path: { user_id: person.id } } }))
     notify(`You have blocked ${person.name}.`)
   }, signal)
 }

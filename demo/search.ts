@@ -1,40 +1,40 @@
-import type { SupabaseClient } from '@supabase/supabase-js'
-import type { Facets } from './filters.ts'
-import type { Hit } from './hit.ts'
-import { request, RequestError } from './request.ts'
+import { type ApiClient, dataOf } from '../clients/api_client.ts'
+import { ServiceError } from '../clients/errors.ts'
+import type { components } from '../clients/openapi.ts'
 import type { Search } from './router.ts'
 
-interface SearchResult {
-  hits: Hit[]
-  estimatedTotalHits: number
-  facetDistribution: Facets
-  _suggestion: { query: string } | null
-}
+type SearchResult = components['schemas']['SearchResult']
 
 const pause = 1000
 
 /** One page of people, with everything that the page shows of a search. A busy service is asked twice. */
 export const searchPeople = async (
-  supabase: SupabaseClient,
+  api: ApiClient,
   { q, interests, cities, countries, like }: Search,
   limit: number,
   signal: AbortSignal,
 ): Promise<SearchResult> => {
-  const parameters = new URLSearchParams({
-    limit: `${limit}`,
-    facets: 'interests,city,country',
-    highlight: 'true',
-    suggest: 'true',
-  })
-  if (q.trim()) parameters.set('q', q)
-  if (like) parameters.set('like', `${like}`)
-  const filters = { filterInterests: interests, filterCity: cities, filterCountry: countries }
-  for (const [name, values] of Object.entries(filters)) if (values.length) parameters.set(name, values.join(','))
-  const search = () => request<SearchResult>(supabase, `users/search?${parameters}`, { signal })
+  const search = () =>
+    dataOf(api.GET('/users/search', {
+      params: {
+        query: {
+          limit,
+          facets: 'interests,city,country',
+          highlight: 'true',
+          suggest: 'true',
+          ...(q.trim() && { q }),
+          ...(like && { like }),
+          ...(interests.length && { filterInterests: interests.join(',') }),
+          ...(cities.length && { filterCity: cities.join(',') }),
+          ...(countries.length && { filterCountry: countries.join(',') }),
+        },
+      },
+      signal,
+    }))
   try {
     return await search()
   } catch (error) {
-    if (signal.aborted || !(error instanceof RequestError) || error.status !== 503) throw error
+    if (signal.aborted || !(error instanceof ServiceError) || error.status !== 503) throw error
     await new Promise((resolve) => setTimeout(resolve, pause))
     signal.throwIfAborted()
     return await search()

@@ -1,12 +1,8 @@
-import type { SupabaseClient } from '@supabase/supabase-js'
+import { type ApiClient, dataOf } from '../clients/api_client.ts'
+import type { components } from '../clients/openapi.ts'
 import { el, isComposing, uniqueId } from './dom.ts'
-import { request } from './request.ts'
 
-interface Completions {
-  interests: string[]
-  cities: string[]
-  names: string[]
-}
+type Completions = components['schemas']['Completions']
 
 const groups = [['Interests', 'interests'], ['Cities', 'cities'], ['People', 'names']] as const
 
@@ -14,7 +10,7 @@ const groups = [['Interests', 'interests'], ['Cities', 'cities'], ['People', 'na
  * A search box that completes, as the combobox of the ARIA Authoring Practices: the focus stays in the box, arrow keys
  * choose, Enter takes, Escape closes. `onType` is called while typing, `onChoose` when a completion is taken.
  */
-export const openSearchBox = (supabase: SupabaseClient, onType: () => void, onChoose: () => void) => {
+export const openSearchBox = (api: ApiClient, onType: () => void, onChoose: () => void) => {
   const id = uniqueId('completions')
   let current = new AbortController()
   let options: HTMLElement[] = []
@@ -116,8 +112,8 @@ export const openSearchBox = (supabase: SupabaseClient, onType: () => void, onCh
       if (!q) return close()
       const { signal } = current = new AbortController()
       try {
-        const path = `users/search/complete?${new URLSearchParams({ q, limit: '4' })}`
-        const completions = await request<Completions>(supabase, path, { signal })
+        const params = { query: { q, limit: 4 } }
+        const completions = await dataOf(api.GET('/users/search/complete', { params, signal }))
         if (!signal.aborted && document.activeElement === input) show(completions)
       } catch {
         if (!signal.aborted) close()

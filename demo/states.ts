@@ -1,19 +1,14 @@
-import type { SupabaseClient } from '@supabase/supabase-js'
-import { request } from './request.ts'
+import { type ApiClient, dataOf } from '../clients/api_client.ts'
+import type { components } from '../clients/openapi.ts'
 
 /** How the user has arranged a conversation. */
-export interface ConversationState {
-  conversation_id: number
-  archived: boolean
-  muted_until: string | null
-  pinned: boolean
-}
+export type ConversationState = components['schemas']['ConversationState']
 
 // Many events change the list of conversations at once, and a message may bring an archived one back.
 const interval = 1000
 
 /** The states that differ from the default. `refresh` reads them again, at most once a second. */
-export const openStates = (supabase: SupabaseClient, onChange: () => void) => {
+export const openStates = (api: ApiClient, onChange: () => void) => {
   let states = new Map<number, ConversationState>()
   let timer: ReturnType<typeof setTimeout> | null = null
   let isStale = false
@@ -22,7 +17,7 @@ export const openStates = (supabase: SupabaseClient, onChange: () => void) => {
   const load = async () => {
     isStale = false
     try {
-      const listed = await request<ConversationState[]>(supabase, 'conversations/states')
+      const listed = await dataOf(api.GET('/conversations/states'))
       states = new Map(listed.map((state) => [state.conversation_id, state]))
       onChange()
     } catch {
@@ -48,10 +43,7 @@ export const openStates = (supabase: SupabaseClient, onChange: () => void) => {
       states.get(id) ?? { conversation_id: id, archived: false, muted_until: null, pinned: false },
     refresh,
     async change(id: number, change: Partial<ConversationState>) {
-      const state = await request<ConversationState>(supabase, `conversations/${id}/state`, {
-        method: 'PUT',
-        body: change,
-      })
+      const state = await dataOf(api.PUT('/conversations/{id}/state', { params: { path: { id } }, body: change }))
       states.set(id, state)
       onChange()
     },

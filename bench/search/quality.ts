@@ -11,9 +11,11 @@
  * line is the nDCG of every kind and mode as JSON, which tests/search/quality.test.ts compares with figures.json.
  *
  *   deno run -A bench/search/quality.ts [--set=unseen] [--each] [--try=similarity_floor,similarity_ceiling,
- *     similarity_threshold]
+ *     similarity_threshold] [--deployed=URL]
  *
  * Runs on PGlite, or on the empty Postgres of DATABASE_URL. --try replaces the similarities of private.search_models.
+ * --deployed also sends every query to this address of the function `users`, which uses the same database; what it
+ * answers should be as good as `both .5`.
  */
 import { embedder, findProfiles, loadLabelled, mean, openEmpty, type Query, sets } from './labelled.ts'
 
@@ -28,7 +30,9 @@ interface Setting {
   vector: boolean
   ratio: number
   context?: 'kindred' | 'stranger'
+  url?: string
 }
+const deployed = Deno.args.find((arg) => arg.startsWith('--deployed='))?.slice('--deployed='.length)
 const modes = {
   'words': { vector: false, ratio: 0 },
   'meaning': { vector: true, ratio: 1 },
@@ -36,6 +40,7 @@ const modes = {
   'both .7': { vector: true, ratio: 0.7 },
   'own': { vector: true, ratio: 0.7, context: 'kindred' },
   'stranger': { vector: true, ratio: 0.7, context: 'stranger' },
+  ...deployed && { deployed: { vector: true, ratio: 0.5, url: deployed } },
 } satisfies Record<string, Setting>
 type Mode = keyof typeof modes
 
@@ -57,7 +62,21 @@ if (numbers) {
 const gains = (grades: number[]): number =>
   grades.slice(0, 10).reduce((sum, grade, place) => sum + (2 ** grade - 1) / Math.log2(place + 2), 0)
 
-const measure = async (query: Query, { vector, ratio, context }: Setting): Promise<Scores> => {
+interface Answer {
+  hits: { id: number }[]
+  estimatedTotalHits: number
+}
+
+const ask = async (url: string, { q, filters: { interests, cities, countries } }: Query): Promise<Answer> => {
+  const lists = { filterInterests: interests, filterCity: cities, filterCountry: countries }
+  const filters = Object.entries(lists).filter(([, names]) => names.length > 0)
+  const parameters = new URLSearchParams([['q', q], ...filters.map(([name, names]) => [name, names.join()])])
+  const answer = await fetch(`${url}/search?${parameters}`)
+  if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`)
+  return await answer.json()
+}
+
+const find = async (query: Query, { vector, ratio, context }: Setting): Promise<Answer> => {
   const queryVector = vector && query.vector ? JSON.stringify(query.vector) : null
   const filters = JSON.stringify(query.filters)
   const parameters = [
@@ -71,7 +90,11 @@ const measure = async (query: Query, { vector, ratio, context }: Setting): Promi
     JSON.stringify(query.asked),
   ]
   const [row] = await database.query(findProfiles, parameters)
-  const answer = JSON.parse(row!.answer as string) as { hits: { id: number }[]; estimatedTotalHits: number }
+  return JSON.parse(row!.answer as string)
+}
+
+const measure = async (query: Query, setting: Setting): Promise<Scores> => {
+  const answer = await (setting.url ? ask(setting.url, query) : find(query, setting))
   const found = answer.hits.map(({ id }) => query.grades.get(id) ?? 0)
   const wanted = [...query.grades.values()]
   const first = found.findIndex((grade) => grade >= 2)

@@ -1,11 +1,10 @@
-import type { SupabaseClient } from '@supabase/supabase-js'
+import { type ApiClient, dataOf } from '../../clients/api_client.ts'
 import { el } from '../dom.ts'
 import { formField, openForm, section } from '../form.ts'
-import { request } from '../request.ts'
 import type { Me } from './types.ts'
 
 /** What others read about the user. */
-export const aboutSection = (supabase: SupabaseClient, me: Me, onName: (name: string) => void): HTMLElement => {
+export const aboutSection = (api: ApiClient, me: Me, onName: (name: string) => void): HTMLElement => {
   const fields = {
     name: formField('Name', el('input', { autocomplete: 'name', required: true })),
     bio: formField('One line about you', el('input', {}), 'It helps the search to order people for you'),
@@ -25,7 +24,7 @@ export const aboutSection = (supabase: SupabaseClient, me: Me, onName: (name: st
       [name, control.value.trim() === '' && name !== 'name' ? null : control.value] as const
     )
     const body = Object.fromEntries(typed.filter(([name, value]) => value !== saved[name]))
-    saved = values(await request<Me>(supabase, 'users/profile', { method: 'PATCH', body }))
+    saved = values(await dataOf(api.PATCH('/users/profile', { body })))
     onName(saved.name)
   }
   return section('About you', openForm(fields, Object.values(fields).map(({ node }) => node), save))

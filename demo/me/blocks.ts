@@ -1,7 +1,7 @@
-import type { SupabaseClient } from '@supabase/supabase-js'
+import { type ApiClient, dataOf } from '../../clients/api_client.ts'
 import { el, setText } from '../dom.ts'
 import { section } from '../form.ts'
-import { errorText, request } from '../request.ts'
+import { errorText } from '../errors.ts'
 
 export interface Block {
   user_id: number
@@ -9,13 +9,13 @@ export interface Block {
 }
 
 /** Whom the user has blocked, and how to take it back. Null if nobody is. */
-export const blocksSection = (supabase: SupabaseClient, blocks: Block[]): HTMLElement | null => {
+export const blocksSection = (api: ApiClient, blocks: Block[]): HTMLElement | null => {
   if (blocks.length === 0) return null
   const status = el('p', { class: 'hint', role: 'status', hidden: true })
   const entry = ({ user_id, name }: Block): HTMLElement => {
     const unblock = async () => {
       try {
-        await request(supabase, `users/me/blocks/${user_id}`, { method: 'DELETE' })
+        await dataOf(api.DELETE('/users/me/blocks/{user_id}', { params: { path: { user_id } } }))
         item.remove()
         setText(status, `${name} is not blocked any more.`)
       } catch (error) {

@@ -1,11 +1,11 @@
-import type { SupabaseClient } from '@supabase/supabase-js'
+import { type ApiClient, dataOf } from '../../clients/api_client.ts'
 import { el, icon, setText, uniqueId, visuallyHidden } from '../dom.ts'
 import { formField, section } from '../form.ts'
-import { errorText, request } from '../request.ts'
+import { errorText } from '../errors.ts'
 import type { Interest, Me } from './types.ts'
 
 /** The interests: each change is saved at once, and taken back if it is refused. */
-export const interestsSection = (supabase: SupabaseClient, me: Me): HTMLElement => {
+export const interestsSection = (api: ApiClient, me: Me): HTMLElement => {
   let mine = me.Profile.Interests
   let all: Interest[] = []
   const status = el('p', { class: 'visually-hidden', role: 'status' })
@@ -21,10 +21,7 @@ export const interestsSection = (supabase: SupabaseClient, me: Me): HTMLElement 
     draw()
     try {
       const body = { interest_ids: next.map(({ id }) => id) }
-      const { Interests } = await request<{ Interests: Interest[] }>(supabase, 'users/profile/interests', {
-        method: 'PUT',
-        body,
-      })
+      const { Interests } = await dataOf(api.PUT('/users/profile/interests', { body }))
       mine = Interests
       setText(status, said)
     } catch (error) {
@@ -64,7 +61,7 @@ export const interestsSection = (supabase: SupabaseClient, me: Me): HTMLElement 
     change((before) => [...before.filter(({ id }) => id !== found.id), found], `${found.name} was added`)
   }
   draw()
-  request<Interest[]>(supabase, 'users/interests').then((interests) => {
+  dataOf(api.GET('/users/interests')).then((interests) => {
     all = interests
     draw()
   }, (error) => field.setError(errorText(error)))

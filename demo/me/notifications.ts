@@ -1,19 +1,13 @@
-import type { SupabaseClient } from '@supabase/supabase-js'
+import { type ApiClient, dataOf } from '../../clients/api_client.ts'
+import type { components } from '../../clients/openapi.ts'
 import { el, setText, uniqueId } from '../dom.ts'
 import { formField, formSwitch, openForm, section } from '../form.ts'
 import { timeZone } from '../format.ts'
 import { canPush, subscribe } from '../push.ts'
-import { errorText, request } from '../request.ts'
+import { errorText } from '../errors.ts'
 
-export interface NotificationSettings {
-  push: boolean
-  email: boolean
-  delay_minutes: number
-  quiet_hours: { from: string; to: string; time_zone: string } | null
-  previews: boolean
-}
+export type NotificationSettings = components['schemas']['NotificationSettings']
 
-const path = 'users/me/notifications'
 const delays = {
   0: 'at once',
   10: 'after 10 minutes unread',
@@ -29,12 +23,12 @@ const delayChoice = (minutes: number): HTMLSelectElement => {
   return select
 }
 
-const pushButton = (supabase: SupabaseClient): HTMLElement => {
+const pushButton = (api: ApiClient): HTMLElement => {
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
   const attempt = async () => {
     setText(alert, '')
     try {
-      await subscribe(supabase)
+      await subscribe(api)
       button.textContent = 'You are notified'
     } catch (error) {
       setText(alert, errorText(error))
@@ -46,7 +40,7 @@ const pushButton = (supabase: SupabaseClient): HTMLElement => {
 }
 
 /** What the user is told while away, and when not. */
-export const notificationsSection = (supabase: SupabaseClient, settings: NotificationSettings): HTMLElement => {
+export const notificationsSection = (api: ApiClient, settings: NotificationSettings): HTMLElement => {
   const { push, email, previews, delay_minutes, quiet_hours } = settings
   const pushes = formSwitch('Push', 'To every browser in which you have asked for it.')
   const mails = formSwitch('E-mail', 'One mail for what you have not read, and none more until you have.')
@@ -82,7 +76,7 @@ export const notificationsSection = (supabase: SupabaseClient, settings: Notific
         ? { from: from.control.value, to: to.control.value, time_zone: zone.control.value }
         : null,
     }
-    return request(supabase, path, { method: 'PATCH', body })
+    return dataOf(api.PATCH('/users/me/notifications', { body }))
   }
   const form = openForm(
     { delay_minutes: delay },
@@ -91,5 +85,5 @@ export const notificationsSection = (supabase: SupabaseClient, settings: Notific
   )
   const cannot = 'This browser cannot tell you of messages while the page is closed; your other browsers can.'
   const hint = () => el('div', { class: 'fields' }, el('p', { class: 'hint' }, cannot))
-  return section('Notifications', canPush ? pushButton(supabase) : hint(), form)
+  return section('Notifications', canPush ? pushButton(api) : hint(), form)
 }

@@ -4,18 +4,20 @@ import { section } from '../form.ts'
 import { formatMonth } from '../format.ts'
 import { link, type Navigation } from '../navigation.ts'
 import { openNotice, skeleton } from '../notices.ts'
-import { errorText, request } from '../request.ts'
+import { type ApiClient, dataOf } from '../../clients/api_client.ts'
+import { errorText } from '../errors.ts'
 import type { Files } from '../storage.ts'
 import { aboutSection } from './about.ts'
-import { type Block, blocksSection } from './blocks.ts'
+import { blocksSection } from './blocks.ts'
 import { interestsSection } from './interests.ts'
-import { type NotificationSettings, notificationsSection } from './notifications.ts'
+import { notificationsSection } from './notifications.ts'
 import { photoSection } from './photo.ts'
 import type { Me } from './types.ts'
 import { visibilitySection } from './visibility.ts'
 
 interface Dependencies {
   supabase: SupabaseClient
+  api: ApiClient
   files: Files | null
   navigation: Navigation
   onBack: () => void
@@ -26,7 +28,7 @@ interface Dependencies {
 const roles = { user: 'User', admin: 'Admin' }
 
 /** The user's own profile and settings. */
-export const openMe = ({ supabase, files, navigation, onBack, onName }: Dependencies) => {
+export const openMe = ({ supabase, api, files, navigation, onBack, onName }: Dependencies) => {
   const closed = new AbortController()
   const heading = el('h2', { tabindex: '-1' }, 'Your profile')
   const header = el('header', { class: 'chat-bar' }, backButton(onBack), heading)
@@ -50,20 +52,20 @@ export const openMe = ({ supabase, files, navigation, onBack, onName }: Dependen
     notice.show('')
     try {
       const [me, settings, blocks, { data: { session } }] = await Promise.all([
-        request<Me>(supabase, 'users/me', { signal }),
-        request<NotificationSettings>(supabase, 'users/me/notifications', { signal }),
-        request<Block[]>(supabase, 'users/me/blocks', { signal }),
+        dataOf(api.GET('/users/me', { signal })),
+        dataOf(api.GET('/users/me/notifications', { signal })),
+        dataOf(api.GET('/users/me/blocks', { signal })),
         supabase.auth.getSession(),
       ])
       if (signal.aborted) return
       header.append(link(navigation, { page: 'profile', id: me.Profile.id }, { class: 'end-link' }, 'As others see it'))
       const sections = [
-        photoSection(supabase, files, me),
-        visibilitySection(supabase, me),
-        aboutSection(supabase, me, onName),
-        interestsSection(supabase, me),
-        notificationsSection(supabase, settings),
-        blocksSection(supabase, blocks),
+        photoSection(api, files, me),
+        visibilitySection(api, me),
+        aboutSection(api, me, onName),
+        interestsSection(api, me),
+        notificationsSection(api, settings),
+        blocksSection(api, blocks),
         account(me, session?.user.created_at),
       ]
       body.replaceChildren(...sections.filter((part) => part !== null))

@@ -1,12 +1,12 @@
-import type { SupabaseClient } from '@supabase/supabase-js'
+import { type ApiClient, dataOf } from '../../clients/api_client.ts'
 import { avatar, el, setText } from '../dom.ts'
 import { section } from '../form.ts'
-import { errorText, request } from '../request.ts'
+import { errorText } from '../errors.ts'
 import { type Files, ownPhoto, photoRules, refusalOfFile } from '../storage.ts'
 import type { Me } from './types.ts'
 
 /** The photo, which can be changed where there is Storage. A refused one leaves the old one in place. */
-export const photoSection = (supabase: SupabaseClient, files: Files | null, me: Me): HTMLElement => {
+export const photoSection = (api: ApiClient, files: Files | null, me: Me): HTMLElement => {
   const face = el('span', { class: 'face' })
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
   const status = el('p', { class: 'hint', role: 'status', hidden: true })
@@ -16,7 +16,7 @@ export const photoSection = (supabase: SupabaseClient, files: Files | null, me: 
     remove.hidden = url === null
   }
   const set = async (image_url: string | null) => {
-    const next = await request<Me>(supabase, 'users/profile', { method: 'PATCH', body: { image_url } })
+    const next = await dataOf(api.PATCH('/users/profile', { body: { image_url } }))
     show(next.Profile.image_url)
     setText(status, image_url ? 'Your photo was changed.' : 'Your photo was removed.')
   }

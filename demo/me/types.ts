@@ -1,23 +1,5 @@
-export interface Interest {
-  id: number
-  name: string
-}
+import type { components } from '../../clients/openapi.ts'
 
-/** The user's own account and profile, as GET users/me answers. */
-export interface Me {
-  id: number
-  name: string
-  email: string
-  bio: string | null
-  role: 'user' | 'admin'
-  is_active: boolean
-  Profile: {
-    id: number
-    biography: string | null
-    city: string | null
-    country: string | null
-    image_url: string | null
-    is_searchable: boolean
-    Interests: Interest[]
-  }
-}
+export type Interest = components['schemas']['Interest']
+/** The user's own account and profile. */
+export type Me = components['schemas']['User']

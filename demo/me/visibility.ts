@@ -1,14 +1,14 @@
-import type { SupabaseClient } from '@supabase/supabase-js'
+import { type ApiClient, dataOf } from '../../clients/api_client.ts'
 import { el, setText } from '../dom.ts'
 import { formSwitch, section } from '../form.ts'
-import { errorText, request } from '../request.ts'
+import { errorText } from '../errors.ts'
 import type { Me } from './types.ts'
 
 const sentence = 'On: everybody can find you in the search and read your profile. Off: nobody can, and only those ' +
   'whom you write to see your name.'
 
 /** Whether others find the profile. A refused change takes the switch back. */
-export const visibilitySection = (supabase: SupabaseClient, me: Me): HTMLElement => {
+export const visibilitySection = (api: ApiClient, me: Me): HTMLElement => {
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
   let saved = me.Profile.is_searchable
   let isSaving = false
@@ -16,7 +16,7 @@ export const visibilitySection = (supabase: SupabaseClient, me: Me): HTMLElement
   const save = async (is_searchable: boolean) => {
     setText(alert, '')
     try {
-      await request(supabase, 'users/searchable', { method: 'PATCH', body: { is_searchable } })
+      await dataOf(api.PATCH('/users/searchable', { body: { is_searchable } }))
       saved = is_searchable
       setText(status, is_searchable ? 'You can be found now.' : 'You are hidden now.')
     } catch (error) {

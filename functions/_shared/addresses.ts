@@ -27,5 +27,6 @@ const localNames = /(^|\.)(localhost|local|internal|home\.arpa)\.?$/
  */
 export const namesPrivateHost = (url: URL): boolean => {
   const host = hostOf(url)
-  return ipaddr.isValid(host) ? !isPublicAddress(host) : localNames.test(host)
+  // A name of one label is of the network that resolves it.
+  return ipaddr.isValid(host) ? !isPublicAddress(host) : localNames.test(host) || !/\.[^.]/.test(host)
 }

@@ -155,6 +155,7 @@ export const describeError = (error: unknown): Record<string, unknown> => {
 export const onError = (error: unknown, c: Context): Response => {
   const { status, body, headers = {} } = errorResponse(error)
   if (isConnectionRefusal(error)) log('warn', 'Database connection refused', describeError(error))
+  else if (isConnectionLoss(error)) log('warn', 'Database connection failed', describeError(error))
   if (status === 500) log('error', 'Unhandled error', { route: c.req.routePath, ...describeError(error) })
   return c.json(body, status, { 'Cache-Control': 'no-store', 'X-Error-Code': codeOf(status), ...headers })
 }

@@ -1,12 +1,6 @@
 import { z } from 'zod'
 import { parseRate, rateNames } from './rates.ts'
 
-/**
- * Database connections. With one statement at a time on each, six connections serve as many requests a second on two
- * cores as three did with pipelining; three serve four fifths of that (npm run bench -- --against=… --pools=3,4,6).
- */
-export const defaultPool = 6
-
 export type Environment = Record<string, string | undefined>
 
 const oneOf = (...values: string[]) =>
@@ -52,51 +46,285 @@ const rate = (name: typeof rateNames[number]) =>
     }
   }, 'must be count/seconds, count/seconds/burst or off')
 
-/** What each setting of the functions may be. One that is not here takes any text. */
-const functionSettings: Record<string, z.ZodType> = {
-  ...Object.fromEntries(rateNames.map((name) => [name, rate(name)])),
-  PUBLIC_USER_CREATION: oneOf('on', 'off'),
-  PARTNER_EMAIL: oneOf('always', 'after_reply'),
-  FORWARD_CLIENT_ADDRESS: oneOf('off', 'on'),
-  LOOPBACK_TARGETS: oneOf('none', 'webhook', 'all'),
-  ACCESS_LOG: oneOf('off', 'errors', 'slow', 'all'),
-  TRUSTED_PROXIES: number(1, 9),
-  DATABASE_POOL: number(1, 999_999),
-  DATABASE_QUEUE: number(1, 999_999),
-  SEARCH_CONCURRENCY: number(1, 999_999),
-  SEARCH_TIMEOUT: number(1, 5000),
-  FIRST_CONTACT_LIMIT: number(1, 999_999, 'off'),
-  NOTIFY_DELAY_SECONDS: number(0, 86_400),
-  CLIENT_ADDRESS_HEADER: z.string().regex(/^[\w-]+$/, 'must be the name of a header'),
-  PUBLIC_URL: webUrl,
-  APP_URL: webUrl,
-  OPENAI_BASE_URL: webUrl,
-  WEBHOOK_URL: webUrl,
-  WEBHOOK_SECRET: z.string()
-    .regex(
+export interface Setting {
+  /** Who reads it: `npm start`, the functions on Supabase, or both. */
+  on: 'both' | 'machine' | 'supabase'
+  /** What it may be; without a rule any text. */
+  rule?: z.ZodType
+  default?: string
+  /** The default on one machine, where it differs. */
+  local?: string
+  /** The default in words, for those that are not a constant. */
+  unset?: string
+  /** What .env.example shows, if it is not the default. */
+  example?: string
+  /** One cell of a table in docs/settings.md, in Markdown. */
+  means: string
+}
+
+/**
+ * Every setting: npm start and the functions check and read by this table, and `npm run settings` writes
+ * `.env.example` and the tables of docs/settings.md from it.
+ */
+export const allSettings: Record<string, Setting> = {
+  OPENAI_API_KEY: {
+    on: 'both',
+    means: 'vectors of the search from OpenAI; without a key, gte-small on Supabase, else the offline embedder',
+  },
+  OPENAI_BASE_URL: {
+    on: 'both',
+    rule: webUrl,
+    unset: 'OpenAI',
+    example: 'https://api.openai.com/v1',
+    means: 'anything else that speaks its API and returns 384 dimensions',
+  },
+  EMBEDDING_MODEL: { on: 'both', unset: '`text-embedding-3-small`', means: 'the model that is asked for vectors' },
+  DATABASE_POOL: {
+    on: 'both',
+    rule: number(1, 999_999),
+    // With one statement at a time on each, six connections serve as many requests a second on two cores as three did
+    // with pipelining; three serve four fifths of that (npm run bench -- --against=… --pools=3,4,6).
+    default: '6',
+    means: 'database connections per instance (1 on Supabase)',
+  },
+  DATABASE_QUEUE: {
+    on: 'both',
+    rule: number(1, 999_999),
+    default: '1000',
+    means: 'how many statements may wait for a connection; the next gets 503',
+  },
+  SEARCH_CONCURRENCY: {
+    on: 'both',
+    rule: number(1, 999_999),
+    unset: 'half of `DATABASE_POOL`',
+    means: 'searches that run at once; 100 more may wait, for 4 s at most, and the next gets 503. Always below ' +
+      '`DATABASE_POOL`, unless that is 1',
+  },
+  SEARCH_TIMEOUT: {
+    on: 'both',
+    rule: number(1, 5000),
+    default: '2000',
+    means: 'milliseconds after which a search ends with 503',
+  },
+  PUBLIC_USER_CREATION: {
+    on: 'both',
+    rule: oneOf('on', 'off'),
+    default: 'on',
+    means: '`off` leaves `POST /users` to the secret key',
+  },
+  ...Object.fromEntries(rateNames.map((name) => [
+    name,
+    {
+      on: 'both',
+      rule: rate(name),
+      local: 'off',
+      unset: '[hosted](privacy.md#limits)',
+      means: 'fourteen rate limits: `count/seconds`, `count/seconds/burst` or `off`',
+    } as const,
+  ])),
+  FIRST_CONTACT_LIMIT: {
+    on: 'both',
+    rule: number(1, 999_999, 'off'),
+    default: '3',
+    local: 'off',
+    means: 'how many messages a person may send in a conversation in which the other one has never written; the next ' +
+      'gets 403. `off` or 1 and more',
+  },
+  PARTNER_EMAIL: {
+    on: 'both',
+    rule: oneOf('always', 'after_reply'),
+    default: 'always',
+    means: '`after_reply`: the partner\'s e-mail address is `""` in the list of conversations and the export until ' +
+      'they have written',
+  },
+  NOTIFY_DELAY_SECONDS: {
+    on: 'both',
+    rule: number(0, 86_400),
+    default: '600',
+    means: 'the delay of those who have not chosen one ([notifications](notifications.md))',
+  },
+  SMTP_URL: {
+    on: 'both',
+    rule: url('must look like smtps://user:password@host:port', 'smtp:', 'smtps:'),
+    unset: 'the inbox at `/mail`; on Supabase none',
+    example: 'smtps://user:password@smtp.example.com:2465',
+    means: 'the mail server of [mails](notifications.md#e-mail)',
+  },
+  MAIL_FROM: {
+    on: 'both',
+    rule: z.string().regex(/^[^\s@<>]+@[^\s@<>]+$|^[^<>\r\n]*<[^\s@<>]+@[^\s@<>]+>$/, 'must be an e-mail address'),
+    default: 'no-reply@localhost',
+    means: 'their sender',
+  },
+  APP_URL: {
+    on: 'both',
+    rule: webUrl,
+    unset: 'the demo; on Supabase none',
+    example: 'https://app.example.com',
+    means: 'where mails lead',
+  },
+  VAPID_PUBLIC_KEY: {
+    on: 'both',
+    unset: 'made on first start, in `DATA_DIR`; on Supabase none',
+    means: 'the public key of [Web Push](notifications.md#web-push)',
+  },
+  VAPID_PRIVATE_KEY: { on: 'both', unset: 'as the public one', means: 'the private key that belongs to it' },
+  VAPID_SUBJECT: {
+    on: 'both',
+    rule: z.string().regex(/^(https:\/\/|mailto:)./, 'must begin with mailto: or https://'),
+    unset: "the project's URL",
+    example: 'mailto:you@example.com',
+    means: 'a `mailto:` or `https:` address for push services',
+  },
+  WEBHOOK_URL: {
+    on: 'both',
+    rule: webUrl,
+    example: 'https://hooks.example.com/voyagers',
+    means: 'where [events](notifications.md#webhooks) go',
+  },
+  WEBHOOK_SECRET: {
+    on: 'both',
+    rule: z.string().regex(
       /^(whsec_)?([A-Za-z0-9+/]{4}){6,}([A-Za-z0-9+/]{2,3}={0,2})?$/,
       'must be whsec_ and 24 to 64 bytes in base64',
     ),
-  SMTP_URL: url('must look like smtps://user:password@host:port', 'smtp:', 'smtps:'),
-  MAIL_FROM: z.string().regex(/^[^\s@<>]+@[^\s@<>]+$|^[^<>\r\n]*<[^\s@<>]+@[^\s@<>]+>$/, 'must be an e-mail address'),
-  VAPID_SUBJECT: z.string().regex(/^(https:\/\/|mailto:)./, 'must begin with mailto: or https://'),
-  JWT_SECRET: jwtSecret,
-  DATABASE_CA_CERTIFICATE: z.string().regex(/^\s*-----BEGIN CERTIFICATE-----/, 'must be a certificate in PEM'),
-  EDGE_DATABASE_URL: postgresUrl,
+    example: 'whsec_',
+    means: '`whsec_` with the key that signs them',
+  },
+  LOOPBACK_TARGETS: {
+    on: 'both',
+    rule: oneOf('none', 'webhook', 'all'),
+    default: 'none',
+    local: 'webhook',
+    means: 'who may be on the machine itself: nobody, the webhook, or with `all` push endpoints as well, for tests',
+  },
+  TRUSTED_PROXIES: {
+    on: 'both',
+    rule: number(1, 9),
+    default: '1',
+    means: 'how many proxies in front of the functions, the gateway included, append to `X-Forwarded-For`',
+  },
+  ACCESS_LOG: {
+    on: 'both',
+    rule: oneOf('off', 'errors', 'slow', 'all'),
+    default: 'slow',
+    // Who waits for the ready line may not read the output after it.
+    local: 'off',
+    means:
+      'which answers are one line of JSON in the log: `off` none, `errors` those with 5xx, `slow` also those that ' +
+      'took over 1 s, `all` ([runbook](runbook.md))',
+  },
+  JWT_SECRET: {
+    on: 'both',
+    rule: jwtSecret,
+    unset: 'made on first start, in `DATA_DIR` (mode 600); on Supabase none: keys from JWKS',
+    means: 'signs the tokens; on Supabase only if the project still signs with the legacy shared secret',
+  },
+  PORT: { on: 'machine', rule: number(0, 65_535), default: '54321', means: 'where everything listens' },
+  HOST: {
+    on: 'machine',
+    default: '127.0.0.1',
+    means: "its address; with 0.0.0.0 the dashboard's link works only on this machine",
+  },
+  DATA_DIR: {
+    on: 'machine',
+    default: '.data',
+    means: 'where the database keeps its files and the project its keys; `memory` keeps nothing',
+  },
+  DATABASE_URL: {
+    on: 'machine',
+    rule: postgresUrl,
+    example: 'postgresql://user:password@127.0.0.1:5432/database',
+    means: 'a Postgres 15 or later with pgvector to use instead of PGlite, logged in as a role that may create roles',
+  },
+  FUNCTIONS_DENO: {
+    on: 'machine',
+    means: 'the path of a Deno that runs the bundles of `npm run build`, in a process of its own, instead of the ' +
+      "functions' sources; needs `DATABASE_URL`",
+  },
+  SEED: {
+    on: 'machine',
+    rule: oneOf('demo', 'none'),
+    default: 'demo',
+    means: 'what a new database starts with; `none` is the interests alone',
+  },
+  SUPABASE_PUBLISHABLE_KEY: {
+    on: 'machine',
+    rule: z.string().regex(/^sb_publishable_/, 'must start with sb_publishable_'),
+    unset: 'made on first start, in `DATA_DIR`',
+    example: 'sb_publishable_',
+    means: 'the key of the local project for clients',
+  },
+  SUPABASE_SECRET_KEY: {
+    on: 'machine',
+    rule: z.string().regex(/^sb_secret_/, 'must start with sb_secret_'),
+    unset: 'made on first start, in `DATA_DIR`',
+    example: 'sb_secret_',
+    means: 'its key for servers',
+  },
+  EMAIL_CONFIRMATION: {
+    on: 'machine',
+    rule: oneOf('off', 'on'),
+    default: 'off',
+    means: '`on`: an account is [pending](privacy.md#pending-accounts) until its address is confirmed; mails are ' +
+      'printed, and at `/mail`',
+  },
+  REALTIME_DELAYS: {
+    on: 'machine',
+    rule: oneOf('off', 'on'),
+    default: 'off',
+    means: "`on`: Realtime [waits where Supabase's does](architecture.md#the-path-of-an-event), for tests of clients",
+  },
+  DATABASE_CA_CERTIFICATE: {
+    on: 'supabase',
+    rule: z.string().regex(/^\s*-----BEGIN CERTIFICATE-----/, 'must be a certificate in PEM'),
+    means: "PEM of the authority that signs the database server's certificate, if the runtime does not know it " +
+      '([deploy](deploy.md#tls-to-the-database))',
+  },
+  EDGE_DATABASE_URL: {
+    on: 'supabase',
+    rule: postgresUrl,
+    unset: "the platform's connection",
+    means: 'to log in as `edge_functions` through the pooler ([deploy](deploy.md#4-how-the-functions-log-in))',
+  },
+  CLIENT_ADDRESS_HEADER: {
+    on: 'supabase',
+    rule: z.string().regex(/^[\w-]+$/, 'must be the name of a header'),
+    default: 'x-forwarded-for',
+    means: "always, to the header that holds the client's address ([deploy](deploy.md#client-addresses))",
+  },
+  FORWARD_CLIENT_ADDRESS: {
+    on: 'supabase',
+    rule: oneOf('off', 'on'),
+    default: 'off',
+    means: "`on` if Auth is to count refreshes by the client's address ([deploy](deploy.md#auths-own-limits))",
+  },
+  JWT_ISSUER: {
+    on: 'supabase',
+    unset: '`https://<ref>.supabase.co/auth/v1`',
+    means: 'if the `iss` of tokens differs ([deploy](deploy.md#5-a-domain-of-your-own))',
+  },
+  PUBLIC_URL: {
+    on: 'supabase',
+    rule: webUrl,
+    unset: '`SUPABASE_URL`',
+    means: 'if clients use another origin, as with `supabase start`',
+  },
+}
+
+const rulesOn = (isRead: (setting: Setting) => boolean): Record<string, z.ZodType> =>
+  Object.fromEntries(
+    Object.entries(allSettings).flatMap(([name, setting]) =>
+      setting.rule && isRead(setting) ? [[name, setting.rule]] : []
+    ),
+  )
+const functionSettings: Record<string, z.ZodType> = {
+  ...rulesOn(({ on }) => on !== 'machine'),
+  // Supabase sets these itself.
   SUPABASE_SECRET_KEYS: namedKeys,
   SUPABASE_PUBLISHABLE_KEYS: namedKeys,
 }
-
-/** What each further setting of `npm start` may be. */
-const localSettings: Record<string, z.ZodType> = {
-  PORT: number(0, 65_535),
-  SEED: oneOf('demo', 'none'),
-  EMAIL_CONFIRMATION: oneOf('off', 'on'),
-  REALTIME_DELAYS: oneOf('off', 'on'),
-  DATABASE_URL: postgresUrl,
-  SUPABASE_PUBLISHABLE_KEY: z.string().regex(/^sb_publishable_/, 'must start with sb_publishable_'),
-  SUPABASE_SECRET_KEY: z.string().regex(/^sb_secret_/, 'must start with sb_secret_'),
-}
+const localSettings = rulesOn(({ on }) => on === 'machine')
 
 /** Of these the problem does not show the value. */
 const hidesValue = /SECRET|KEY|^(EDGE_)?DATABASE_URL|SMTP_URL|CERTIFICATE/
@@ -104,7 +332,7 @@ const hidesValue = /SECRET|KEY|^(EDGE_)?DATABASE_URL|SMTP_URL|CERTIFICATE/
 /** What depends on several settings. */
 const contradiction = (env: Environment): string | undefined => {
   // Leave one connection for other requests.
-  const searches = Math.max(1, Number(env.DATABASE_POOL || defaultPool) - 1)
+  const searches = Math.max(1, Number(env.DATABASE_POOL || allSettings.DATABASE_POOL!.default) - 1)
   if (Number(env.SEARCH_CONCURRENCY || 1) > searches) {
     return `SEARCH_CONCURRENCY is "${env.SEARCH_CONCURRENCY}", and must be a number from 1 to ${searches}`
   }
@@ -136,6 +364,29 @@ export const settingsErrorOfFunctions = (env: Environment): string | undefined =
 /** The same of `npm start`. */
 export const settingsErrorOfStack = (env: Environment): string | undefined =>
   firstProblem(localSettings, env) ?? settingsErrorOfFunctions(env)
+
+/** Whether one letter was left out, added or changed, or two neighbours were exchanged. */
+const isNear = (a: string, b: string): boolean => {
+  let start = 0
+  while (start < Math.min(a.length, b.length) && a[start] === b[start]) start++
+  const [restA, restB] = [a.slice(start), b.slice(start)]
+  return restA.slice(1) === restB || restA === restB.slice(1) || restA.slice(1) === restB.slice(1) ||
+    restA.slice(2) === restB.slice(2) && restA[0] === restB[1] && restA[1] === restB[0]
+}
+
+/**
+ * A line for each variable whose name is nearly that of a setting. A warning and no refusal, because the variable may
+ * be another program's; short names such as HOST are near too many of those.
+ */
+export const misspeltSettings = (env: Environment): string[] => {
+  const names = Object.keys(allSettings)
+  return Object.keys(env).flatMap((name) => {
+    if (names.includes(name) || !env[name] || /^SUPABASE_(SECRET|PUBLISHABLE)_KEYS$/.test(name)) return []
+    const meant = names.find((known) => known.length > 6 && isNear(name, known)) ??
+      (/^RATE_?LIM/.test(name) ? 'one of RATE_LIMIT_…' : undefined)
+    return meant ? [`${name} is no setting; did you mean ${meant}?`] : []
+  })
+}
 
 /** The settings that take not any text, for the tests. */
 export const checkedSettings = { functions: Object.keys(functionSettings), local: Object.keys(localSettings) }

@@ -1,7 +1,7 @@
-import { defaultPool } from './setting_rules.ts'
+import { allSettings } from './setting_rules.ts'
 
-/** Reads the environment. Supabase sets the SUPABASE_ variables itself. */
-const read = (name: string): string | undefined => Deno.env.get(name) || undefined
+/** Reads the environment, else the default. Supabase sets the SUPABASE_ variables itself. */
+const read = (name: string): string | undefined => Deno.env.get(name) || allSettings[name]?.default
 
 /** Supabase sets keys as `{"default": "sb_…"}`; another stack can set a single key. */
 const keys = (name: string): string[] => {
@@ -12,7 +12,10 @@ const keys = (name: string): string[] => {
 }
 
 /** setting_rules.ts has checked it before anything is answered. */
-const number = (name: string, fallback: number): number => Number(read(name) ?? fallback)
+const number = (name: string): number => Number(read(name))
+
+/** One that has a default. */
+const text = (name: string): string => read(name) ?? ''
 
 export const settings = {
   /** Origin of the project, without a trailing slash. */
@@ -47,28 +50,28 @@ export const settings = {
     return read('DATABASE_CA_CERTIFICATE')
   },
   get databasePool() {
-    return number('DATABASE_POOL', defaultPool)
+    return number('DATABASE_POOL')
   },
   /** Statements that may wait for a connection. */
   get databaseQueue() {
-    return number('DATABASE_QUEUE', 1000)
+    return number('DATABASE_QUEUE')
   },
   /** Concurrent searches: by default half of the connections. Always leaves one connection where there are two. */
   get searchConcurrency() {
     const max = Math.max(1, this.databasePool - 1)
-    return Math.min(number('SEARCH_CONCURRENCY', Math.ceil(this.databasePool / 2)), max)
+    return Math.min(Number(read('SEARCH_CONCURRENCY') ?? Math.ceil(this.databasePool / 2)), max)
   },
   /** Time limit of a search in milliseconds. */
   get searchTimeout() {
-    return number('SEARCH_TIMEOUT', 2000)
+    return number('SEARCH_TIMEOUT')
   },
   /** Messages of one person to another who has not written yet; null for no limit. */
   get firstContactLimit() {
-    return read('FIRST_CONTACT_LIMIT') === 'off' ? null : number('FIRST_CONTACT_LIMIT', 3)
+    return read('FIRST_CONTACT_LIMIT') === 'off' ? null : number('FIRST_CONTACT_LIMIT')
   },
   /** From when on partners see each other's e-mail address. */
   get partnerEmail() {
-    return read('PARTNER_EMAIL') ?? 'always'
+    return text('PARTNER_EMAIL')
   },
   get openaiKey() {
     return read('OPENAI_API_KEY')
@@ -81,7 +84,7 @@ export const settings = {
   },
   /** Supabase takes 100 lines in ten seconds, and drops the others, those of errors too. */
   get accessLog() {
-    return read('ACCESS_LOG') ?? 'slow'
+    return text('ACCESS_LOG')
   },
   /** Where people read what a mail tells of; the link is left out if it is unset. */
   get appUrl() {
@@ -92,11 +95,11 @@ export const settings = {
     return read('SMTP_URL')
   },
   get mailFrom() {
-    return read('MAIL_FROM') ?? 'no-reply@localhost'
+    return text('MAIL_FROM')
   },
   /** Seconds after which those are told who have not chosen a delay. */
   get notifyDelay() {
-    return number('NOTIFY_DELAY_SECONDS', 600)
+    return number('NOTIFY_DELAY_SECONDS')
   },
   /** The keys of Web Push, as `npx web-push generate-vapid-keys` prints them; null without. */
   get vapid() {
@@ -111,14 +114,14 @@ export const settings = {
   },
   /** Whether the webhook, or push endpoints as well, may be on this machine, without TLS. */
   get loopbackTargets() {
-    return read('LOOPBACK_TARGETS') ?? 'none'
+    return text('LOOPBACK_TARGETS')
   },
   get publicUserCreation() {
     return read('PUBLIC_USER_CREATION') !== 'off'
   },
   /** The header with the client address: one that a proxy overwrites, whatever the client sent. */
   get addressHeader() {
-    return (read('CLIENT_ADDRESS_HEADER') ?? 'x-forwarded-for').toLowerCase()
+    return text('CLIENT_ADDRESS_HEADER').toLowerCase()
   },
   /** Whether Auth is told the client's address, so that it counts by that and not by ours. */
   get forwardClientAddress() {
@@ -126,6 +129,6 @@ export const settings = {
   },
   /** How many proxies append to X-Forwarded-For. */
   get trustedProxies() {
-    return number('TRUSTED_PROXIES', 1)
+    return number('TRUSTED_PROXIES')
   },
 }

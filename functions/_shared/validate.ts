@@ -16,6 +16,21 @@ export const text = (min: number, max: number) =>
     }, min > 0 ? `must have ${min} to ${max} characters` : `must have at most ${max} characters`)
     .meta({ jsonSchema: { type: 'string', ...(min > 0 && { minLength: min }), maxLength: max } })
 
+const breaking = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/u
+const showing = /[^\p{White_Space}\p{Cc}\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffb]/u
+
+/** Whether a name or title is one line, without control characters or overrides of the direction of writing. */
+const isOneLine = (value: string): boolean => !breaking.test(value)
+const isEmptyOrShows = (value: string): boolean => value === '' || showing.test(value)
+/** Whether this can stand beside words of ours. The database allows the same (private.is_line). */
+export const isLine = (value: string): boolean => isOneLine(value) && isEmptyOrShows(value)
+
+/** A name or title. */
+export const line = (min: number, max: number) =>
+  text(min, max)
+    .refine(isOneLine, 'must be one line without control or direction characters')
+    .refine(isEmptyOrShows, 'must not be blank')
+
 /** Whether no visible character is left. White space by JavaScript's or by Postgres's definition does not count. */
 export const isBlank = (value: string): boolean => !/[^\s\p{Cc}]/u.test(value)
 

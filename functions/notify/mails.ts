@@ -1,12 +1,13 @@
 import { asService } from '../_shared/rpc.ts'
 import { log } from '../_shared/log.ts'
 import { settings } from '../_shared/settings.ts'
-import { finish } from './outcome.ts'
-import { describeFailure, type MailServer, openMailServer } from './smtp.ts'
+import { openChannel, type Outcome } from './channel.ts'
+import { describeFailure, isRefusal, type MailServer, openMailServer } from './smtp.ts'
 import { unreadMail, type Unseen } from './templates/unread.ts'
 
 interface Job {
   id: number
+  receivers: string[]
   key: string
   to: string
   name: string
@@ -16,42 +17,73 @@ interface Job {
 
 const domainOf = (from: string): string => /@([\w.-]+)>?\s*$/.exec(from)?.[1] ?? 'localhost'
 
-const send = async (server: MailServer, { key, to, name, token, conversations }: Job): Promise<void> => {
+const sendOn = async (server: MailServer, { key, to, name, token, conversations }: Job): Promise<void> => {
   const from = settings.mailFrom
   const unsubscribe = `${settings.url}/functions/v1/users/unsubscribe?token=${token}`
   const mail = unreadMail(name, conversations, { app: settings.appUrl ?? null, unsubscribe })
   await server.send({ ...mail, from, to, unsubscribe, messageId: `<${key}@${domainOf(from)}>` })
 }
 
-/**
- * Sends the mails that are due, one after the other on one connection, each claimed right before it is sent. Returns
- * how many were sent. While the server cannot be reached nothing is claimed, so an outage makes no dead letters.
- */
-export const drainMails = async (isTime: () => boolean): Promise<number> => {
-  let server: MailServer
-  try {
-    server = await openMailServer(settings.smtpUrl!)
-  } catch (error) {
-    log('warn', 'The mail server was not reached', { reason: describeFailure(error) })
-    return 0
-  }
-  let sent = 0
-  try {
-    while (isTime()) {
-      const job: Job | null = JSON.parse(await asService`claim_mail()`)
-      if (!job) break
-      try {
-        await send(server, job)
-      } catch (error) {
-        await finish('mail', [{ id: job.id, outcome: 'failed', reason: describeFailure(error) }])
-        // The connection may be in the middle of something. The next run opens another.
-        break
-      }
-      await finish('mail', [{ id: job.id, outcome: 'sent' }])
-      sent++
-    }
-  } finally {
-    server.close()
-  }
-  return sent
+/** Connections that are free, and whether another may be opened: after a lost one not in the same run. */
+interface Pool {
+  free: MailServer[]
+  isBroken: boolean
 }
+
+const openConnection = async (pool: Pool): Promise<void> => {
+  try {
+    pool.free.push(await openMailServer(settings.smtpUrl!))
+  } catch (error) {
+    pool.isBroken = true
+    log('warn', 'The mail server was not reached', { reason: describeFailure(error) })
+  }
+}
+
+const deliver = async (pool: Pool, job: Job): Promise<Outcome> => {
+  const { id } = job
+  const server = pool.free.pop()!
+  try {
+    await sendOn(server, job)
+    pool.free.push(server)
+    return { id, outcome: 'sent' }
+  } catch (error) {
+    // Any other mail may pass after this one was refused.
+    if (await server.reset()) pool.free.push(server)
+    else {
+      server.close()
+      pool.isBroken = true
+    }
+    return { id, outcome: isRefusal(error) ? 'refused' : 'failed', reason: describeFailure(error) }
+  }
+}
+
+const drain = async (isTime: () => boolean): Promise<number> => {
+  const pool: Pool = { free: [], isBroken: false }
+  const sendDue = openChannel<Job>({
+    name: 'mail',
+    total: 4,
+    // The domain of the address.
+    each: [2],
+    async claim(_, busy) {
+      if (pool.free.length === 0 && !pool.isBroken) await openConnection(pool)
+      if (pool.free.length === 0) return '[]'
+      const job = await asService`claim_mail(${busy})`
+      return job === 'null' ? '[]' : `[${job}]`
+    },
+    send: (job) => deliver(pool, job),
+  })
+  try {
+    return await sendDue(isTime)
+  } finally {
+    for (const server of pool.free) server.close()
+  }
+}
+
+let draining: Promise<number> | undefined
+
+/**
+ * Sends the mails that are due, on up to four connections, each mail claimed right before it is sent. Returns how many
+ * were sent. While the server cannot be reached nothing is claimed, so an outage makes no dead letters.
+ */
+export const drainMails = (isTime: () => boolean): Promise<number> =>
+  draining ??= drain(isTime).finally(() => draining = undefined)

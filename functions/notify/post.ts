@@ -15,8 +15,6 @@ interface Request {
   body: Uint8Array<ArrayBuffer>
 }
 
-/** Less than the 15 s after which another worker may claim the row. */
-const timeoutMilliseconds = 10_000
 const maxHead = 16_384
 
 /** The addresses of a host. If one is private none is used: whoever decides about the name has aimed it there. */
@@ -68,7 +66,11 @@ const readReply = async (connection: Deno.Conn): Promise<Reply> => {
  * Sends a POST to a URL that somebody else chose, and returns the status of its answer. It connects to the addresses
  * that it has checked, where `fetch` would resolve the name a second time, and follows no redirect.
  */
-export const post = async (target: string, request: Request, allowLoopback: boolean): Promise<Reply> => {
+export const post = async (
+  target: string,
+  request: Request,
+  { allowLoopback, timeoutMilliseconds }: { allowLoopback: boolean; timeoutMilliseconds: number },
+): Promise<Reply> => {
   const url = new URL(target)
   let connection: Deno.Conn | undefined
   let isOver = false

@@ -1,16 +1,20 @@
 import { buildPushPayload } from '@block65/webcrypto-web-push'
 import { asService } from '../_shared/rpc.ts'
 import { settings } from '../_shared/settings.ts'
-import { drainChannel, type Outcome } from './outcome.ts'
+import { openChannel, type Outcome } from './channel.ts'
 import { post } from './post.ts'
 
 interface Push {
   id: number
+  receivers: string[]
   endpoint: string
   keys: { p256dh: string; auth: string }
   subject: number
   data: { type: string; conversation_id: number; id: number; name: string; unread: number; text: string | null }
 }
+
+/** Less than a webhook has: push services answer at once, and whoever subscribes may name a host that never does. */
+const timeoutMilliseconds = 5000
 
 /** A day: what is older says nothing that opening the app does not. */
 const ttl = 86_400
@@ -42,7 +46,7 @@ const send = async (push: Push): Promise<Outcome> => {
     const { status, retryAfter } = await post(
       push.endpoint,
       { headers, body: request.body },
-      settings.loopbackTargets === 'all',
+      { allowLoopback: settings.loopbackTargets === 'all', timeoutMilliseconds },
     )
     if (status >= 200 && status < 300) return { id, outcome: 'sent', subject }
     // RFC 8030: the subscription has expired or was removed.
@@ -53,6 +57,15 @@ const send = async (push: Push): Promise<Outcome> => {
   }
 }
 
-/** Sends the pushes that are due. */
-export const drainPushes = (isTime: () => boolean): Promise<number> =>
-  drainChannel<Push>('push', { claim: () => asService`claim_pushes(${20})`, send, isTime })
+/**
+ * Sends the pushes that are due. Thirty devices that never answer leave room for everybody else's, on the same host as
+ * well.
+ */
+export const drainPushes = openChannel<Push>({
+  name: 'push',
+  total: 96,
+  // A device, and the host of its push service.
+  each: [1, 48],
+  claim: (room, busy) => asService`claim_pushes(max_rows => ${room}, busy => ${busy})`,
+  send,
+})

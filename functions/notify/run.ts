@@ -36,12 +36,22 @@ const plan = async (isTime: () => boolean): Promise<number> => {
   return planned
 }
 
-const run = async (): Promise<Report> => {
+const prepare = async (isTime: () => boolean) => {
   await adopt()
-  const end = performance.now() + runMilliseconds
-  const isTime = () => performance.now() < end
   const planned = await plan(isTime)
   const due: Record<'push' | 'mail' | 'webhook', number> = JSON.parse(await asService`count_due()`)
+  return { planned, due }
+}
+let preparing: ReturnType<typeof prepare> | undefined
+
+/**
+ * Plans and sends what is due, for 15 s at most. A run may begin while another waits for receivers that do not answer:
+ * it sends what has become due meanwhile.
+ */
+export const notify = async (): Promise<Report> => {
+  const end = performance.now() + runMilliseconds
+  const isTime = () => performance.now() < end
+  const { planned, due } = await (preparing ??= prepare(isTime).finally(() => preparing = undefined))
   // A channel that fails by itself, as by a lost connection, leaves the others alone.
   const [pushes, mails, webhooks] = await Promise.allSettled([
     due.push > 0 && settings.vapid ? drainPushes(isTime) : 0,
@@ -53,8 +63,3 @@ const run = async (): Promise<Report> => {
   const count = (one: PromiseSettledResult<number>): number => one.status === 'fulfilled' ? one.value : 0
   return { planned, pushes: count(pushes), mails: count(mails), webhooks: count(webhooks) }
 }
-
-let running: Promise<Report> | undefined
-
-/** Plans and sends what is due, for 15 s at most. One run at a time in a process; there may be several processes. */
-export const notify = (): Promise<Report> => running ??= run().finally(() => running = undefined)

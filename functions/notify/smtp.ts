@@ -8,6 +8,8 @@ const timeoutMilliseconds = 6000
 
 export interface MailServer {
   send: (mail: Mail & { from: string; to: string; messageId: string; unsubscribe: string }) => Promise<void>
+  /** Ends the mail that has failed. Returns whether the connection can take another one. */
+  reset: () => Promise<boolean>
   close: () => void
 }
 
@@ -15,6 +17,12 @@ export interface MailServer {
 export const describeFailure = (error: unknown): string => {
   const { code, responseCode } = error as { code?: string; responseCode?: number }
   return [code ?? (error as Error).name, responseCode].filter(Boolean).join(' ')
+}
+
+/** Whether the server has said for good that it takes no mail for this address. */
+export const isRefusal = (error: unknown): boolean => {
+  const { command, responseCode = 0 } = error as { command?: string; responseCode?: number }
+  return command === 'RCPT TO' && responseCode >= 500
 }
 
 type Callback = (error?: Error | null) => void
@@ -67,6 +75,7 @@ export const openMailServer = async (url: string): Promise<MailServer> => {
       const [raw, envelope] = [await message.build(), message.getEnvelope()]
       await settle((done) => connection.send(envelope as never, raw, done))
     },
+    reset: () => settle((done) => connection.reset(done)).then(() => true, () => false),
     close: () => connection.quit(),
   }
 }

@@ -1,6 +1,6 @@
 import { asService } from '../_shared/rpc.ts'
 import { settings } from '../_shared/settings.ts'
-import { drainChannel, type Outcome } from './outcome.ts'
+import { openChannel, type Outcome } from './channel.ts'
 import { post } from './post.ts'
 
 interface Webhook {
@@ -10,6 +10,9 @@ interface Webhook {
   timestamp: string
   data: Record<string, unknown>
 }
+
+/** Less than the 15 s after which another worker may claim the row. */
+const timeoutMilliseconds = 10_000
 
 const bytesOf = (base64: string): Uint8Array<ArrayBuffer> => Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))
 
@@ -41,7 +44,7 @@ const send = async ({ id, key, type, timestamp, data }: Webhook): Promise<Outcom
     const { status, retryAfter } = await post(
       url,
       { headers, body: new TextEncoder().encode(body) },
-      settings.loopbackTargets !== 'none',
+      { allowLoopback: settings.loopbackTargets !== 'none', timeoutMilliseconds },
     )
     if (status >= 200 && status < 300) return { id, outcome: 'sent' }
     return { id, outcome: 'failed', reason: `status ${status}`, retry_after: retryAfter }
@@ -51,5 +54,9 @@ const send = async ({ id, key, type, timestamp, data }: Webhook): Promise<Outcom
 }
 
 /** Delivers the events that are due, each conversation's in order. */
-export const drainWebhooks = (isTime: () => boolean): Promise<number> =>
-  drainChannel<Webhook>('webhook', { claim: () => asService`claim_webhooks(${20})`, send, isTime })
+export const drainWebhooks = openChannel<Webhook>({
+  name: 'webhook',
+  total: 20,
+  claim: (room) => asService`claim_webhooks(${room})`,
+  send,
+})

@@ -37,6 +37,13 @@ const searchIndex = async (project) => {
   return `as the profiles, ${Math.round(valueOf(metrics, 'search_audit_age_seconds'))} s ago`
 }
 
+/** Without its dictionary the search leaves out every word that no profile has, and says nothing of it. */
+const vocabulary = async (project) => {
+  const metrics = await readMetrics(project)
+  if (valueOf(metrics, 'search_vocabulary_up') !== 1) fail('the search knows no words: deploy with npm run deploy')
+  return 'the search tells a word from letters that mean nothing'
+}
+
 const ours = readdirSync(new URL('../../supabase/migrations', import.meta.url))
   .map((file) => /^(\d+)_.*\.sql$/.exec(file)?.[1]).filter(Boolean).sort()
 
@@ -53,4 +60,7 @@ const migrations = async (project) => {
   return `all ${ours.length}, up to ${ours.at(-1)}`
 }
 
-export const databaseChecks = [['embedding queue', queue], ['search index', searchIndex], ['migrations', migrations]]
+export const databaseChecks = [['embedding queue', queue], ['search index', searchIndex], ['vocabulary', vocabulary], [
+  'migrations',
+  migrations,
+]]

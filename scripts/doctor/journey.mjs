@@ -80,6 +80,17 @@ export const journeyChecks = (project) => {
     }
   }
 
+  /** The default is printed in the contract, so it is a recommendation and no failure. */
+  const partnerEmail = async () => {
+    if (!conversation) skip('without a conversation')
+    const [one, two] = pair()
+    const list = await call('/conversations', authorization(one.token))
+    if (list.status !== 200) fail(`the list of conversations answers ${describeAnswer(list)}`)
+    return list.text.includes(two.email)
+      ? 'shown at once: whoever opens a conversation reads the address; a new service sets PARTNER_EMAIL=after_reply'
+      : 'hidden until the partner has written'
+  }
+
   const ownRows = async () => {
     for (const { id, token } of pair()) {
       const own = {
@@ -122,6 +133,7 @@ export const journeyChecks = (project) => {
     ['write: accounts', accounts],
     ['write: token times', tokenTimes],
     ['write: message and event', messageAndEvent],
+    ['write: partner email', partnerEmail],
     ['write: own rows', ownRows],
     ['write: erased', erased],
   ]

@@ -1,4 +1,5 @@
 import { Hono } from 'hono'
+import { html } from 'hono/html'
 import PostalMime from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
 
@@ -24,47 +25,47 @@ export interface Inbox {
 const kept = 200
 const megabyte = 1_048_576
 
-const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-const escape = (text: string): string => text.replace(/[&<>"']/g, (char) => escapes[char]!)
+type Html = ReturnType<typeof html>
 
-const page = (title: string, content: string): string =>
-  `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>${escape(title)}</title>
-<style>
-body { font-family: system-ui, sans-serif; margin: 2em auto; max-width: 60em; padding: 0 1em; }
-iframe { border: 1px solid #ccc; height: 24em; width: 100%; }
-pre { background: #f5f5f5; overflow: auto; padding: 1em; white-space: pre-wrap; }
-</style>
-<h1>${escape(title)}</h1>
-${content}
-</html>
-`
+const page = (title: string, content: Html): Html =>
+  html`
+    <!doctype html>
+    <html lang="en">
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width">
+    <title>${title}</title>
+    <style>
+    body { font-family: system-ui, sans-serif; margin: 2em auto; max-width: 60em; padding: 0 1em; }
+    iframe { border: 1px solid #ccc; height: 24em; width: 100%; }
+    pre { background: #f5f5f5; overflow: auto; padding: 1em; white-space: pre-wrap; }
+    </style>
+    <h1>${title}</h1>
+    ${content}
+    </html>
+  `
 
-const listPage = (mails: Mail[]): string =>
+const listPage = (mails: Mail[]): Html =>
   page(
     'Mails',
     mails.length === 0
-      ? '<p>No mail has been sent since this start.</p>'
-      : `<ul>${
+      ? html`<p>No mail has been sent since this start.</p>`
+      : html`<ul>${
         mails.map(({ id, receivedAt, to, subject }) =>
-          `<li><a href="/mail/${id}">${escape(subject)}</a> to ${escape(to)}, ${receivedAt.toISOString()}</li>`
-        ).join('\n')
+          html`<li><a href="/mail/${id}">${subject}</a> to ${to}, ${receivedAt.toISOString()}</li>`
+        )
       }</ul>`,
   )
 
 // A mail is made by code of ours from what users wrote. The frame's sandbox runs no script and submits no form, and it
 // inherits the policy of the page, which loads nothing.
-const mailPage = ({ subject, to, text, html, headers }: Mail): string =>
+const mailPage = (mail: Mail): Html =>
   page(
-    subject,
-    `<p><a href="/mail">All mails</a></p>
-<p>To ${escape(to)}</p>
-${html === null ? '' : `<iframe sandbox title="HTML" srcdoc="${escape(html)}"></iframe>`}
-<pre>${escape(text)}</pre>
-<pre>${escape(headers.map(({ key, value }) => `${key}: ${value}`).join('\n'))}</pre>`,
+    mail.subject,
+    html`<p><a href="/mail">All mails</a></p>
+<p>To ${mail.to}</p>
+${mail.html !== null && html`<iframe sandbox title="HTML" srcdoc="${mail.html}"></iframe>`}
+<pre>${mail.text}</pre>
+<pre>${mail.headers.map(({ key, value }) => `${key}: ${value}`).join('\n')}</pre>`,
   )
 
 const policy = [
@@ -116,7 +117,7 @@ export const openInbox = async (): Promise<Inbox> => {
   routes.get('/', (c) => c.html(listPage(mails)))
   routes.get('/:id{[0-9]+}', (c) => {
     const mail = mails.find(({ id }) => id === Number(c.req.param('id')))
-    return mail ? c.html(mailPage(mail)) : c.html(page('There is no such mail', ''), 404)
+    return mail ? c.html(mailPage(mail)) : c.html(page('There is no such mail', html``), 404)
   })
   return { smtpUrl, add: (mail) => add({ ...mail, headers: [] }), routes, close }
 }

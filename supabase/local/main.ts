@@ -11,6 +11,7 @@ import { openGateway } from './gateway.ts'
 import { type Inbox, openInbox } from './inbox.ts'
 import { openPlatform } from './platform.ts'
 import { openRealtime } from './realtime/server.ts'
+import { allSettings, misspeltSettings } from '../../functions/_shared/setting_rules.ts'
 import { CannotStart } from './cannot_start.ts'
 import { type Keys, originOf, readSettings, type Settings } from './settings.ts'
 import { openVapidKeys } from './vapid.ts'
@@ -24,7 +25,10 @@ const configureFunctions = async (settings: Settings, keys: Keys, database: Data
     VAPID_SUBJECT: 'mailto:nobody@example.com',
     SMTP_URL: inbox.smtpUrl,
     APP_URL: `${originOf(settings)}/demo`,
-    LOOPBACK_TARGETS: 'webhook',
+    // The defaults of one machine.
+    ...Object.fromEntries(
+      Object.entries(allSettings).flatMap(([name, { local }]) => local === undefined ? [] : [[name, local]]),
+    ),
   }
   for (const [name, value] of Object.entries(defaults)) Deno.env.set(name, Deno.env.get(name) || value)
   Deno.env.set('SUPABASE_URL', originOf(settings))
@@ -32,9 +36,6 @@ const configureFunctions = async (settings: Settings, keys: Keys, database: Data
   Deno.env.set('SUPABASE_SECRET_KEYS', JSON.stringify({ default: keys.secretKey }))
   Deno.env.set('JWT_SECRET', keys.jwtSecret)
   Deno.env.set('CLIENT_ADDRESS_HEADER', 'x-forwarded-for')
-  for (const [name, rate] of Object.entries(settings.rates)) Deno.env.set(name, rate)
-  Deno.env.set('FIRST_CONTACT_LIMIT', settings.firstContactLimit)
-  Deno.env.set('ACCESS_LOG', settings.accessLog)
   if (database.functionsQuery) return provideQuery(database.functionsQuery)
   // Roles belong to the whole server, so the password is derived: another stack with the same login sets the same one.
   // If the login needs no password, the functions need none either.
@@ -66,6 +67,7 @@ surviveConnectionLoss()
 
 const start = async (): Promise<void> => {
   const settings = readSettings(Deno.env.toObject())
+  for (const warning of misspeltSettings(Deno.env.toObject())) console.error(warning)
   const keys = openDataDir(settings.dataDir, settings.keys)
 
   // Listen first: a port in use is reported before the database is set up, and port 0 becomes a real one.

@@ -19,7 +19,8 @@ const sha256 = async (text: string): Promise<string> =>
   new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))).toHex()
 
 /**
- * Applies pending migrations, as `supabase db push` does, each in its own transaction. Until the first release the
+ * Applies pending migrations, as `supabase db push` does, each in its own transaction, or without one if it builds an
+ * index concurrently. Until the first release the
  * baseline may change; a database made from another baseline is refused, and stays as it is.
  */
 export const migrate = async (database: Database): Promise<void> => {
@@ -58,10 +59,13 @@ export const migrate = async (database: Database): Promise<void> => {
   for (const { version, name, sql } of migrations) {
     if (applied.has(version)) continue
     console.log(`Applying migration ${version}_${name} …`)
-    const script = `${sql}
-      ;insert into supabase_migrations.schema_migrations (version, name) values (${literal(version)}, ${literal(name)});
+    const record = `
+      insert into supabase_migrations.schema_migrations (version, name) values (${literal(version)}, ${literal(name)});
       insert into supabase_migrations.local_checksums values (${literal(version)}, ${literal(checksums.get(version)!)})`
-    await retryOnConflict(() => inOneTransaction(database, script))
+    // Postgres builds it outside of a transaction only, where each statement must be sent alone.
+    const isConcurrent = /\bindex concurrently\b/i.test(sql)
+    if (isConcurrent) await database.run(sql)
+    await retryOnConflict(() => inOneTransaction(database, isConcurrent ? record : `${sql};${record}`))
   }
 }
 

@@ -1,5 +1,5 @@
 import { type RateName, rateNames } from '../../functions/_shared/rates.ts'
-import { type Environment, settingsErrorOfStack } from '../../functions/_shared/setting_rules.ts'
+import { allSettings, type Environment, settingsErrorOfStack } from '../../functions/_shared/setting_rules.ts'
 import { CannotStart } from './cannot_start.ts'
 import type { VapidKeys } from './vapid.ts'
 
@@ -18,10 +18,6 @@ export interface Settings {
   realtimeDelays: boolean
   /** The rate limits as configured; limits that are not configured are off. */
   rates: Record<RateName, string>
-  /** Messages of one person to another who has not written yet; no limit if it is not configured. */
-  firstContactLimit: string
-  /** Which responses are logged. None by default: who waits for the ready line may not read the output after it. */
-  accessLog: string
   /** The configured keys; the others are made on first start. */
   keys: Partial<Keys>
   /** The configured keys of Web Push; null: made on first start. */
@@ -73,18 +69,19 @@ export const readSettings = (env: Environment): Settings => {
       'FUNCTIONS_DENO needs DATABASE_URL: bundles have a process of their own, and PGlite is in this one',
     )
   }
+  const read = (name: string): string | undefined =>
+    env[name] || (allSettings[name]?.local ?? allSettings[name]?.default)
+  const text = (name: string): string => read(name) ?? ''
   return {
-    host: env.HOST || '127.0.0.1',
-    port: Number(env.PORT || 54321),
-    dataDir: env.DATA_DIR === 'memory' ? null : env.DATA_DIR || '.data',
+    host: text('HOST'),
+    port: Number(read('PORT')),
+    dataDir: read('DATA_DIR') === 'memory' ? null : text('DATA_DIR'),
     databaseUrl: env.DATABASE_URL || null,
     functionsDeno: env.FUNCTIONS_DENO || null,
-    seed: env.SEED === 'none' ? 'none' : 'demo',
-    emailConfirmation: env.EMAIL_CONFIRMATION === 'on',
-    realtimeDelays: env.REALTIME_DELAYS === 'on',
-    rates: Object.fromEntries(rateNames.map((name) => [name, env[name] || 'off'])) as Record<RateName, string>,
-    firstContactLimit: env.FIRST_CONTACT_LIMIT || 'off',
-    accessLog: env.ACCESS_LOG || 'off',
+    seed: read('SEED') === 'none' ? 'none' : 'demo',
+    emailConfirmation: read('EMAIL_CONFIRMATION') === 'on',
+    realtimeDelays: read('REALTIME_DELAYS') === 'on',
+    rates: Object.fromEntries(rateNames.map((name) => [name, read(name)])) as Record<RateName, string>,
     keys: keys(env),
     vapid: vapid(env),
     smtpUrl: env.SMTP_URL || null,

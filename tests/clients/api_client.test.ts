@@ -1,7 +1,8 @@
 import { createClient } from '@supabase/supabase-js'
 import ws from 'ws'
 import { expect, test } from 'vitest'
-import { createApiClient } from '../../clients/api_client.ts'
+import { createApiClient, dataOf } from '../../clients/api_client.ts'
+import type { ErrorCode } from '../../clients/errors.ts'
 import type { Client } from '../../clients/types.ts'
 
 interface Sent {
@@ -39,8 +40,10 @@ const openCalls = (respond: (sent: Sent) => Response) => {
 }
 
 const json = (body: unknown, status = 200, headers = {}) => Response.json(body, { status, headers })
+const errors = (error: string, status: number, code: ErrorCode, headers = {}) =>
+  json({ error }, status, { 'X-Error-Code': code, ...headers })
 const unlessNew = ({ authorization }: Sent) =>
-  authorization === 'Bearer new' ? json([]) : json({ error: 'The token has expired' }, 401)
+  authorization === 'Bearer new' ? json([]) : errors('The token has expired', 401, 'unauthorized')
 
 test('sends path, query, headers and body, with the token of whoever is signed in', async () => {
   const { api, sent, signIn } = openCalls(({ line }) =>
@@ -69,7 +72,7 @@ test('answers without a body, and in plain text', async () => {
 })
 
 test('an error of the service is {error}, with its headers', async () => {
-  const { api } = openCalls(() => json({ error: 'Too many requests' }, 429, { 'Retry-After': '7' }))
+  const { api } = openCalls(() => errors('Too many requests', 429, 'rate_limited', { 'Retry-After': '7' }))
   const { data, error, response } = await api.GET('/conversations')
   expect([data, error, response.headers.get('Retry-After')]).toEqual([undefined, { error: 'Too many requests' }, '7'])
 })
@@ -83,6 +86,31 @@ test.each([
   const { api } = openCalls(respond)
   const { data, error, response } = await api.GET('/conversations')
   expect([data, error, response.status]).toEqual([undefined, { error: expect.any(String) }, status])
+})
+
+test('dataOf brings the data, or throws what is wrong', async () => {
+  const { api } = openCalls(({ line }) =>
+    line.endsWith('/1') ? json({ id: 1 }) : errors('This profile is hidden', 403, 'not_public', { 'Retry-After': '7' })
+  )
+  const profile = (id: number) => dataOf(api.GET('/users/{id}', { params: { path: { id } } }))
+  expect(await profile(1)).toEqual({ id: 1 })
+  await expect(profile(2)).rejects.toMatchObject({
+    ...{ name: 'ServiceError', message: 'This profile is hidden', status: 403, code: 'not_public', retryAfter: 7000 },
+    ...{ body: { error: 'This profile is hidden' }, temporary: false },
+  })
+})
+
+test.each([
+  ['a gateway', () => json({ error: 'No function' }, 401)],
+  ['a proxy', () => new Response('<h1>Too many</h1>', { status: 429, headers: { 'Retry-After': '7' } })],
+  ['nobody', () => Promise.reject(new TypeError('fetch failed')) as never],
+])('with dataOf an answer of %s is temporary and has no status', async (_, respond) => {
+  const { api, state, signIn } = openCalls(respond)
+  signIn()
+  await expect(dataOf(api.GET('/conversations'))).rejects.toMatchObject({
+    ...{ status: 0, code: null, body: null, temporary: true },
+  })
+  expect(state.refreshes).toBe(0)
 })
 
 test('an aborted call rejects', async () => {
@@ -99,7 +127,7 @@ test('calls whose token is rejected refresh it once and are sent again', async (
 })
 
 test('a call is not sent again without a new token', async () => {
-  const { api, sent, state } = openCalls(() => json({ error: 'A bearer token is needed' }, 401))
+  const { api, sent, state } = openCalls(() => errors('A bearer token is needed', 401, 'unauthorized'))
   expect((await api.GET('/conversations')).error).toEqual({ error: 'A bearer token is needed' })
   expect([state.refreshes, sent.length]).toEqual([0, 1])
   state.session = { access_token: 'new', user: { id: '1' } }

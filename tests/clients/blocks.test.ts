@@ -85,3 +85,21 @@ test('blocks of or by anybody else leave the typing topic open', async () => {
   await advance(100)
   expect(chat.view.typing).toBe(true)
 })
+
+test('a user who was blocked leaves the typing topic with the next list, where the address is empty', async () => {
+  const { bob, insertMessage, broadcast, setBlocked } = await openBoth()
+  insertMessage(1, { content: 'Hello' })
+  await advance(1000)
+  setBlocked(1, true)
+  await advance(1000)
+  expect(bob.client.channels.map(({ topic }) => topic)).toContain(typingTopic)
+  const readList = async () => {
+    broadcast('conversation.created', { id: 8, previous_id: null, user_id: null })
+    await advance(1000)
+  }
+  await readList()
+  expect(bob.client.channels.map(({ topic }) => topic)).not.toContain(typingTopic)
+  setBlocked(1, false)
+  await readList()
+  expect(bob.client.channels.map(({ topic }) => topic)).toContain(typingTopic)
+})

@@ -1,5 +1,6 @@
 import { createClient } from '@supabase/supabase-js'
 import ws from 'ws'
+import type { ErrorCode } from '../../clients/errors.ts'
 import type { Change, Client, Draft, EventPayload, Message } from '../../clients/types.ts'
 import { seededRandom } from '../tools/random.ts'
 import { createEventLimit } from './event_limit.ts'
@@ -170,7 +171,22 @@ export const createSimulator = (seed = 1) => {
     logChange('message.removed', message.id)
   }
 
-  const errorResponse = (status: number, error: string, headers = {}) => Response.json({ error }, { status, headers })
+  const errorCodes: Record<number, ErrorCode> = {
+    401: 'unauthorized',
+    403: 'blocked',
+    404: 'not_found',
+    409: 'already_open',
+    410: 'cursor_expired',
+    429: 'rate_limited',
+    503: 'unavailable',
+  }
+  const errorResponse = (status: number, error: string, headers = {}, more = {}) =>
+    Response.json({ error, ...more }, { status, headers: { ...headers, 'X-Error-Code': errorCodes[status]! } })
+  /** The other participant's address is empty across a block. */
+  const contactFor = (me: number, person: typeof people[number]) => {
+    const isCut = Object.values(server.blocked).some(({ length }) => length) && person.id !== me
+    return { ...person, email: isCut ? '' : person.email }
+  }
   const page = (messages: Message[], limit: number) =>
     Response.json(messages.slice(0, limit), {
       headers: messages.length > limit ? { Link: '<http://service/next>; rel="next"' } : {},
@@ -187,7 +203,12 @@ export const createSimulator = (seed = 1) => {
         return Response.json((server.blocked[me] ?? []).map((user_id) => ({ user_id, name: '', createdAt })))
       }
       case 'GET conversations':
-        return Response.json([{ id: conversation, Messages: table.slice(-1) }])
+        return Response.json([{
+          id: conversation,
+          Voyager: contactFor(me, people[0]!),
+          Local: contactFor(me, people[1]!),
+          Messages: table.slice(-1),
+        }])
       case 'GET conversations/changes': {
         const after = url.searchParams.get('after')
         if (after === null) return Response.json({ changes: [], cursor: `c${changes.length}`, more: false })
@@ -211,9 +232,14 @@ export const createSimulator = (seed = 1) => {
         return Response.json({ total: unread, conversations })
       }
       case 'POST conversations':
-        return Response.json({ error: 'There is one', conversation_id: conversation }, { status: 409 })
+        return errorResponse(409, 'There is one', {}, { conversation_id: conversation })
       case `GET conversations/${conversation}`:
-        return Response.json({ id: 7, Voyager: people[0], Local: people[1], Reservations: server.reservations })
+        return Response.json({
+          id: conversation,
+          Voyager: { id: 1, name: 'Ana' },
+          Local: { id: 2, name: 'Bob' },
+          Reservations: server.reservations,
+        })
       case `GET conversations/${conversation}/messages`: {
         if (url.searchParams.has('after_id')) {
           return page(table.filter(({ id }) => id > number('after_id')), number('limit'))

@@ -87,7 +87,9 @@ test('a refused marker shows its error and is not retried', async () => {
   const { chat, server, requestsWith } = await openFixture({ poll: [1000, 1000] }, 3)
   let refusals = 0
   server.intercept = (method) =>
-    method === 'POST' ? (refusals++, Response.json({ error: 'No' }, { status: 403 })) : null
+    method === 'POST'
+      ? (refusals++, Response.json({ error: 'No' }, { status: 403, headers: { 'X-Error-Code': 'forbidden' } }))
+      : null
   const errors = new Set<string | undefined>()
   chat.subscribe(() => errors.add(chat.view.error?.message))
   chat.markRead()

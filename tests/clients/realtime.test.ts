@@ -60,6 +60,8 @@ test('a refused join holds up everything on its connection for five seconds', as
   }
   const start = performance.now()
   const refused = listen(client, 'typing:999999')
+  // The message must not overtake the join.
+  await pause(200)
   const { id } = await sendMessage(ben, conversation, 'Hello again')
   await eventually(() => own.broadcasts.some(({ payload }) => payload.id === id), 10)
   expect(performance.now() - start).toBeGreaterThan(4900)

@@ -223,7 +223,7 @@ export const chat = ({ openBoth, openColumn, base }: Demo) =>
       const removed: number[] = []
       await page.route('**/users/me/devices/*', async (route) => {
         removed.push((await route.fetch()).status())
-        await route.fulfill({ status: 503, json: { error: 'Busy' } })
+        await route.fulfill({ status: 503, headers: { 'X-Error-Code': 'unavailable' }, json: { error: 'Busy' } })
       })
       await choose(ines, 'Log out', '.bar')
       await ines.getByRole('button', { name: 'Log in', exact: true }).waitFor()

@@ -129,7 +129,8 @@ export const profiles = ({ openOne, base }: Demo) =>
       await part('Visibility').getByText('You are hidden now.').waitFor()
       await page.route(
         '**/users/searchable',
-        (route) => route.fulfill({ status: 403, json: { error: 'Hidden by an admin' } }),
+        (route) =>
+          route.fulfill({ status: 403, headers: { 'X-Error-Code': 'hidden' }, json: { error: 'Hidden by an admin' } }),
       )
       await findable.click()
       await part('Visibility').getByRole('alert').filter({ hasText: 'Hidden by an admin' }).waitFor()

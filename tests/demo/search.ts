@@ -99,9 +99,15 @@ export const search = ({ open, openOne, base }: Demo) =>
       let asked = 0
       await page.route(/users\/search\?/, async (route) => {
         if (!fails) return route.continue()
-        if (++asked === 1) return route.fulfill({ status: 503, json: { error: 'Busy' } })
+        if (++asked === 1) {
+          return route.fulfill({ status: 503, headers: { 'X-Error-Code': 'unavailable' }, json: { error: 'Busy' } })
+        }
         await new Promise<void>((resolve) => release = resolve)
-        await route.fulfill({ status: 500, json: { error: 'Internal server error' } })
+        await route.fulfill({
+          status: 500,
+          headers: { 'X-Error-Code': 'internal' },
+          json: { error: 'Internal server error' },
+        })
       })
       await logIn(you)
       await you.getByRole('link', { name: 'People', exact: true }).click()

@@ -62,7 +62,7 @@ describe('a project as it should be', () => {
   test('without the secret key it checks the rest', async () => {
     const { code, lines } = await runDoctor(['--remote', origin], { SUPABASE_SECRET_KEY: '' })
     expect(code).toBe(0)
-    for (const what of ['secret key', 'other tables', 'embedding queue', 'search index', 'migrations']) {
+    for (const what of ['secret key', 'other tables', 'embedding queue', 'search index', 'vocabulary', 'migrations']) {
       expect(lines[what]).toMatch(/^skip SUPABASE_SECRET_KEY is not set/)
     }
   })
@@ -79,12 +79,15 @@ describe('a project as it should be', () => {
 })
 
 describe('--write', () => {
-  const names = ['accounts', 'token times', 'message and event', 'own rows', 'erased'].map((what) => `write: ${what}`)
+  const names = ['accounts', 'token times', 'message and event', 'partner email', 'own rows', 'erased'].map((what) =>
+    `write: ${what}`
+  )
 
   test('two people exchange a message and are erased', async () => {
     const { code, lines, output } = await runDoctor(['--remote', origin, '--write', '--only', 'write'])
     expect(code, output).toBe(0)
     for (const name of names) expect(lines[name]).toMatch(/^ok /)
+    expect(lines['write: partner email']).toContain('PARTNER_EMAIL=after_reply')
     const [, ids] = /users (\d+ and \d+)/.exec(lines['write: accounts']!)!
     const users = (await asAdmin('GET', `users?id=in.(${ids!.replace(' and ', ',')})&select=name,is_active`)).body
     expect(users).toEqual([1, 2].map(() => ({ name: 'Deleted user', is_active: false })))

@@ -2,7 +2,7 @@ import { Hono } from 'hono'
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test, vi } from 'vitest'
 import { codeOf, errorCodes, statuses } from '../../functions/_shared/error_codes.ts'
-import { onError } from '../../functions/_shared/errors.ts'
+import { ConnectionLoss, onError } from '../../functions/_shared/errors.ts'
 
 const answerTo = async (fields: Record<string, string>) => {
   const app = new Hono().onError(onError)
@@ -88,3 +88,14 @@ test.each(['PT200', 'PT99', 'PT600', 'P0001'])(
     log.mockRestore()
   },
 )
+
+test('a connection to the database that cannot be opened, or is lost, is in the log with its reason', async () => {
+  const log = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  const app = new Hono().onError(onError)
+  app.get('/', () => {
+    throw new ConnectionLoss('invalid peer certificate: UnknownIssuer')
+  })
+  expect((await app.request('/')).status).toBe(503)
+  expect(String(log.mock.calls)).toMatch(/Database connection failed.*UnknownIssuer/)
+  log.mockRestore()
+})

@@ -31,6 +31,7 @@ const wrong: [string, object][] = [
   ['endpoint', { endpoint: 'https://[fd00::1]/' }],
   ['endpoint', { endpoint: 'https://169.254.169.254/latest' }],
   ['endpoint', { endpoint: 'https://localhost/' }],
+  ['endpoint', { endpoint: 'https://intranet/x' }],
   ['endpoint', { endpoint: 'https://db.internal/' }],
   ['endpoint', { endpoint: 'https://user@push.example/' }],
   ['endpoint', { endpoint: `https://push.example/${'a'.repeat(2048)}` }],

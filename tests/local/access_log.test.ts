@@ -15,7 +15,6 @@ describe('the log has a line for', () => {
     ['off', []],
     // Hosted, where nothing is set.
     [undefined, ['failed', 'slow']],
-    ['nonsense', ['failed', 'slow']],
   ])('ACCESS_LOG=%s', async (value, expected) => {
     expect(await logged(value)).toEqual(expected)
   })

@@ -18,9 +18,9 @@ import { request } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { call } from '../tools/people.ts'
-import { dashboardCookie, startStack, stopStack } from '../tools/stack.ts'
+import { dashboardCookie, startStack, stopStack, testKeys } from '../tools/stack.ts'
 import { pause } from '../tools/wait.ts'
 
 const folders: string[] = []
@@ -148,14 +148,29 @@ describe('a data folder', () => {
     })
   })
 
-  test('of another baseline is refused, and stays as it is', async () => {
-    await kill(stack.process)
+  const copySources = (): string => {
     const checkout = join(folder(), 'checkout')
     cpSync('.', checkout, {
       recursive: true,
       filter: (path) => !/^(node_modules|\.git|\.cache|\.data)(\/|$)/.test(path),
     })
     symlinkSync(`${process.cwd()}/node_modules`, join(checkout, 'node_modules'))
+    return checkout
+  }
+
+  test('takes the migrations that follow, also one that builds an index concurrently', async () => {
+    const checkout = copySources()
+    const script = 'create index concurrently later_idx on public.messages (created_at)'
+    writeFileSync(join(checkout, 'supabase/migrations/99990101000000_later.sql'), script)
+    const later = await startStack({}, checkout)
+    onTestFinished(() => stopStack(later.process))
+    const metrics = await fetch(`${later.base}/health/metrics`, { headers: { apikey: testKeys.secretKey } })
+    expect(await metrics.text()).toContain('database_migration{version="99990101000000"} 1')
+  })
+
+  test('of another baseline is refused, and stays as it is', async () => {
+    await kill(stack.process)
+    const checkout = copySources()
     const [baseline] = readdirSync('supabase/migrations').sort()
     appendFileSync(join(checkout, 'supabase/migrations', baseline!), '\nselect 1;\n')
     expect(await run({ DATA_DIR }, checkout)).toEqual({

@@ -1,7 +1,11 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
-import { rateNames } from '../../functions/_shared/rates.ts'
-import { checkedSettings, settingsErrorOfFunctions } from '../../functions/_shared/setting_rules.ts'
+import {
+  allSettings,
+  checkedSettings,
+  misspeltSettings,
+  settingsErrorOfFunctions,
+} from '../../functions/_shared/setting_rules.ts'
 import { CannotStart } from '../../supabase/local/cannot_start.ts'
 import { serveFunction } from '../tools/serve_function.ts'
 import { networkOrigins, readSettings } from '../../supabase/local/settings.ts'
@@ -117,17 +121,29 @@ test.each(['auth', 'users', 'conversations', 'health', 'embed', 'notify'])(
   },
 )
 
-test('.env.example has every setting of npm start that docs/settings.md describes, and no other', () => {
-  const [, everywhere, oneMachine] = readFileSync('docs/settings.md', 'utf8').split(/^## /m)
-  const documented = [everywhere!, oneMachine!].flatMap((section) =>
-    section.split('\n').filter((line) => line.startsWith('| `')).flatMap((line) =>
-      [...line.split('|')[1]!.matchAll(/`([A-Z_…]+)`/g)].flatMap(([, name]) =>
-        name === 'RATE_LIMIT_…' ? rateNames : [name!]
-      )
-    )
-  )
-  const example = [...readFileSync('.env.example', 'utf8').matchAll(/^#([A-Z_]+)=/gm)].map(([, name]) => name)
-  expect(example.toSorted()).toEqual(documented.toSorted())
+test('a name that is nearly that of a setting is a warning, and that of another program is none', () => {
+  const env = { RATE_LIMTS: '1/60', RATE_LIMIT_SENDS: 'off', PUBLIC_USER_CREATOIN: 'off', PARTNER_EMIAL: 'after_reply' }
+  expect(misspeltSettings(env)).toEqual([
+    'RATE_LIMTS is no setting; did you mean one of RATE_LIMIT_…?',
+    'RATE_LIMIT_SENDS is no setting; did you mean RATE_LIMIT_SEND?',
+    'PUBLIC_USER_CREATOIN is no setting; did you mean PUBLIC_USER_CREATION?',
+    'PARTNER_EMIAL is no setting; did you mean PARTNER_EMAIL?',
+  ])
+  const others = { PGPORT: '5432', HOSTS: 'x', SUPABASE_SECRET_KEYS: '{}', SUPABASE_DB_URL: 'x', APP_URLS_OF_MINE: 'x' }
+  expect(misspeltSettings(others)).toEqual([])
+})
+
+test('the functions and npm start read no setting that the table lacks, and each of the table is read', () => {
+  const code = ['functions', 'supabase/local']
+    .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => `${folder}/${file}`))
+    .filter((file) => /\.ts$/.test(file) && !/(setting_rules|rates)\.ts$/.test(file))
+    .map((file) => readFileSync(file, 'utf8')).join('\n')
+  const read = [...code.matchAll(/\b(?:read|number|text|keys|env\.get)\('([A-Z_]+)'\)|\benv\.([A-Z_]+)\b/g)]
+    .map(([, name, property]) => (name ?? property)!)
+  const platform = /^SUPABASE_|^(HOME|PATH)$/
+  expect(read.filter((name) => !(name in allSettings) && !platform.test(name))).toEqual([])
+  const unread = Object.keys(allSettings).filter((name) => !code.includes(name) && !name.startsWith('RATE_LIMIT_'))
+  expect(unread).toEqual([])
 })
 
 test('the banner names the addresses of the network only where the stack listens on them', () => {

@@ -6,7 +6,7 @@ const outcomes: (number | string)[] = []
 for (const target of targets) {
   const request = { headers: { 'content-type': 'text/plain' }, body: new Uint8Array(100_000).fill(97) }
   outcomes.push(
-    await post(target, request, loopback === 'allowed').then(
+    await post(target, request, { allowLoopback: loopback === 'allowed', timeoutMilliseconds: 10_000 }).then(
       ({ status }) => status,
       (error) => error.message as string,
     ),

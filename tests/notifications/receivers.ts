@@ -15,7 +15,9 @@ export interface ReceivedMail extends Email {
 /** A mail server. `reject` may name the status of an answer to a mail. */
 export const openMailServer = async (port = 0, record: (mail: ReceivedMail) => void = () => {}) => {
   const mails: ReceivedMail[] = []
-  const control: { reject: ((to: string) => number | null) | null; hang: boolean } = { reject: null, hang: false }
+  const control = { reject: null as ((to: string) => number | null) | null, hang: false }
+  /** How many recipients were refused on each connection. */
+  const refusals = new Map<string, number>()
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS'],
@@ -24,8 +26,9 @@ export const openMailServer = async (port = 0, record: (mail: ReceivedMail) => v
     onConnect: (_, done) => {
       if (!control.hang) done()
     },
-    onRcptTo: ({ address }, _, done) => {
+    onRcptTo: ({ address }, { id }, done) => {
       const status = control.reject?.(address)
+      if (status) refusals.set(id, (refusals.get(id) ?? 0) + 1)
       done(status ? Object.assign(new Error(`No mail for ${address}`), { responseCode: status }) : null)
     },
     onData: async (stream, { envelope }, done) => {
@@ -41,7 +44,14 @@ export const openMailServer = async (port = 0, record: (mail: ReceivedMail) => v
   server.on('error', () => {})
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
   const { port: bound } = server.server.address() as { port: number }
-  return { url: `smtp://user:p%40ss@127.0.0.1:${bound}`, port: bound, mails, control, close: () => server.close() }
+  return {
+    url: `smtp://user:p%40ss@127.0.0.1:${bound}`,
+    port: bound,
+    mails,
+    control,
+    refusals,
+    close: () => server.close(),
+  }
 }
 
 const bodyOf = async (request: IncomingMessage): Promise<Buffer> => Buffer.concat(await request.toArray())
@@ -76,12 +86,21 @@ export interface ReceivedPush {
 /** A push service. `answer` may give another status than 201. */
 export const openPushService = async (port = 0, record: (push: ReceivedPush) => void = () => {}) => {
   const pushes: ReceivedPush[] = []
-  const control: { answer: ((name: string) => [status: number, headers?: Record<string, string>] | null) | null } = {
-    answer: null,
+  const control = {
+    answer: null as ((name: string) => [status: number, headers?: Record<string, string>] | null) | null,
+    /** Which requests get no answer. */
+    hangs: null as ((name: string) => boolean) | null,
+    /** How many of them are open. */
+    hanging: 0,
   }
   const server = createServer(async (request, response) => {
     const name = request.url!.split('/').at(-1)!
     const body = await bodyOf(request)
+    if (control.hangs?.(name)) {
+      control.hanging++
+      response.on('close', () => control.hanging--)
+      return
+    }
     const [status, headers] = control.answer?.(name) ?? [201]
     const push = { name, headers: request.headers, body, at: Date.now() }
     if (status === 201) {

@@ -160,6 +160,42 @@ test('a refused mail keeps no other one, and no message waits for a mail server 
   expect(stack.output).not.toContain(fay.email)
 })
 
+test('thirty devices that never answer delay no other device and no webhook', async () => {
+  const slow = await Promise.all(['Kim', 'Lea', 'Mia'].map(join))
+  const victim = await join('Nia')
+  for (const person of [...slow, victim]) await settle(person, { email: false })
+  const hanging = new Set<string>()
+  for (const person of slow) for (let count = 0; count < 10; count++) hanging.add((await withDevice(person)).name)
+  const device = await withDevice(victim)
+  const [with_victim, ...others] = [
+    await openConversation(ana, victim),
+    ...await Promise.all(slow.map((person) => openConversation(ana, person))),
+  ]
+  pushService.control.hangs = (name) => hanging.has(name)
+  for (const id of others) await sendMessage(ana, id, 'Hello')
+  await eventually(() => (run(), Promise.resolve(pushService.control.hanging === 30)))
+  const sent = await sendMessage(ana, with_victim!, 'Hello')
+  run()
+  await vi.waitUntil(
+    () => pushesTo(device).length > 0 && webhook.events.some(({ data }) => data.id === sent.id),
+    10_000,
+  )
+  // None of them has been given up yet.
+  expect(pushService.control.hanging).toBe(30)
+  pushService.control.hangs = null
+})
+
+test('a refused recipient ends the mail to them alone', async () => {
+  const refused = await Promise.all(Array.from({ length: 12 }, (_, index) => join(`Refused ${index}`)))
+  const other = await join('Ole')
+  mailServer.control.reject = (address) => refused.some(({ email }) => email === address) ? 550 : null
+  for (const person of [...refused, other]) await sendMessage(ana, await openConversation(ana, person), 'Hello')
+  await eventually(async () => (await run(), mailsTo(other).length > 0))
+  expect(Math.max(...mailServer.refusals.values())).toBeGreaterThan(1)
+  expect(Number(/dead_letters\{channel="mail"\} (\d+)/.exec(await metrics())![1])).toBeGreaterThanOrEqual(12)
+  mailServer.control.reject = null
+})
+
 test('the webhook gets every event, in order for each conversation, and no names or texts', async () => {
   const [ida, jon] = await Promise.all([join('Ida'), join('Jon')])
   const id = await openConversation(ida, jon)

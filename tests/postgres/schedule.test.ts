@@ -1,36 +1,17 @@
 // The schedule in docs/deploy.md, on pg_cron and stand-ins for pg_net and Vault, which Debian does not package.
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import postgres from 'postgres'
 import { expect, test } from 'vitest'
+import { providePgNet, vault } from '../tools/pg_net.ts'
 import { platform } from '../tools/supabase.ts'
 
-const standIns = `
-  create schema vault;
-  create table vault.decrypted_secrets (name text primary key, decrypted_secret text);
-  create function vault.create_secret(secret text, name text) returns void language sql as
-    'insert into vault.decrypted_secrets values (name, secret)';
+const standIns = `${vault}
   create schema private;
   create table private.embedding_queue (due_at timestamptz default now(), attempts integer default 0);
   create table private.outbox (channel text, due_at timestamptz default now(), attempts integer default 0);
-  grant all on schema vault, private to postgres;
-  grant all on all tables in schema vault, private to postgres;
+  grant all on schema private to postgres;
+  grant all on all tables in schema private to postgres;
 `
-
-// As pg_net does: functions in a schema of its own, whatever schema the extension is created in, and not to be moved.
-const netControl = "default_version = '1'\nrelocatable = false\nsuperuser = true\ntrusted = true\n"
-const netScript = `
-  create schema net;
-  create table net.sent (url text, headers jsonb, body jsonb);
-  create function net.http_post(
-    url text, body jsonb, params jsonb default '{}', headers jsonb default '{}',
-    timeout_milliseconds integer default 5000
-  )
-  returns bigint language sql as 'insert into net.sent values (url, headers, body) returning 1';
-  grant all on schema net to postgres;
-  grant all on net.sent to postgres;
-`
-const extensions = join(process.env.PREFIX!, 'usr/share/postgresql/17/extension')
 
 test('the schedule calls the functions embed and notify as often as their queues need it, and no oftener', async () => {
   const [, script] = /## 6\.[^]*?```sql\n([^]*?)```/.exec(readFileSync('docs/deploy.md', 'utf8'))!
@@ -38,8 +19,7 @@ test('the schedule calls the functions embed and notify as often as their queues
   const sql = postgres(platform('postgres'), { max: 1, onnotice: () => {} })
   try {
     await owner.unsafe(standIns)
-    writeFileSync(join(extensions, 'pg_net.control'), netControl)
-    writeFileSync(join(extensions, 'pg_net--1.sql'), netScript)
+    providePgNet()
     await sql.unsafe(script!)
     // In public the Data API would show it, and the advisors warn.
     expect(await sql`select extnamespace::regnamespace::text as schema from pg_extension where extname = 'pg_net'`)

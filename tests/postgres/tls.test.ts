@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { makeCertificates } from '../tools/certificates.ts'
 import { denoVersions } from '../tools/deno_versions.ts'
 import { freePort } from '../tools/ports.ts'
 
@@ -13,18 +14,9 @@ const data = join(folder, 'data')
 let port: number
 let certificate: string
 
-const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'ignore' })
-
 beforeAll(async () => {
   chmodSync(folder, 0o755)
-  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
-  openssl('req', '-x509', ...newKey, '-days', '2', '-subj', '/CN=Test authority', '-keyout', 'ca.key', '-out', 'ca.crt')
-  openssl('req', ...newKey, '-subj', '/CN=localhost', '-keyout', 'server.key', '-out', 'server.csr')
-  writeFileSync(join(folder, 'extensions'), 'subjectAltName = DNS:localhost\nbasicConstraints = CA:FALSE\n')
-  openssl(
-    ...['x509', '-req', '-in', 'server.csr', '-CA', 'ca.crt', '-CAkey', 'ca.key', '-CAcreateserial', '-days', '2'],
-    ...['-extfile', 'extensions', '-out', 'server.crt'],
-  )
+  makeCertificates(folder)
   certificate = readFileSync(join(folder, 'ca.crt'), 'utf8')
   // As root the server runs as nobody, and accepts only a key that it owns.
   if (process.getuid!() === 0) execFileSync('chown', ['nobody:nogroup', join(folder, 'server.key')])

@@ -15,8 +15,10 @@ export interface Pooler {
 /** Starts PgBouncer in transaction mode, without prepared statements, in front of a database. */
 export const startPooler = async (
   database: string,
-  { connections, settings = '', prefix = process.env.PREFIX }: {
+  { connections, login, settings = '', prefix = process.env.PREFIX }: {
     connections: number
+    /** The role that it logs in as, whoever a client says it is. */
+    login?: string
     settings?: string
     /** Where tests/postgres/install.sh has put it. */
     prefix?: string
@@ -32,12 +34,12 @@ export const startPooler = async (
   writeFileSync(
     join(folder, 'pooler.ini'),
     `[databases]
-${name} = host=${url.hostname} port=${url.port}
+${name} = host=${url.hostname} port=${url.port}${login ? ` user=${login}` : ''}
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = ${port}
 unix_socket_dir =
-auth_type = trust
+auth_type = ${login ? 'any' : 'trust'}
 auth_file = ${folder}/users
 pool_mode = transaction
 default_pool_size = ${connections}

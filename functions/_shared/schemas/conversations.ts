@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Columns } from '../columns.ts'
-import { id, idOrZero, isBlank, jsonId, limit, offset, text, timestamp, webAddress } from '../validate.ts'
+import { id, idOrZero, isBlank, jsonId, limit, line, offset, text, timestamp, webAddress } from '../validate.ts'
 
 export const person = z.strictObject({ id: z.int(), name: z.string() } satisfies Columns<'users'>)
 const contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string() } satisfies Columns<'users'>)
@@ -17,9 +17,9 @@ const attachmentUrl = text(1, 2048).refine((url) => {
   .transform((url) => url.replace(/^https:/i, 'https:'))
   .meta({ jsonSchema: { type: 'string', minLength: 1, maxLength: 2048 } })
 
-export const attachment = z.strictObject({
+export const attachment = z.object({
   url: attachmentUrl.describe('An https URL, or a path in the private bucket attachments'),
-  name: text(1, 255).describe('The name to show'),
+  name: line(1, 255).describe('The name to show'),
   mime_type: text(1, 255).refine((type) => /^[\w.+-]+\/[\w.+-]+$/.test(type), 'must be a media type')
     .describe('For example image/jpeg; must be what the file in the bucket is'),
   size: z.int().nonnegative().describe('In bytes'),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Columns } from '../columns.ts'
-import { id, isBlank, jsonId, limit, text, timestamp } from '../validate.ts'
+import { id, jsonId, limit, line, text, timestamp } from '../validate.ts'
 import { clientId, person, status } from './conversations.ts'
 
 const example = {
@@ -57,7 +57,7 @@ export const myReservation = z.strictObject({ ...fields, partner: person })
 export const conflict = z.strictObject({ error: z.string(), status })
   .meta({ id: 'ReservationConflict', examples: [{ error: 'This reservation is cancelled', status: 'cancelled' }] })
 
-const title = text(1, 120).refine((value) => !isBlank(value), 'must not be blank')
+const title = line(1, 120)
   .meta({ jsonSchema: { type: 'string', minLength: 1, maxLength: 120 } })
 // Without multipleOf: validators divide by 0.01 and refuse 0.07.
 const price = z.number().min(0, 'must be 0 to 100,000').max(100_000, 'must be 0 to 100,000')

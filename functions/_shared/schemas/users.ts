@@ -5,7 +5,7 @@ import { exportedReport } from './reports.ts'
 import { reservationWithHistory } from './reservations.ts'
 import { exportedState } from './states.ts'
 import type { Columns } from '../columns.ts'
-import { id, interestIds, isBlank, limit, offset, text, timestamp, webAddress } from '../validate.ts'
+import { id, interestIds, limit, line, offset, text, timestamp, webAddress } from '../validate.ts'
 
 export const interest = z.strictObject(
   { id: z.int(), name: z.string() } satisfies Columns<'interests'>,
@@ -74,7 +74,7 @@ export const exported = z.strictObject({
 export const profileInterests = z.strictObject({ id: z.int(), user_id: z.int(), Interests: z.array(interest) })
 export const searchable = z.strictObject({ is_searchable: z.boolean() })
 
-const name = text(1, 100).refine((value) => !isBlank(value), 'must not be blank')
+const name = line(1, 100)
   .meta({ jsonSchema: { type: 'string', minLength: 1, maxLength: 100 } })
 const imageUrl = text(1, 2048)
   .refine((url) => webAddress.test(url), 'must be an https URL without quotes, angle brackets, backslashes or spaces')
@@ -86,13 +86,13 @@ const imageUrl = text(1, 2048)
 export const profileChanges = z.object({
   name: name.optional().describe('The displayed name'),
   bio: text(0, 500).nullish().describe('One line about oneself'),
-  location: text(0, 120).nullish().describe('Where one is, in words'),
-  first_name: text(0, 100).nullish().describe('The first name'),
-  last_name: text(0, 100).nullish().describe('The last name'),
+  location: line(0, 120).nullish().describe('Where one is, in words'),
+  first_name: line(0, 100).nullish().describe('The first name'),
+  last_name: line(0, 100).nullish().describe('The last name'),
   age: z.int().min(18, 'must be 18 to 120').max(120, 'must be 18 to 120').nullish().describe('In years'),
   biography: text(0, 5000).nullish().describe('A text about oneself, which searches read'),
-  country: text(0, 120).nullish().describe('A name, which searches filter by'),
-  city: text(0, 120).nullish().describe('A name, which searches filter by'),
+  country: line(0, 120).nullish().describe('A name, which searches filter by'),
+  city: line(0, 120).nullish().describe('A name, which searches filter by'),
   image_url: imageUrl.nullish().describe('A picture, as an https URL'),
   is_searchable: z.boolean().optional().describe('Whether others can find and see the profile'),
   interest_ids: interestIds.optional().describe('The whole set of interests'),

@@ -1,3 +1,5 @@
+import { html } from 'hono/html'
+
 /** A conversation with something unseen. */
 export interface Unseen {
   name: string
@@ -19,9 +21,6 @@ interface Links {
   app: string | null
   unsubscribe: string
 }
-
-const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-const escape = (text: string): string => text.replace(/[&<>"']/g, (char) => escapes[char]!)
 
 const count = (number: number): string => number === 1 ? '1 unread message' : `${number} unread messages`
 
@@ -51,23 +50,21 @@ export const unreadMail = (name: string, conversations: Unseen[], links: Links):
     `No more of these mails: ${links.unsubscribe}`,
     '',
   ].join('\n'),
-  html: `<!doctype html>
-<html lang="en">
-<body style="font-family: sans-serif; max-width: 36em">
-<p>Hello ${escape(name)},</p>
-<ul>
-${
-    conversations.map((one) =>
-      `<li><strong>${escape(one.name)}</strong>: ${escape(describe(one))}${
-        one.text ? `<br><q>${escape(one.text)}</q>` : ''
-      }</li>`
-    ).join('\n')
-  }
-</ul>
-${links.app ? `<p><a href="${escape(links.app)}">Read and answer</a></p>` : ''}
-<p style="color: #666; font-size: smaller">You get this mail because you have not been here since.
-<a href="${escape(links.unsubscribe)}">No more of these mails</a></p>
-</body>
-</html>
-`,
+  html: String(html`
+    <!doctype html>
+    <html lang="en">
+      <body style="font-family: sans-serif; max-width: 36em">
+    <p>Hello ${name},</p>
+    <ul>
+    ${conversations.map((one) =>
+      html`
+        <li><strong>${one.name}</strong>: ${describe(one)}${one.text && html`<br><q>${one.text}</q>`}</li>
+      `
+    )}</ul>
+    ${links.app && html`<p><a href="${links.app}">Read and answer</a></p>`}
+    <p style="color: #666; font-size: smaller">You get this mail because you have not been here since.
+    <a href="${links.unsubscribe}">No more of these mails</a></p>
+      </body>
+    </html>
+  `),
 })

@@ -104,6 +104,25 @@ comment on function private.iso(timestamptz) is
   'ISO 8601 in UTC with milliseconds, the format of every timestamp in an answer.';
 grant execute on function private.iso(timestamptz) to anon, authenticated;
 
+-- The same characters as of isLine in functions/_shared/validate.ts (tests/local/lines.test.ts compares them), which
+-- has them by their properties in Unicode.
+create function private.is_line(value text)
+returns boolean
+language plpgsql immutable strict parallel safe security invoker set search_path = ''
+as $$
+begin
+  return value !~ '[\u0001-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]'
+    and (
+      value = ''
+      or value ~ '[^\u0001-\u0020\u007f-\u00a0\u00ad\u034f\u061c\u115f-\u1160\u1680\u17b4-\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]'
+    );
+end
+$$;
+comment on function private.is_line(text) is
+  'Whether the text can stand beside words of ours, as a name or title does: one line, no control characters, no
+overrides of the direction of writing, and something that shows, or nothing at all. Null for null.';
+grant execute on function private.is_line(text) to authenticated, service_role;
+
 -- The same pattern as webAddress in functions/_shared/validate.ts (tests/local/web_addresses.test.ts compares them).
 create function private.is_web_address(value text)
 returns boolean

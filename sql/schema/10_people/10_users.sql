@@ -3,14 +3,15 @@ create table public.users (
   id bigint generated always as identity primary key,
   auth_id uuid unique references auth.users (id) on delete set null,
   name text not null
-    constraint "name has 1 to 100 characters"
-    check (char_length(name) between 1 and 100 and name ~ '[^[:space:][:cntrl:]]'),
+    constraint "name has 1 to 100 characters" check (char_length(name) between 1 and 100)
+    constraint "name is one line that shows something" check (private.is_line(name)),
   email text not null
     constraint "email has at most 254 characters" check (char_length(email) <= 254),
   bio text
     constraint "bio has at most 500 characters" check (char_length(bio) <= 500),
   location text
-    constraint "location has at most 120 characters" check (char_length(location) <= 120),
+    constraint "location has at most 120 characters" check (char_length(location) <= 120)
+    constraint "location is one line that shows something" check (private.is_line(location)),
   role text not null default 'user'
     constraint "role is user or admin" check (role in ('user', 'admin')),
   is_active boolean not null default true,

@@ -2,7 +2,8 @@
 create table public.interests (
   id bigint generated always as identity primary key,
   name text not null
-    constraint "interest name has 1 to 60 characters" check (char_length(name) between 1 and 60 and name ~ '\S')
+    constraint "interest name has 1 to 60 characters" check (char_length(name) between 1 and 60)
+    constraint "interest name is one line that shows something" check (private.is_line(name))
 );
 comment on table public.interests is 'The interests that a profile can choose.';
 

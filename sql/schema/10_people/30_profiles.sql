@@ -3,17 +3,21 @@ create table public.profiles (
   id bigint generated always as identity primary key,
   user_id bigint not null unique references public.users (id) on delete cascade,
   first_name text
-    constraint "first_name has at most 100 characters" check (char_length(first_name) <= 100),
+    constraint "first_name has at most 100 characters" check (char_length(first_name) <= 100)
+    constraint "first_name is one line that shows something" check (private.is_line(first_name)),
   last_name text
-    constraint "last_name has at most 100 characters" check (char_length(last_name) <= 100),
+    constraint "last_name has at most 100 characters" check (char_length(last_name) <= 100)
+    constraint "last_name is one line that shows something" check (private.is_line(last_name)),
   age integer
     constraint "age is 18 to 120" check (age between 18 and 120),
   biography text
     constraint "biography has at most 5,000 characters" check (char_length(biography) <= 5000),
   country text
-    constraint "country has at most 120 characters" check (char_length(country) <= 120),
+    constraint "country has at most 120 characters" check (char_length(country) <= 120)
+    constraint "country is one line that shows something" check (private.is_line(country)),
   city text
-    constraint "city has at most 120 characters" check (char_length(city) <= 120),
+    constraint "city has at most 120 characters" check (char_length(city) <= 120)
+    constraint "city is one line that shows something" check (private.is_line(city)),
   image_url text
     constraint "image_url is an https address of at most 2,048 characters"
     check (private.is_web_address(image_url) and char_length(image_url) <= 2048),

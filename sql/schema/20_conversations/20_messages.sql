@@ -24,6 +24,7 @@ create table public.messages (
     constraint "content has at most 5,000 characters" check (char_length(content) <= 5000),
   attachment jsonb
     constraint "attachment is {url, name, mime_type, size}" check (private.is_attachment(attachment)),
+  constraint "attachment.name is one line that shows something" check (private.is_line(attachment ->> 'name')),
   constraint "attachment.url is a path in the bucket or an https address"
     check (attachment ->> 'url' !~* '^https:' or private.is_web_address('https' || substr(attachment ->> 'url', 6))),
   read boolean not null default false,

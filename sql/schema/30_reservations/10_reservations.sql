@@ -6,7 +6,8 @@ create table public.reservations (
   id bigint generated always as identity primary key,
   conversation_id bigint not null references public.conversations (id) on delete cascade,
   title text not null
-    constraint "title has 1 to 200 characters" check (char_length(title) between 1 and 200),
+    constraint "title has 1 to 200 characters" check (char_length(title) between 1 and 200)
+    constraint "title is one line that shows something" check (private.is_line(title)),
   price numeric(12, 2) not null
     constraint "price is not negative" check (price >= 0 and price <> 'NaN'),
   date timestamptz not null,

@@ -125,14 +125,19 @@ begin
     where outbox.id = any (heard)
     group by event, conversation_id, devices.id
     on conflict (user_id, device_id, conversation_id, event) where channel = 'push'
-    do update set subject_id = greatest(waiting.subject_id, excluded.subject_id);
+    do update set
+      subject_id = greatest(waiting.subject_id, excluded.subject_id),
+      -- A dead letter is tried again. Its last attempt may still be under way until it is due.
+      due_at = greatest(waiting.due_at, case when waiting.attempts >= 8 then excluded.due_at end),
+      attempts = case when waiting.attempts >= 8 then 0 else waiting.attempts end;
   end if;
   if mail and chosen.email and heard is not null then
     insert into private.silences (user_id, steps) values (person, heard_steps) on conflict do nothing;
     if found then
-      insert into private.outbox (channel, event, user_id, due_at)
+      insert into private.outbox as waiting (channel, event, user_id, due_at)
       values ('mail', 'silence', person, moment)
-      on conflict do nothing;
+      on conflict (user_id) where channel = 'mail'
+      do update set attempts = 0, due_at = greatest(waiting.due_at, excluded.due_at) where waiting.attempts >= 8;
     else
       update private.silences set steps = silences.steps || heard_steps where user_id = person;
     end if;

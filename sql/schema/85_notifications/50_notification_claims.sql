@@ -1,16 +1,44 @@
 -- What the worker sends next: claimed in one transaction, sent after its commit. Whether it is still wanted is asked
 -- here once more. Pushes are here, mails and webhooks in 94.
-create function private.claim_rows(wanted text, max_rows integer, moment timestamptz)
+create function private.receivers_of(entry private.outbox)
+returns text[]
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return case entry.channel
+    when 'push' then (
+      select array[id::text, split_part(endpoint, '/', 3)]
+      from private.devices
+      where user_id = entry.user_id and id = entry.device_id
+    )
+    when 'mail' then (select array[split_part(email, '@', 2)] from public.users where id = entry.user_id)
+  end;
+end
+$$;
+comment on function private.receivers_of(private.outbox) is
+  'Who could hold up the sending of a row: the device and the host of its push service, or the domain of the address.
+Only for definer functions.';
+
+create function private.claim_rows(wanted text, max_rows integer, busy jsonb, moment timestamptz)
 returns bigint[]
 language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
+  avoided constant text[] := array(select jsonb_array_elements_text(busy));
   claimed bigint[];
 begin
   with due as (
     select id
-    from private.outbox
+    from private.outbox as entry
     where channel = wanted and due_at <= moment and attempts < 8
+      and not coalesce(private.receivers_of(entry) && avoided, false)
+      and not exists (
+        select
+        from private.outbox as earlier
+        where earlier.user_id = entry.user_id and earlier.channel = 'push' and earlier.device_id = entry.device_id
+          and earlier.due_at <= moment and earlier.attempts < 8
+          and (earlier.due_at, earlier.id) < (entry.due_at, entry.id)
+      )
     order by due_at
     limit max_rows
     for update skip locked
@@ -25,9 +53,9 @@ begin
   return claimed;
 end
 $$;
-comment on function private.claim_rows(text, integer, timestamptz) is
-  'Takes up to max_rows due rows of a channel, which no other worker gets before they are due again. Only for definer
-functions.';
+comment on function private.claim_rows(text, integer, jsonb, timestamptz) is
+  'Takes up to max_rows due rows of a channel, which no other worker gets before they are due again: none for the
+receivers that are busy, and of each device the first. Only for definer functions.';
 
 create function private.postpone_quiet(ids bigint[], moment timestamptz)
 returns bigint[]
@@ -57,15 +85,20 @@ comment on function private.postpone_quiet(bigint[], timestamptz) is
   'Lets those of the claimed rows wait whose person has quiet hours, which a delayed attempt may fall into, and returns
 the others. Only for definer functions.';
 
-create function private.preview_of(content text)
+create function private.quote(value text, longest integer default 60)
 returns text
 language plpgsql immutable security invoker set search_path = ''
 as $$
+declare
+  line constant text := regexp_replace(
+    btrim(value), '[[:space:][:cntrl:]\u200e\u200f\u2028-\u202e\u2066-\u2069]+', ' ', 'g'
+  );
 begin
-  return case when char_length(content) > 160 then left(content, 159) || '…' else content end;
+  return case when char_length(line) > longest then left(line, longest - 1) || '…' else line end;
 end
 $$;
-comment on function private.preview_of(text) is 'The beginning of a message, for whoever has chosen previews.';
+comment on function private.quote(text, integer) is
+  'What somebody else has written, in one line of at most so many characters, so that it cannot pose as ours.';
 
 create function private.push_data(entry private.outbox)
 returns json
@@ -89,7 +122,7 @@ begin
     'id', coalesce(
       latest.id, (select reservation_id from public.reservation_history where id = entry.subject_id)
     ),
-    'name', partner.name,
+    'name', private.quote(partner.name),
     'unread', (
       select count(*)
       from public.messages
@@ -97,7 +130,7 @@ begin
     ),
     'status', (select status from public.reservation_history where id = entry.subject_id and latest.id is null),
     'text', case
-      when (private.notification_settings_of(entry.user_id)).previews then private.preview_of(latest.content)
+      when (private.notification_settings_of(entry.user_id)).previews then private.quote(latest.content, 160)
     end
   );
 end
@@ -106,13 +139,13 @@ comment on function private.push_data(private.outbox) is
   'What a push says: {type, conversation_id, id, name, unread, status, text}. id is a message''s or a reservation''s,
 status is null for messages, and text is null unless the person has chosen previews. Only for definer functions.';
 
-create function private.claim_pushes(max_rows integer)
+create function private.claim_pushes(max_rows integer, busy jsonb default '[]')
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
   moment constant timestamptz := private.present();
-  ids bigint[] := private.postpone_quiet(private.claim_rows('push', max_rows, moment), moment);
+  ids bigint[] := private.postpone_quiet(private.claim_rows('push', max_rows, busy, moment), moment);
   pushes json;
 begin
   -- One statement, so that what is wanted and what it says are of one moment: otherwise a push whose messages are read
@@ -137,6 +170,7 @@ begin
       json_agg(
         json_build_object(
           'id', outbox.id,
+          'receivers', private.receivers_of(outbox),
           'endpoint', devices.endpoint,
           'keys', json_build_object('p256dh', devices.p256dh, 'auth', devices.auth),
           'subject', outbox.subject_id,
@@ -152,7 +186,7 @@ begin
   return pushes;
 end
 $$;
-comment on function private.claim_pushes(integer) is
-  'Claims up to max_rows due pushes as [{id, endpoint, keys, subject, data}], and drops those that nobody wants any
-more. Definer, because edge_functions has no rights on the outbox.';
-grant execute on function private.claim_pushes(integer) to edge_functions;
+comment on function private.claim_pushes(integer, jsonb) is
+  'Claims up to max_rows due pushes as [{id, receivers, endpoint, keys, subject, data}], none for the receivers that are
+busy, and drops those that nobody wants any more. Definer, because edge_functions has no rights on the outbox.';
+grant execute on function private.claim_pushes(integer, jsonb) to edge_functions;

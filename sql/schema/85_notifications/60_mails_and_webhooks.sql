@@ -37,12 +37,12 @@ begin
     select coalesce(
       json_agg(
         json_build_object(
-          'name', (private.partner_in(person, conversation_id)).name,
+          'name', private.quote((private.partner_in(person, conversation_id)).name),
           'unread', coalesce(wanted.unread, 0),
           'status', (select status from public.reservation_history where id = changed.last_step),
           'text', case
             when (private.notification_settings_of(person)).previews then (
-              select private.preview_of(content) from public.messages where id = wanted.last_id
+              select private.quote(content, 160) from public.messages where id = wanted.last_id
             )
           end
         )
@@ -59,7 +59,7 @@ comment on function private.unseen_by(bigint, bigint[]) is
   'What a mail tells a person: [{name, unread, status, text}] for each conversation in which they want to hear of unread
 messages or of one of these steps of reservations. Only for definer functions.';
 
-create function private.claim_mail()
+create function private.claim_mail(busy jsonb default '[]')
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -72,7 +72,7 @@ declare
 begin
   -- Until one is wanted, but not without end, because a statement has 5 s.
   for round in 1..50 loop
-    ids := private.claim_rows('mail', 1, moment);
+    ids := private.claim_rows('mail', 1, busy, moment);
     exit when ids is null;
     ids := private.postpone_quiet(ids, moment);
     continue when cardinality(ids) = 0;
@@ -87,8 +87,9 @@ begin
     end;
     if json_array_length(conversations) > 0 then
       return json_build_object(
-        'id', mail.id, 'key', mail.key, 'to', recipient.email, 'name', recipient.name,
-        'token', private.sign_unsubscribing(recipient.id), 'conversations', conversations
+        'id', mail.id, 'receivers', private.receivers_of(mail), 'key', mail.key, 'to', recipient.email,
+        'name', private.quote(recipient.name), 'token', private.sign_unsubscribing(recipient.id),
+        'conversations', conversations
       );
     end if;
     delete from private.outbox where id = mail.id;
@@ -98,10 +99,11 @@ begin
   return 'null'::json;
 end
 $$;
-comment on function private.claim_mail() is
-  'Claims a due mail as {id, key, to, name, token, conversations}, or returns null. Mails that have
-nothing to tell any more are dropped. Definer, because edge_functions has no rights on the outbox.';
-grant execute on function private.claim_mail() to edge_functions;
+comment on function private.claim_mail(jsonb) is
+  'Claims a due mail, to none of the domains that are busy, as {id, receivers, key, to, name, token, conversations}, or
+returns null. Mails that have nothing to tell any more are dropped. Definer, because edge_functions has no rights on
+the outbox.';
+grant execute on function private.claim_mail(jsonb) to edge_functions;
 
 create function private.webhook_data(entry private.outbox)
 returns json
@@ -224,6 +226,7 @@ begin
     else
       update private.outbox
       set
+        attempts = case finished.outcome when 'refused' then 8 else attempts end,
         last_error = left(finished.reason, 200),
         due_at = greatest(
           due_at, private.present() + make_interval(secs => least(coalesce(finished.retry_after, 0), 86400))
@@ -235,7 +238,8 @@ end
 $$;
 comment on function private.finish_outbox(jsonb) is
   'What became of claimed rows: [{id, outcome, reason, retry_after, subject}]. sent deletes the row, gone the device as
-well, and after failed the row stays due when claim has said, or after retry_after seconds. Definer, because
+well, refused makes it a dead letter, and after failed the row stays due when claim has said, or after retry_after
+seconds. Definer, because
 edge_functions has no rights on the outbox.';
 grant execute on function private.finish_outbox(jsonb) to edge_functions;
 

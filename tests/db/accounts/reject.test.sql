@@ -26,7 +26,7 @@ from (
       'Ben', '{"image_url": "http://images.example/ben.jpg"}', 'profiles',
       'image_url is an https address of at most 2,048 characters'
     ),
-    ('   ', '{}', 'users', 'name has 1 to 100 characters')
+    ('   ', '{}', 'users', 'name is one line that shows something')
 ) as sign_ups (name, fields, relation, rule);
 select throws_ok(
   $$ select pg_temp.sign_up('ben@tests.example', 'Ben', '{"interest_ids": [1, 900002, 900001]}') $$, 'PT400',

@@ -7,10 +7,15 @@ select lives_ok(
 );
 select throws_ok(
   format('insert into public.interests (name) values (%s)', name), '23514',
-  'new row for relation "interests" violates check constraint "interest name has 1 to 60 characters"',
+  format('new row for relation "interests" violates check constraint "interest name %s"', rule),
   format('an interest cannot be called %s', name)
 )
-from (values ($$''$$), ($$'  '$$), ($$repeat('x', 61)$$)) as names (name);
+from (
+  values
+    ($$''$$, 'has 1 to 60 characters'),
+    ($$'  '$$, 'is one line that shows something'),
+    ($$repeat('x', 61)$$, 'has 1 to 60 characters')
+) as names (name, rule);
 select throws_ok(
   $$ insert into public.interests (name) values ('X') $$, '23505',
   'duplicate key value violates unique constraint "interests_name_key"',

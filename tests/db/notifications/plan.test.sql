@@ -1,5 +1,5 @@
 -- From the outbox to pushes and one mail: whom the worker tells, when, and what stops it.
-select plan(38);
+select plan(51);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'cleo']) as name;
 insert into public.conversations (voyager_id, local_id)
 values (tests.id_of('ana'), tests.id_of('ben')), (tests.id_of('cleo'), tests.id_of('ben'));
@@ -62,6 +62,12 @@ select is(private.claim_mail()::text, 'null', 'and is claimed once');
 select is(
   (select count(*) from json_array_elements(private.claim_pushes(100)) where value #>> '{data,unread}' = '2'),
   2::bigint, 'the pushes of ana''s conversation say two'
+);
+select is(
+  (
+    select count(*) || ' of ' || count(distinct value #>> '{receivers,0}')
+    from json_array_elements(private.claim_pushes(100))
+  ), '2 of 2', 'those of cleo''s follow, so that a device has one at a time'
 );
 select is(private.claim_pushes(100)::text, '[]', 'and are claimed once');
 
@@ -237,3 +243,64 @@ end loop; end $$;
 select is(
   private.describe_outbox() #>> '{person,dead}', '1', 'after eight tries it is a dead letter'
 );
+
+-- Receivers that are busy.
+select pg_temp.reset();
+select pg_temp.send('ana');
+select tests.pass_time('11 minutes');
+select pg_temp.run();
+select is(
+  private.claim_pushes(9, '["push.example"]')::text || private.claim_mail('["tests.example"]'), '[]null',
+  'nothing is claimed for a push service or a domain that is busy'
+);
+select is(
+  (
+    select count(*)
+    from json_array_elements(
+      private.claim_pushes(9, (select json_agg(id)::jsonb from (select id from private.devices limit 1) as one))
+    )
+  ), 1::bigint, 'and nothing for a device that is'
+);
+select isnt(private.claim_mail('["elsewhere.example"]')::text, 'null', 'a domain that is busy holds up no other');
+
+-- Dead letters.
+select pg_temp.reset();
+select pg_temp.send('ana');
+select tests.pass_time('11 minutes');
+select pg_temp.run();
+update private.outbox set attempts = 8, due_at = private.present() + '1 hour' where channel in ('push', 'mail');
+select pg_temp.send('ana');
+select tests.pass_time('12 minutes');
+select pg_temp.run();
+select is(private.claim_pushes(9)::text, '[]', 'the last attempt of a dead letter may still be under way');
+select tests.pass_time('80 minutes');
+select is(
+  (select string_agg(value #>> '{data,unread}', ' ') from json_array_elements(private.claim_pushes(9))), '2 2',
+  'then the next message of its conversation revives it'
+);
+select is(private.claim_mail()::text, 'null', 'of a mail in the same silence it does not');
+update public.messages set read = true;
+delete from private.silences;
+select pg_temp.send('ana');
+select tests.pass_time('100 minutes');
+select pg_temp.run();
+select isnt(private.claim_mail()::text, 'null', 'of one in the next silence it does');
+select private.finish_outbox(
+  jsonb_build_array(jsonb_build_object('id', id, 'outcome', 'refused', 'reason', 'EENVELOPE 550'))
+)
+from private.outbox
+where channel = 'mail';
+select is(
+  (select format('%s %s', attempts, last_error) from private.outbox where channel = 'mail'), '8 EENVELOPE 550',
+  'a mail that the server refuses for good is a dead letter at once'
+);
+
+-- What somebody else has written.
+select is(
+  private.quote(E' Voyagers\r\n\r\nYour account\u2028is\u202esuspended\u0085\t! '),
+  'Voyagers Your account is suspended !',
+  'a name is quoted in one line'
+);
+select is(private.quote(repeat('é', 61)), repeat('é', 59) || '…', 'of at most 60 characters');
+select is(private.quote(repeat('x', 160), 160), repeat('x', 160), 'what is as long as it may be is whole');
+select is(private.quote('Ana 👩‍👩‍👧 نسرین‌خانم'), 'Ana 👩‍👩‍👧 نسرین‌خانم', 'joiners stay');

@@ -1,5 +1,5 @@
 -- Limits of a user's fields. Lengths count code points, not bytes.
-select plan(17);
+select plan(20);
 select tests.make_person('ana');
 
 select lives_ok(format('update public.users set %I = %s', field, value), format('ana''s %s can be %s', field, value))
@@ -24,7 +24,10 @@ select throws_ok(
 from (
   values
     ('name', $$''$$, 'name has 1 to 100 characters'),
-    ('name', $$E' \t\n'$$, 'name has 1 to 100 characters'),
+    ('name', $$E' \t\n'$$, 'name is one line that shows something'),
+    ('name', $$U&'\3164'$$, 'name is one line that shows something'),
+    ('name', $$E'Team\nYour account was suspended'$$, 'name is one line that shows something'),
+    ('location', $$U&'a\202Eb'$$, 'location is one line that shows something'),
     ('name', $$repeat('a', 101)$$, 'name has 1 to 100 characters'),
     ('bio', $$repeat('a', 501)$$, 'bio has at most 500 characters'),
     ('location', $$repeat('a', 121)$$, 'location has at most 120 characters'),

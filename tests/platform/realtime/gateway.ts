@@ -1,7 +1,6 @@
-import { createServer, type IncomingMessage, request as send } from 'node:http'
-import { connect } from 'node:net'
+import type { IncomingMessage } from 'node:http'
 import { signToken } from '../../tools/jwt.ts'
-import { listen } from '../../tools/ports.ts'
+import { openProxy } from '../../tools/proxy.ts'
 import { testKeys } from '../../tools/stack.ts'
 
 const tokenOf = (role: string): string => {
@@ -35,34 +34,5 @@ export const openGateway = async (stack: () => string, realtime: string) => {
       },
     }
   }
-  const server = createServer((request, response) => {
-    const { target, headers } = targetOf(request)
-    const upstream = send(target, { method: request.method!, headers }, (answer) => {
-      response.writeHead(answer.statusCode!, answer.headers)
-      answer.pipe(response)
-    })
-    upstream.on('error', () => response.headersSent ? response.destroy() : response.writeHead(502).end('{}'))
-    request.pipe(upstream)
-  })
-  server.on('upgrade', (request, socket, head) => {
-    const { target, headers } = targetOf(request)
-    const upstream = connect(Number(target.port), target.hostname, () => {
-      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-      upstream.write(`GET ${target.pathname}${target.search} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
-      upstream.write(head)
-      socket.pipe(upstream).pipe(socket)
-    })
-    for (const [one, other] of [[socket, upstream], [upstream, socket]] as const) {
-      one.on('error', () => other.destroy())
-      one.on('close', () => other.destroy())
-    }
-  })
-  server.keepAliveTimeout = 60_000
-  return {
-    origin: `http://127.0.0.1:${await listen(server)}`,
-    close: () => {
-      server.closeAllConnections()
-      server.close()
-    },
-  }
+  return await openProxy(targetOf)
 }

@@ -1,0 +1,38 @@
+import { ServiceError } from '../clients/errors.ts'
+
+/** The service names a field as its requests do; here it gets the words of the page. */
+const fields: Record<string, string> = {
+  content: 'The message',
+  attachment: 'The file',
+  name: 'The name',
+  bio: 'The line about you',
+  biography: 'The text about you',
+  city: 'The city',
+  country: 'The country',
+  image_url: 'The photo',
+  interest_ids: 'The interests',
+  is_searchable: 'The visibility',
+  delay_minutes: 'The delay',
+  quiet_hours: 'The quiet hours',
+  title: 'What you offer',
+  date: 'The beginning (date)',
+  ends_at: 'The end',
+  price: 'The price',
+  note: 'The note',
+  q: 'The search',
+}
+
+/** The field that a refusal is about, if it names one, and what is wrong with it. */
+export const refusalOf = (error: unknown): { field: string; text: string } => {
+  const isUnanswered = error instanceof ServiceError && error.status === 0
+  const message = isUnanswered
+    ? 'The service cannot be reached. Is this device online?'
+    : error instanceof Error
+    ? error.message
+    : String(error)
+  const [, field = '', rest = message] = /^(\w+)(?:\.\w+)*: (.*)$/s.exec(message) ?? []
+  return Object.hasOwn(fields, field) ? { field, text: `${fields[field]} ${rest}` } : { field: '', text: message }
+}
+
+/** What went wrong, for a person. */
+export const errorText = (error: unknown): string => refusalOf(error).text

@@ -1,0 +1,100 @@
+import { asService } from '../_shared/rpc.ts'
+import { log } from '../_shared/log.ts'
+
+/** What became of a claimed row; private.finish_outbox says what each means. */
+export interface Outcome {
+  id: number
+  outcome: 'sent' | 'gone' | 'refused' | 'failed'
+  reason?: string
+  retry_after?: number | null
+  subject?: number
+}
+
+interface Job {
+  id: number
+  /** Who could hold this one up: a device and the host of its push service, or the domain of an address. */
+  receivers?: string[]
+}
+
+interface Channel<Claimed extends Job> {
+  name: string
+  /** How many sends may be under way at once in this process. */
+  total: number
+  /** How many of them to each of a job's receivers. If one is 1, a claim must bring at most one job for it. */
+  each?: readonly number[]
+  /** Claims at most so many rows, none of them for these receivers, as JSON. */
+  claim: (room: number, busy: string[]) => Promise<string>
+  send: (job: Claimed) => Promise<Outcome>
+}
+
+/** A receiver that has just become free, and others that do so within this time, are asked for together. */
+const pauseMilliseconds = 20
+const pause = () => new Promise<void>((resolve) => setTimeout(resolve, pauseMilliseconds))
+
+const store = async (channel: string, outcome: Outcome): Promise<void> => {
+  if (outcome.outcome === 'failed' || outcome.outcome === 'refused') {
+    log('warn', 'Notification failed', { channel, reason: outcome.reason })
+  }
+  await asService`finish_outbox(${[outcome]})`
+}
+
+/**
+ * Returns a function that sends what is due until the time is up, and returns how many were sent. What each send
+ * brought is stored as soon as it ends, and its place is taken by the next one, so that a slow receiver delays nothing
+ * but its own. Calls at the same time share the bounds.
+ */
+export const openChannel = <Claimed extends Job>({ name, total, each = [], claim, send }: Channel<Claimed>) => {
+  const underWay = new Map<string, { count: number; bound: number }>()
+  let sending = 0
+
+  const take = ({ receivers = [] }: Claimed, change: 1 | -1): void => {
+    sending += change
+    for (const [index, receiver] of receivers.entries()) {
+      const count = (underWay.get(receiver)?.count ?? 0) + change
+      if (count) underWay.set(receiver, { count, bound: each[index]! })
+      else underWay.delete(receiver)
+    }
+  }
+  /** However many of the next claim have the same receiver, none gets more than its bound. */
+  const room = (): number => {
+    const left = [...underWay.values()].filter(({ bound }) => bound > 1).map(({ count, bound }) => bound - count)
+    const bounds = each.filter((bound) => bound > 1)
+    return Math.min(total - sending, ...bounds, ...left.filter((places) => places > 0))
+  }
+
+  return async (isTime: () => boolean): Promise<number> => {
+    let sent = 0
+    const own = new Set<Promise<void>>()
+    const failures: unknown[] = []
+    const start = (job: Claimed): void => {
+      const deliver = async () => {
+        const outcome = await send(job)
+        await store(name, outcome)
+        if (outcome.outcome === 'sent') sent++
+      }
+      take(job, 1)
+      const work: Promise<void> = deliver().catch((error) => void failures.push(error)).finally(() => {
+        take(job, -1)
+        own.delete(work)
+      })
+      own.add(work)
+    }
+    try {
+      while (isTime() && failures.length === 0) {
+        const places = room()
+        const busy = [...underWay].filter(([, { count, bound }]) => count >= bound).map(([receiver]) => receiver)
+        const jobs: Claimed[] = places > 0 ? JSON.parse(await claim(places, busy)) : []
+        jobs.forEach(start)
+        if (jobs.length > 0) continue
+        if (own.size === 0) {
+          if (places > 0) break
+        } else await Promise.race(own)
+        await pause()
+      }
+    } finally {
+      await Promise.all(own)
+    }
+    if (failures.length > 0) throw failures[0]
+    return sent
+  }
+}

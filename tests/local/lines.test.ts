@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { isLine } from '../../functions/_shared/validate.ts'
+
+test('the functions and the database allow the same characters in names and titles', () => {
+  const codePoints = Array.from({ length: 0x10ffff }, (_, index) => index + 1).filter((code) =>
+    code < 0xd800 || code > 0xdfff
+  )
+  const allowed = (around: string) =>
+    codePoints.filter((code) => isLine(`${around}${String.fromCodePoint(code)}`)).join()
+  const sql = readFileSync('tests/db/users/lines.test.sql', 'utf8')
+  for (const around of ['', 'a']) expect(sql).toContain(createHash('md5').update(allowed(around)).digest('hex'))
+})
+
+test.each([
+  ...[
+    'Ana',
+    'José María',
+    'Zoe\u0301',
+    'Nguyễn',
+    '李小龍',
+    'محمد',
+    'نسرین\u200cخانم',
+    'דוד',
+    '👩‍👩‍👧',
+    '🏴\u{e0067}\u{e007f}',
+    'O’Neill',
+    '',
+  ],
+])('%j can be a name or a title', (value) => expect(isLine(value)).toBe(true))
+
+test.each([
+  ...[
+    ' ',
+    '\t',
+    '\u200b',
+    '\u3164',
+    '\u2800',
+    '\u00ad',
+    '\u115f\u1160',
+    '\ufe0f',
+    '\u{e0041}',
+    '\u200d\u200d',
+    '\ufeff',
+  ],
+  ...['Team\r\nYour account', 'a\u2028b', 'a\u0085b', 'a\u001bb', 'a\u202eb', 'a\u2066b', 'a\u007f', 'a\u2029'],
+])('%j cannot', (value) => expect(isLine(value)).toBe(false))
