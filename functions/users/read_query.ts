@@ -1,5 +1,5 @@
-// What a query says apart from its words: which of them carry meaning, what is not wanted, which age. The database, which
-// knows the words and places of the profiles, goes on from there (sql/schema/60_search/35_search_understanding.sql).
+// What a query says apart from its words: which of them carry meaning, what is not wanted, which age. The database,
+// which knows the words and places of the profiles, goes on from there (docs/search-query.md).
 import { knownWords } from '../_shared/embeddings/query_vector.ts'
 import { type AgeRange, takeAge } from './query_age.ts'
 import {
@@ -61,8 +61,8 @@ const languagesOf = (tokens: Token[]): Language[] => {
   // "no" is "in the" in Portuguese.
   const words = tokens.map(({ word }) => word).filter((word) => !isDenierSomewhere(word))
   const counts = languages.map((language) => words.filter((word) => functionWords[language].has(word)).length)
-  const most = Math.max(...counts)
-  return most === 0 ? languages : languages.filter((_, place) => counts[place] === most)
+  const best = Math.max(...counts)
+  return best === 0 ? languages : languages.filter((_, place) => counts[place] === best)
 }
 
 /** Without accents, as the database has words. */

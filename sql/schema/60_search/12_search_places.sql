@@ -1,5 +1,5 @@
--- Other names of places. A profile is indexed under all names of its city and country, so that no search has to look them
--- up, and typing errors, prefixes and filters need nothing of their own.
+-- Other names of places. A profile is indexed under all names of its city and country, so that no search has to look
+-- them up, and typing errors, prefixes and filters need nothing of their own.
 
 create table private.search_places (
   names text[] not null,

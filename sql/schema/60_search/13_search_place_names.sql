@@ -1,5 +1,5 @@
--- Names of places, written by scripts/places/main.ts: the names; the adjectives; the parts. From the Unicode CLDR (Unicode
--- License V3), WordNet 3.1 (its licence lies beside the embedder's data) and scripts/places/places.txt.
+-- Names of places, written by scripts/places/main.ts: the names; the adjectives; the parts. From the Unicode CLDR
+-- (Unicode License V3), WordNet 3.1 (its licence lies beside the embedder's data) and scripts/places/places.txt.
 insert into private.search_places (names, adjectives, parts)
 select
   string_to_array(split_part(line, ';', 1), ','), string_to_array(split_part(line, ';', 2), ','),
