@@ -47,7 +47,7 @@ export const openEmpty = async (): Promise<Database> => {
   return database
 }
 
-/** Parameters: query, vector, model, semantic ratio, filters, limit, whose vector is the context, and the query as read. */
+/** Parameters: query, vector, model, semantic ratio, filters, limit, whose vector is the context, the query as read. */
 export const findProfiles = `
   select private.find_profiles(
     request => jsonb_build_object('q', $1::text, 'model', $3::text, 'limit', $6::integer, 'offset', 0), asked => asked,
