@@ -63,7 +63,7 @@ const gains = (grades: number[]): number =>
   grades.slice(0, 10).reduce((sum, grade, place) => sum + (2 ** grade - 1) / Math.log2(place + 2), 0)
 
 interface Answer {
-  hits: { id: number }[]
+  hits: { id: number; _rankingScore: number }[]
   estimatedTotalHits: number
 }
 
