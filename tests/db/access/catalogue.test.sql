@@ -53,7 +53,8 @@ select set_eq(
     'private.outbox_settings', 'private.rate_limit_salts', 'private.rate_limits', 'private.rate_settings',
     'private.report_evidence', 'private.report_replies', 'private.reservation_replies', 'private.search_audit',
     'private.search_completions', 'private.search_contexts', 'private.search_entries', 'private.search_lexicon',
-    'private.search_locks', 'private.search_models', 'private.search_removed_words', 'private.search_words',
+    'private.search_locks', 'private.search_models', 'private.search_places', 'private.search_removed_words',
+    'private.search_words',
     'private.sign_ups', 'private.silences', 'public.conversations', 'public.hidden_profiles', 'public.interests',
     'public.messages', 'public.moderation_log', 'public.profile_interests', 'public.profiles', 'public.reports',
     'public.reservation_history', 'public.reservations', 'public.users'
