@@ -310,11 +310,15 @@ test('of concurrent sets of interests, one is stored as a whole', async () => {
 })
 
 test('a change of interests beside an erasure is stored or refused', async () => {
+<<<<<<< HEAD
   const [{ id }] = await seededInterests() as unknown as [{ id: number }]
+=======
+  const [interest] = await seededInterests()
+>>>>>>> 9771978312e182498b278731048ae5a003862839
   const change = async () => {
     const { call } = await signUp('Leaving')
     const [changed, erased] = await Promise.all([
-      call('PUT', '/users/profile/interests', { interest_ids: [id] }),
+      call('PUT', '/users/profile/interests', { interest_ids: [interest!.id] }),
       call('DELETE', '/users/me'),
     ])
     expect(erased.status).toBe(204)
