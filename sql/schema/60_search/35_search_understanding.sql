@@ -50,7 +50,9 @@ begin
     );
     run := part.unit;
     is_word := part.quoted or part.word = any (known)
-      or exists (select from private.search_lexicon as lexicon where lexicon.word = part.word);
+      or exists (select from private.search_lexicon as lexicon where lexicon.word = part.word)
+      -- The lexicon may not have it yet.
+      or exists (select from private.search_words where words @@ private.lexeme(part.word)::tsquery);
     -- Of an unfinished word with up to three letters, nobody knows whether it is one already.
     if part.unfinished and (not is_word or char_length(part.word) <= 3) then
       understood.meant := private.completions_of(

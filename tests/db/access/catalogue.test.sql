@@ -53,7 +53,8 @@ select set_eq(
     'private.outbox_settings', 'private.rate_limit_salts', 'private.rate_limits', 'private.rate_settings',
     'private.report_evidence', 'private.report_replies', 'private.reservation_replies', 'private.search_audit',
     'private.search_completions', 'private.search_contexts', 'private.search_entries', 'private.search_lexicon',
-    'private.search_locks', 'private.search_models', 'private.search_removed_words', 'private.search_words',
+    'private.search_lexicon_queue', 'private.search_locks', 'private.search_models', 'private.search_removed_words',
+    'private.search_words',
     'private.sign_ups', 'private.silences', 'public.conversations', 'public.hidden_profiles', 'public.interests',
     'public.messages', 'public.moderation_log', 'public.profile_interests', 'public.profiles', 'public.reports',
     'public.reservation_history', 'public.reservations', 'public.users'
@@ -101,6 +102,7 @@ select set_eq(
       ('private.search_entries (model)', 'set null'),
       ('private.search_entries (profile_id)', 'cascade'),
       ('private.search_entries (user_id)', 'cascade'),
+      ('private.search_lexicon_queue (profile_id)', 'cascade'),
       ('private.search_locks (profile_id)', 'cascade'),
       ('private.search_words (profile_id)', 'cascade'),
       ('private.silences (user_id)', 'cascade'),
@@ -289,6 +291,7 @@ select set_eq(
     'private.begin_sign_up', 'private.check_sign_up', 'private.claim_embeddings', 'private.claim_mail',
     'private.claim_pushes', 'private.claim_webhooks', 'private.consume_rate_limit', 'private.consume_write_limit',
     'private.count_due', 'private.count_pending_embeddings', 'private.describe_outbox', 'private.describe_search',
+    'private.drain_lexicon_queue',
     'private.fail_embeddings', 'private.find_me', 'private.finish_outbox', 'private.list_migrations',
     'private.plan_notifications', 'private.report_search', 'private.save_embeddings'
   ],
