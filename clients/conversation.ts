@@ -281,11 +281,14 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     store.set({ typing: false })
   }
   let typingChannel: PersistentChannel | null = null
+  // The other account is not active any more, while Realtime may still let it send.
+  let isClosed = false
   /** Leaves the typing topic while either has blocked the other: Realtime may still let them send on it. */
   const updateTypingChannel = () => {
     const { other, messages, loaded } = store.view
     if (closed.signal.aborted || !other || !loaded) return
-    const isCutOff = dependencies.hidesAddress(other.id) && messages.some(({ user_id }) => user_id === other.id)
+    const isCutOff = isClosed ||
+      dependencies.hidesAddress(other.id) && messages.some(({ user_id }) => user_id === other.id)
     if (isNotBlocked(other.id) && !isCutOff) {
       typingChannel ??= openPersistentChannel(
         dependencies.typingConnection(),
@@ -296,6 +299,10 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
             clearTimeout(typingTimer)
             typingTimer = setTimeout(stopTyping, typingDuration)
             store.set({ typing: true })
+          },
+          closed() {
+            isClosed = true
+            updateTypingChannel()
           },
         },
         () => {},
@@ -369,7 +376,11 @@ export const openConversation = (id: number, dependencies: Dependencies) => {
     },
     handleEvent(event, payload) {
       if (event === 'message.created') {
-        if (payload.user_id !== myId) stopTyping()
+        if (payload.user_id !== myId) {
+          stopTyping()
+          isClosed = false
+          updateTypingChannel()
+        }
         // Whoever can write is not blocked any more.
         typingChannel?.retryRefused()
         const position = positionOf(payload, lastKnown())

@@ -1264,6 +1264,27 @@ export interface components {
                     to: string;
                 }[];
             } | null;
+            _understood?: {
+                /** @description The words that were looked for */
+                words: string[];
+                /** @description Words without a meaning of their own */
+                leftOut: string[];
+                /** @description What was denied in words */
+                excluded: string[];
+                /** @description Names of places, and their adjectives */
+                places: string[];
+                /** @description Languages, which are no places */
+                languages: string[];
+                /** @description The age, both ends included */
+                age: {
+                    /** Format: int64 */
+                    min: number;
+                    /** Format: int64 */
+                    max: number;
+                } | null;
+                /** @description The text whose meaning was looked for */
+                embedded: string;
+            };
             /**
              * @description With facets: how many people have each value, the most frequent first, among all that match after filters. Where more than 1,000 match, among 1,200 of them at most
              * @example {

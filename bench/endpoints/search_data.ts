@@ -2,7 +2,7 @@
 import postgres from 'postgres'
 import { type Database, openPostgres } from '../../supabase/local/database.ts'
 import { makeProfiles, makeQueries, type Query } from '../search/generated.ts'
-import { embedder, embedQuery, makeVectors } from '../search/labelled.ts'
+import { embedder, makeVectors, understand } from '../search/labelled.ts'
 
 const batchSize = 500
 const pgbenchQueries = 1000
@@ -18,7 +18,7 @@ export const pathOf = ({ q, filters }: Query): string => {
 
 const requestOf = async (database: Database, { q, filters }: Query) => ({
   q,
-  vector: await embedQuery(database, q),
+  ...await understand(database, q),
   model: embedder.model,
   ...filters,
   limit: 20,

@@ -1,6 +1,7 @@
 /** Loads a labelled set of tests/search into an empty database, with the offline provider's embeddings. */
 import { offline } from '../../functions/_shared/embeddings/offline.ts'
-import { knownWords, textToEmbed } from '../../functions/_shared/embeddings/query_vector.ts'
+import type { AgeRange } from '../../functions/users/query_age.ts'
+import { readQuery, textToEmbed, understandable } from '../../functions/users/read_query.ts'
 import { type Database, openPglite, openPostgres } from '../../supabase/local/database.ts'
 import { openPlatform } from '../../supabase/local/platform.ts'
 import { readSettings } from '../../supabase/local/settings.ts'
@@ -9,6 +10,7 @@ export interface Filters {
   interests: string[]
   cities: string[]
   countries: string[]
+  age?: AgeRange | null
 }
 
 export interface Query {
@@ -19,6 +21,8 @@ export interface Query {
   /** The grade of each relevant profile, by profile id: 3 exactly meant, 2 good, 1 somewhat. */
   grades: Map<number, number>
   vector: number[] | null
+  /** The query as the database has read it, and the age that it asks for. */
+  asked: unknown
   /** A profile that is exactly meant, and one that has nothing to do with the query, as contexts of callers. */
   kindred: number
   stranger: number
@@ -43,14 +47,18 @@ export const openEmpty = async (): Promise<Database> => {
   return database
 }
 
-/** Parameters: query, vector, model, semantic ratio, filters, limit, and the profile whose vector is the context. */
+/** Parameters: query, vector, model, semantic ratio, filters, limit, whose vector is the context, the query as read. */
 export const findProfiles = `
   select private.find_profiles(
-    request => jsonb_build_object('q', $1, 'model', $3::text, 'limit', $6::integer, 'offset', 0), asked => asked,
+    request => jsonb_build_object('q', $1::text, 'model', $3::text, 'limit', $6::integer, 'offset', 0), asked => asked,
     filter => private.read_filter(($5::text)::jsonb, asked, null), query_vector => $2::text::extensions.halfvec,
     context_vector => (select embedding from private.search_entries where profile_id = $7), semantic_ratio => $4
   )::text as answer
-  from private.read_query($1) as asked`
+  from (
+    select coalesce(
+      jsonb_populate_record(null::private.search_query, ($8::text)::jsonb), private.read_query($1::text)
+    ) as asked
+  ) as read`
 
 /** Makes all missing embeddings of the offline provider. */
 export const makeVectors = async (database: Database): Promise<void> => {
@@ -104,14 +112,15 @@ const loadPeople = async (database: Database, set: LabelledSet): Promise<Map<str
   return new Map(rows.map(({ key, id }) => [String(key), Number(id)]))
 }
 
-/** The offline provider's vector of what a query means, or null for a zero vector. */
-export const embedQuery = async (database: Pick<Database, 'query'>, q: string): Promise<number[] | null> => {
-  const request = JSON.stringify({ q, known: await knownWords(q) })
+/** What a search reads from a query, with the offline provider's vector; null if it is zero. */
+export const understand = async (database: Pick<Database, 'query'>, q: string) => {
+  const read = readQuery(q)
+  const request = JSON.stringify(await understandable(q, read))
   const [row] = await database.query('select api.understand_query(($1::text)::jsonb)::text as answer', [request])
-  const text = JSON.parse(String(row!.answer)).text ?? textToEmbed(q)
-  if (text === '') return null
-  const [vector] = await embedder.embed([text], new AbortController().signal)
-  return vector!.some((value) => value !== 0) ? vector! : null
+  const answer = JSON.parse(String(row!.answer))
+  const text = textToEmbed(answer.text, read)
+  const [vector] = text === '' ? [] : await embedder.embed([text], new AbortController().signal)
+  return { asked: answer.asked, age: read.age, vector: vector?.some((value) => value !== 0) ? vector : null }
 }
 
 /** Loads the profiles, makes their embeddings, and returns the queries. */
@@ -124,13 +133,20 @@ export const loadLabelled = async (database: Database, set: LabelledSet = 'label
     const all = [...ids.values()].sort((a, b) => a - b)
     // Another one for each query, so that no single stranger decides.
     const strangers = all.filter((profile) => !graded.has(profile))
+    const { asked, age, vector } = await understand(database, q)
     queries.push({
       id,
       kind,
       q,
-      filters: { interests: filters.interests ?? [], cities: filters.city ?? [], countries: filters.country ?? [] },
+      asked,
+      filters: {
+        age,
+        interests: filters.interests ?? [],
+        cities: filters.city ?? [],
+        countries: filters.country ?? [],
+      },
       grades: graded,
-      vector: await embedQuery(database, q),
+      vector,
       kindred: [...graded].toSorted((one, other) => other[1] - one[1])[0]![0],
       stranger: strangers[queries.length * 7 % strangers.length]!,
     })

@@ -79,7 +79,16 @@ const ask = async (url: string, { q, filters: { interests, cities, countries } }
 const find = async (query: Query, { vector, ratio, context }: Setting): Promise<Answer> => {
   const queryVector = vector && query.vector ? JSON.stringify(query.vector) : null
   const filters = JSON.stringify(query.filters)
-  const parameters = [query.q, queryVector, embedder.model, ratio, filters, 20, context ? query[context] : null]
+  const parameters = [
+    query.q,
+    queryVector,
+    embedder.model,
+    ratio,
+    filters,
+    20,
+    context ? query[context] : null,
+    JSON.stringify(query.asked),
+  ]
   const [row] = await database.query(findProfiles, parameters)
   return JSON.parse(row!.answer as string)
 }

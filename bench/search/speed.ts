@@ -48,7 +48,7 @@ const find = async (
   by: { meaning: boolean; ratio?: number; limit?: number },
 ): Promise<Answer> => {
   const queryVector = by.meaning ? JSON.stringify(vector) : null
-  const parameters = [q, queryVector, model, by.ratio ?? 0.5, JSON.stringify(filters), by.limit ?? 20, null]
+  const parameters = [q, queryVector, model, by.ratio ?? 0.5, JSON.stringify(filters), by.limit ?? 20, null, null]
   const [row] = await sql.unsafe(findProfiles, parameters, { prepare: true })
   return JSON.parse(row!.answer)
 }

@@ -8,7 +8,8 @@
  * The database is empty, or was filled by this bench or full_text.ts before.
  */
 import postgres from 'postgres'
-import { knownWords, queryVector, textToEmbed } from '../../functions/_shared/embeddings/query_vector.ts'
+import { queryVector } from '../../functions/_shared/embeddings/query_vector.ts'
+import { readQuery, textToEmbed, understandable } from '../../functions/users/read_query.ts'
 import type { Query } from './generated.ts'
 import { embedder } from './labelled.ts'
 import { backendOf, makeKinds, openWithTexts, processorTime } from './real_texts.ts'
@@ -53,9 +54,19 @@ const call = async (name: string, request: unknown) => {
 }
 
 const search = async ({ q, filters }: Query): Promise<{ hits: { id: number }[] }> => {
-  const { text, asked } = await call('understand_query', { q, known: await knownWords(q) })
-  const vector = await queryVector(text ?? textToEmbed(q))
-  return await call('search_profiles', { q, asked, vector, model: embedder.model, ...filters, limit: 20, offset: 0 })
+  const read = readQuery(q)
+  const { text, asked } = await call('understand_query', await understandable(q, read))
+  const vector = await queryVector(textToEmbed(text, read))
+  return await call('search_profiles', {
+    q,
+    asked,
+    vector,
+    model: embedder.model,
+    age: read.age,
+    ...filters,
+    limit: 20,
+    offset: 0,
+  })
 }
 
 const toJson = (ids: number[]) =>

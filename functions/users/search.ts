@@ -4,7 +4,7 @@ import { sendJson } from '../_shared/app.ts'
 import { clientAddress } from '../_shared/client_address.ts'
 import { limitConcurrency } from '../_shared/concurrency.ts'
 import { currentProvider } from '../_shared/embeddings/current_provider.ts'
-import { knownWords, queryVector, textToEmbed } from '../_shared/embeddings/query_vector.ts'
+import { queryVector } from '../_shared/embeddings/query_vector.ts'
 import { route } from '../_shared/openapi.ts'
 import { consumeRateLimit } from '../_shared/rate_limit.ts'
 import type { Rpc } from '../_shared/rpc.ts'
@@ -12,6 +12,7 @@ import * as shape from '../_shared/schemas/users.ts'
 import { settings } from '../_shared/settings.ts'
 import type { Claims } from '../_shared/token.ts'
 import { validate } from '../_shared/validate.ts'
+import { explained, type ReadQuery, readQuery, textToEmbed, understandable } from './read_query.ts'
 
 export const search = new Hono()
 
@@ -24,14 +25,15 @@ interface Understood {
   text: string | null
   suggestion: { query: string; words: { from: string; to: string }[] } | null
   /** The query as the database has read it. */
-  asked?: unknown
+  asked?: { places: string[] }
 }
 
 /** What the words of a query mean to the profiles and the model. Its statement is short, and waits like a search. */
-const understand = async (db: Rpc, request: { q: string; known: string; timeout: number }): Promise<Understood> =>
-  request.q.trim() === ''
-    ? { text: '', suggestion: null }
-    : JSON.parse((await searchLimiter(() => db`understand_query(${request})`)).body)
+const understand = async (db: Rpc, q: string, read: ReadQuery): Promise<Understood> => {
+  if (read.words.trim() === '') return { text: '', suggestion: null }
+  const request = { ...await understandable(q, read), timeout: settings.searchTimeout }
+  return JSON.parse((await searchLimiter(() => db`understand_query(${request})`)).body)
+}
 
 /** Counts a search or a completion. */
 const consumeSearchLimit = (claims: Claims | null, headers: Headers): Promise<void> =>
@@ -50,23 +52,31 @@ search.get(
   async (c) => {
     await consumeSearchLimit(c.var.claims, c.req.raw.headers)
     const { q = '', filterInterests, filterCity, filterCountry, suggest, explain, highlight, ...others } = c.var.query
-    const timeout = settings.searchTimeout
-    const { text, suggestion, asked } = await understand(c.var.db, { q, known: await knownWords(q), timeout })
+    const read = readQuery(q)
+    const { text, suggestion, asked } = await understand(c.var.db, q, read)
+    const embedded = textToEmbed(text, read)
     const request = {
       ...others,
       q,
+      words: read.words,
       asked,
-      vector: await queryVector(text ?? textToEmbed(q)),
+      vector: await queryVector(embedded),
       model: currentProvider().model,
       interests: filterInterests,
       cities: filterCity,
       countries: filterCountry,
+      age: read.age,
       explain: explain === 'true',
       highlight: highlight === 'true',
-      timeout,
+      timeout: settings.searchTimeout,
     }
     const reply = await searchLimiter(() => c.var.db`search_profiles(${request})`)
-    return suggest === 'true' ? c.json({ ...JSON.parse(reply.body), _suggestion: suggestion }) : sendJson(c, reply)
+    if (suggest !== 'true' && explain !== 'true') return sendJson(c, reply)
+    return c.json({
+      ...JSON.parse(reply.body),
+      ...(suggest === 'true' && { _suggestion: suggestion }),
+      ...(explain === 'true' && { _understood: explained(read, asked?.places ?? [], embedded) }),
+    })
   },
 )
 

@@ -103,3 +103,20 @@ test('a user who was blocked leaves the typing topic with the next list, where t
   await readList()
   expect(bob.client.channels.map(({ topic }) => topic)).toContain(typingTopic)
 })
+
+test('when the account of the other user becomes inactive, the typing topic is left until they write again', async () => {
+  const { chat, client, bob, insertMessage } = await openBoth()
+  const topics = () => client.channels.map(({ topic }) => topic)
+  const channel = bob.client.channels.find(({ topic }) => topic === typingTopic)!
+  bob.chat.typing()
+  await advance(100)
+  expect(chat.view.typing).toBe(true)
+  await channel.send({ event: 'closed', payload: { user_id: 2 } })
+  await advance(100)
+  expect([chat.view.typing, topics().includes(typingTopic)]).toEqual([false, false])
+  await advance(60_000)
+  expect(topics()).not.toContain(typingTopic)
+  insertMessage(2, { content: 'I am back' })
+  await advance(1000)
+  expect(topics()).toContain(typingTopic)
+})

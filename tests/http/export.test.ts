@@ -108,7 +108,8 @@ test('contains all own data, received messages and reservations, and no data of 
     conversations: [
       { ...pair(first, zoe, ana), Reservations: [], messages: sent },
       {
-        ...pair(second, ben, zoe),
+        // She has blocked him.
+        ...pair(second, { ...ben, email: '' }, zoe),
         Reservations: [{
           ...reservation,
           id: made.id,

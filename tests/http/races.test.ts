@@ -308,3 +308,18 @@ test('of concurrent sets of interests, one is stored as a whole', async () => {
     expect(sets).toContainEqual(kept)
   }
 })
+
+test('a change of interests beside an erasure is stored or refused', async () => {
+  const [{ id }] = await seededInterests() as [{ id: number }]
+  const change = async () => {
+    const { call } = await signUp('Leaving')
+    const [changed, erased] = await Promise.all([
+      call('PUT', '/users/profile/interests', { interest_ids: [id] }),
+      call('DELETE', '/users/me'),
+    ])
+    expect(erased.status).toBe(204)
+    return changed.status
+  }
+  const statuses = await Promise.all(Array.from({ length: 30 }, change))
+  for (const status of statuses) expect([200, 401]).toContain(status)
+})

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type Answer, asAdmin, type Person, seededInterests, signUp } from '../tools/people.ts'
-import { makePeople, namesOf, searchIn, uniqueCity, until } from '../tools/search.ts'
+import { byWords, makePeople, namesOf, search, searchIn, uniqueCity, until } from '../tools/search.ts'
 
 const city = uniqueCity('Understandia')
 const inCity = searchIn(city)
@@ -108,5 +108,134 @@ describe('the context of the caller', () => {
     const scoreOf = ({ body }: Answer) => body.hits[0]._rankingScore
     expect(scoreOf(withContext)).toBeGreaterThanOrEqual(scoreOf(without))
     for (const { _rankingScore } of withContext.body.hits) expect(_rankingScore).toBeLessThanOrEqual(1)
+  })
+})
+
+describe('a sentence', () => {
+  const place = uniqueCity('Sententia')
+  const inPlace = searchIn(place)
+  beforeAll(() =>
+    makePeople([
+      { name: 'Potter', city: place, biography: 'Clay, a kiln and a wheel: pottery', age: 64 },
+      { name: 'Wolf', city: place, biography: 'The one who would love to show you to somebody', age: 71 },
+      { name: 'Ewe', city: place, biography: 'Rockclimbing. Camping with dogs, 3 children', age: 35 },
+      { name: 'Dan O’Brien', city: place, biography: 'Beekeeping for years, rock climbing', age: null },
+      { name: 'Ana', city: place, biography: 'Bee keeping; I speak Turkish', age: 30 },
+    ])
+  )
+  const understood = async (q: string) => (await inPlace({ q, explain: 'true' })).body._understood
+
+  test('is understood from the first word that carries meaning to the last', async () => {
+    const { body } = await inPlace({
+      q: 'I would love to find somebody who could show me pottery',
+      explain: 'true',
+      highlight: 'true',
+    })
+    expect(body.hits[0]).toMatchObject({ name: 'Potter', _matches: { biography: [{ length: 7 }] } })
+    expect(namesOf({ body } as Answer)).not.toContain('Wolf')
+    expect(body._understood).toMatchObject({ words: ['pottery'], embedded: 'pottery' })
+    expect(body.query).toBe('I would love to find somebody who could show me pottery')
+  })
+
+  test('of more than ten words that carry meaning is embedded as a whole', async () => {
+    const words = 'kayak rivers mountains guitar jazz opera bread cheese wine chess football pottery'
+    expect((await understood(words)).embedded).toContain('pottery')
+  })
+
+  test.each([
+    ['camping but not dogs', ['dogs', 'dog']],
+    ['camping without dogs', ['dogs', 'dog']],
+    ['wandern ohne Hunde', ['hunde', 'hundes']],
+    ['quiero senderismo sin perros', ['perros']],
+    ['je cherche la montagne sans chiens', ['chiens']],
+    ['een huis zonder honden', ['honden']],
+    ['köpek olmayan bir ev', ['köpek']],
+    ['climbing, except in New York', ['new york']],
+    ['not only camping', []],
+    ['no problem with dogs', []],
+    ['no Porto com quem gosta de surf', []],
+  ])('%j excludes %j', async (q, excluded) => {
+    expect((await understood(q)).excluded).toEqual(excluded)
+  })
+
+  test.each([
+    ['in her sixties', { min: 60, max: 69 }, ['Dan O’Brien', 'Potter']],
+    ['over 70', { min: 71, max: 120 }, ['Dan O’Brien', 'Wolf']],
+    ['30-40', { min: 30, max: 40 }, ['Ana', 'Dan O’Brien', 'Ewe']],
+    ['Mitte dreißig', { min: 34, max: 36 }, ['Dan O’Brien', 'Ewe']],
+    ['under 31', { min: 18, max: 30 }, ['Ana', 'Dan O’Brien']],
+  ])('%j is an age', async (q, age, names) => {
+    const { body } = await inPlace({ q, explain: 'true' })
+    expect(body._understood.age).toEqual(age)
+    expect(namesOf({ body } as Answer).toSorted()).toEqual(names)
+  })
+
+  test.each(['over 70 countries', '30-40 minutes', '1960', 'seventies music', '25', 'a 5 year old'])(
+    '%j is no age',
+    async (q) => expect((await understood(q)).age).toBeNull(),
+  )
+
+  test.each([
+    ['obrien', 'Dan O’Brien'],
+    ["O'Brien", 'Dan O’Brien'],
+    ['rock climbing', 'Ewe'],
+    ['rockclimbing ', 'Ewe'],
+    ['bee keeping', 'Dan O’Brien'],
+    ['three children', 'Ewe'],
+  ])('%j finds %j by words, however it is written', async (q, name) => {
+    const { body } = await inPlace({ q, explain: 'true' })
+    const hit = body.hits.find((each: { name: string }) => each.name === name)
+    const asked = hit?._rankingScoreDetails.words
+    expect(asked?.[0]).toBe(asked?.[1])
+    expect(asked).toBeDefined()
+  })
+})
+
+describe('a place', () => {
+  beforeAll(() =>
+    makePeople([
+      { name: 'Wienerin Quoll', city: 'Wien', country: 'Österreich', biography: 'Quollwalks' },
+      { name: 'Dane Quoll', city: 'Copenhagen', country: 'Denmark', biography: 'Quollwalks. I speak Turkish' },
+      { name: 'Tuerk Quoll', city: 'Kadıköy', country: 'Türkiye', biography: 'Quollwalks' },
+      { name: 'Briton Quoll', city: 'Leeds', country: 'United Kingdom', biography: 'Quollwalks' },
+      { name: 'Genuine Quoll', city: 'Genui', biography: 'Quollwalks' },
+      { name: 'Yorker Quoll', city: 'York', country: 'England', biography: 'Quollwalks, new' },
+    ])
+  )
+  const found = async (q: string, filters = {}) =>
+    byWords(await search({ q: `"quoll" ${q} `, explain: 'true', ...filters }))
+  const best = async (q: string) => namesOf(await search({ q: `"quoll" ${q} ` }))[0]
+
+  test.each([
+    ['Vienna', 'Wienerin Quoll'],
+    ['Vienne', 'Wienerin Quoll'],
+    ['Viennese', 'Wienerin Quoll'],
+    ['Austria', 'Wienerin Quoll'],
+    ['Kopenhagen', 'Dane Quoll'],
+    ['UK', 'Briton Quoll'],
+    ['Istanbul', 'Tuerk Quoll'],
+    ['Turkish', 'Tuerk Quoll'],
+    ['speaks Turkish', 'Dane Quoll'],
+  ])('%j finds %j first', async (q, name) => expect(await best(q)).toBe(name))
+
+  test('of another name is a filter, too', async () => {
+    expect(await found('', { filterCity: 'Vienna' })).toEqual(['Wienerin Quoll'])
+    expect(await found('', { filterCountry: 'UK' })).toEqual(['Briton Quoll'])
+    expect(await found('', { filterCity: 'Vienna', filterCountry: 'Denmark' })).toEqual([])
+  })
+
+  test.each(['New York', 'Genua', 'Reykjavik'])('where nobody is, %j, finds nobody', async (q) => {
+    const { body } = await search({ q, filterCity: 'York,Wien,Genui', explain: 'true' })
+    expect(body.hits.map(({ name }: { name: string }) => name)).toEqual([])
+  })
+
+  test('is no neighbour in spelling, though a word that is no place is corrected', async () => {
+    const { body } = await search({ q: 'Genuo', filterCity: 'York,Wien,Genui' })
+    expect(namesOf({ body } as Answer)).toEqual(['Genuine Quoll'])
+  })
+
+  test('is told from a language', async () => {
+    const { body } = await search({ q: 'speaks Turkish ', explain: 'true' })
+    expect(body._understood.languages).toEqual(['turkish'])
   })
 })

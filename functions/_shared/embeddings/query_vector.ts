@@ -18,10 +18,6 @@ const remember = (text: string, vector: number[]): void => {
   cache.set(text, vector)
 }
 
-// Excluded words are not what the user means. Quotes only matter to the keyword search.
-export const textToEmbed = (query: string): string =>
-  query.replace(/(^|\s)-("[^"]*"?|\S+)/g, ' ').replaceAll('"', ' ').trim().split(/\s+/).slice(0, 10).join(' ')
-
 const isOtherScript = (word: string): boolean => /[^\p{Script=Latin}\p{N}\p{M}]/u.test(word)
 
 /** The words of a query that the provider's model knows. They are not corrected, even if no profile has them. */

@@ -78,6 +78,9 @@ begin
   perform private.check_interests(ids);
   -- Serialize concurrent replacements, which would otherwise end with the union of both sets.
   perform from public.profiles where id = profile for no key update;
+  if not found then
+    raise sqlstate 'PT401' using message = 'This account no longer exists';
+  end if;
   delete from public.profile_interests
   where profile_id = profile and interest_id <> all (ids);
   insert into public.profile_interests (profile_id, interest_id)
@@ -86,7 +89,7 @@ begin
 end
 $$;
 comment on function private.replace_interests(bigint, bigint[]) is
-  'Replaces a profile''s interests by ids, or raises 400 and changes nothing.';
+  'Replaces a profile''s interests by ids, or raises 400, or 401 if an erasure came first, and changes nothing.';
 grant execute on function private.replace_interests(bigint, bigint[]) to authenticated;
 
 create function api.set_interests(wanted jsonb)

@@ -90,7 +90,7 @@ comment on function private.my_writable_conversations() is
 erased. Definer, as my_conversations.';
 grant execute on function private.my_writable_conversations() to authenticated;
 
-create function private.participants_of(conversations bigint[])
+create function private.participants_of(conversations bigint[], emails boolean default false)
 returns table (
   id bigint,
   voyager_id bigint, voyager_name text, voyager_email text,
@@ -105,13 +105,13 @@ set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   me bigint := private.my_id();
-  is_shown constant boolean := coalesce(current_setting('api.partner_email', true), '') <> 'after_reply';
+  cut_off constant bigint[] := case when emails then coalesce(private.blocked_users_of(me), '{}') end;
 begin
   return query
     select
       mine.id,
-      voyager.id, voyager.name, case when is_shown then voyager.email else private.shown_email(voyager, mine.id) end,
-      local.id, local.name, case when is_shown then local.email else private.shown_email(local, mine.id) end,
+      voyager.id, voyager.name, case when emails then private.shown_email(voyager, mine.id, cut_off) end,
+      local.id, local.name, case when emails then private.shown_email(local, mine.id, cut_off) end,
       mine.created_at
     from public.conversations as mine
     join public.users as voyager on voyager.id = mine.voyager_id
@@ -119,11 +119,11 @@ begin
     where mine.id = any (conversations) and me in (mine.voyager_id, mine.local_id);
 end
 $$;
-comment on function private.participants_of(bigint[]) is
-  'The names and e-mail addresses of both participants of each of these conversations, and when it was opened, if the
-caller is one of them. Definer, because users can read only their own row of users; they see no other columns of a
-partner''s.';
-grant execute on function private.participants_of(bigint[]) to authenticated;
+comment on function private.participants_of(bigint[], boolean) is
+  'The names of both participants of each of these conversations, their e-mail addresses if they are asked for, and when
+it was opened, if the caller is one of them. Definer, because users can read only their own row of users; they see no
+other columns of a partner''s.';
+grant execute on function private.participants_of(bigint[], boolean) to authenticated;
 
 create function private.require_participant(conversation bigint)
 returns void
@@ -228,7 +228,8 @@ begin
   )
   into listed
   from page
-  join private.participants_of((select array_agg(id) from page)) as participants on participants.id = page.id;
+  join private.participants_of((select array_agg(id) from page), emails => true) as participants
+    on participants.id = page.id;
 
   if cardinality(listed) > page_limit then
     perform private.set_response_metadata(jsonb_build_object('next', page_offset + page_limit));

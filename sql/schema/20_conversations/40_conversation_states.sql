@@ -200,7 +200,7 @@ language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
   delete from private.conversation_states where user_id = person;
-  delete from private.changes where user_id = person and kind = 'state';
+  delete from private.changes where user_id = person and other_id is null;
   -- Lock in the order of ids, so that two erasures do not wait for each other.
   perform
   from private.conversation_activity

@@ -23,8 +23,9 @@ create table private.changes (
 comment on table private.changes is
   'One row for each change that a participant of a conversation can see, kept for 31 days. Holds ids only. Without
 foreign keys, because what was removed is named here too, and because keys cost a send six pages (20_messages.sql).';
-comment on column private.changes.user_id is 'The voyager; of a state, its owner, because nobody else may learn of it.';
-comment on column private.changes.other_id is 'The local; null for a state.';
+comment on column private.changes.user_id is
+  'The voyager; of what only one of the two may learn, as of a state, that one.';
+comment on column private.changes.other_id is 'The local; null if only one of the two may learn of it.';
 comment on column private.changes.xid is
   'The transaction that wrote the row. Ids are drawn before the commit, so they do not tell what a reader has seen.';
 
@@ -39,20 +40,27 @@ comment on materialized view private.changes_origin is
   'Which log this is, and the last of its rows that another database wrote. pg_restore refreshes it after it has loaded
 the rows, so a restored database has another epoch, in which the transaction ids of older rows mean nothing.';
 
-create function private.log_change(kind private.change_kind, conversation bigint, entity bigint)
+create function private.log_change(
+  kind private.change_kind, conversation bigint, entity bigint, actor bigint default null
+)
 returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
   insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
-  select voyager_id, local_id, log_change.kind, conversation, entity
+  select
+    case when is_cut_off then actor else voyager_id end, case when not is_cut_off then local_id end,
+    log_change.kind, conversation, entity
   from public.conversations
+  cross join lateral (
+    select actor is not null and private.is_blocked_between(voyager_id, local_id) as is_cut_off
+  ) as pair
   where conversations.id = conversation;
 end
 $$;
-comment on function private.log_change(private.change_kind, bigint, bigint) is
-  'Logs a change for both participants; nothing if the conversation is gone, of which they are told by itself. Only for
-definer functions.';
+comment on function private.log_change(private.change_kind, bigint, bigint, bigint) is
+  'Logs a change for both participants; across a block, what one of them does (actor) for that one alone. Nothing if the
+conversation is gone, of which they are told by itself. Only for definer functions.';
 
 create function private.log_conversation()
 returns trigger
@@ -84,8 +92,7 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  insert into private.changes (user_id, other_id, kind, conversation_id, entity_id)
-  select voyager_id, local_id, 'conversation', id, id
+  perform private.log_change('conversation', id, id, actor => new.id)
   from public.conversations
   where new.id in (voyager_id, local_id);
   return null;
@@ -105,11 +112,18 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.log_change('read', new_rows.conversation_id, max(new_rows.id))
-  from new_rows
-  join old_rows using (id, conversation_id)
-  where new_rows.read and not old_rows.read
-  group by new_rows.conversation_id, new_rows.user_id;
+  perform private.log_change(
+    'read', marked.conversation_id, marked.id,
+    actor => case marked.user_id when voyager_id then local_id else voyager_id end
+  )
+  from (
+    select new_rows.conversation_id, new_rows.user_id, max(new_rows.id) as id
+    from new_rows
+    join old_rows using (id, conversation_id)
+    where new_rows.read and not old_rows.read
+    group by new_rows.conversation_id, new_rows.user_id
+  ) as marked
+  join public.conversations on conversations.id = marked.conversation_id;
 
   perform private.log_change(
     case when new_rows.id is null then 'message.removed' else 'message' end::private.change_kind, conversation_id, id

@@ -74,25 +74,36 @@ returns tsvector
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
+  city_names constant text[] := private.other_names_of(profile.city);
+  country_names constant text[] := private.other_names_of(profile.country);
   facets constant text[] := array(
     select private.facet('interest', interest) from unnest(interests) as interest
     union all
     select private.facet('city', profile.city) where profile.city is not null
     union all
     select private.facet('country', profile.country) where profile.country is not null
+    union all
+    select private.facet(kind, other)
+    from (values ('city', city_names), ('country', country_names)) as places (kind, others)
+    cross join lateral unnest(others) as other
+    where other !~ '^@'
+    union all
+    select private.facet('age', age)
+    from unnest(array[coalesce(profile.age::text, 'unknown'), profile.age / 10 || '0s']) as age
+    where age is not null
   );
 begin
   return (
-    with texts (attribute, element, value) as (
+    with texts (attribute, element, value, others) as (
       values
-        (0, 0, name),
-        (2, 0, profile.city),
-        (3, 0, profile.country),
-        (4, 0, profile.biography),
-        (5, 0, profile.first_name),
-        (5, 1, profile.last_name)
+        (0, 0, name, '{}'),
+        (2, 0, profile.city, city_names),
+        (3, 0, profile.country, country_names),
+        (4, 0, profile.biography, '{}'),
+        (5, 0, profile.first_name, '{}'),
+        (5, 1, profile.last_name, '{}')
       union all
-      select 1, ordinality::integer - 1, interest
+      select 1, ordinality::integer - 1, interest, '{}'
       from unnest(interests) with ordinality as listed (interest, ordinality)
     )
     select coalesce(string_agg(
@@ -103,7 +114,11 @@ begin
     from texts
     -- Some characters fold into many words, which could run into the next text.
     cross join lateral (
-      select (private.words_of(value))[:(array[290, 60, 290, 290, 11000, 390])[attribute + 1]] as words
+      select (
+        private.words_of(value) || case when others <> '{}' then regexp_split_to_array(trim(regexp_replace(
+          '. ' || array_to_string(others, ' . '), ' *([' || private.unspaced_letters() || ']) *', ' \1 ', 'g'
+        )), ' +') end
+      )[:(array[290, 60, 290, 290, 11000, 390])[attribute + 1]] as words
     ) as split
     cross join lateral unnest(array['.'] || words || array['.']) with ordinality as listed (word, place)
     where value is not null
@@ -111,7 +126,8 @@ begin
 end
 $$;
 comment on function private.words_vector(public.profiles, text, text[]) is
-  'All words of a profile with their places, each text between two full stops, and its facets. Weight A: name;
+  'All words of a profile with their places, each text between two full stops, and its facets. Behind a city or country
+follow its other names. Weight A: name;
 B: interests; C: city, country, first and last name; D: biography.';
 
 create function private.deletions(letters text, depth integer)

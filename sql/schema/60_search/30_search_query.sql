@@ -31,9 +31,11 @@ above all a name of people or places.';
 create type private.search_query as (
   words private.query_word[],
   terms private.search_term[],
-  units private.search_unit[]
+  units private.search_unit[],
+  places text[]
 );
-comment on type private.search_query is 'A query as private.read_query returns it.';
+comment on type private.search_query is
+  'A query as private.read_query returns it. `places` are the names of places in it, and their adjectives after an @.';
 
 create aggregate private.any_of(tsquery) (sfunc = tsquery_or, stype = tsquery);
 comment on aggregate private.any_of(tsquery) is 'Finds what any of the queries finds; ignores null.';
@@ -135,7 +137,110 @@ profiles have, of which it is the share in the sample. And whether the word is a
 places, in fifty profiles that have it. A biography may mention a place, so it counts half. A word that the model
 knows, such as Baker, is a name if at least three more have it as one.';
 
-create function private.read_query(query text, known text[] default '{}')
+create function private.split_of(typed text, unfinished boolean)
+returns text[]
+language plpgsql stable security invoker
+set search_path = ''
+set plan_cache_mode = 'force_generic_plan'
+as $$
+begin
+  return coalesce(
+    (
+      select array[first, second]
+      from generate_series(1, least(60, char_length(typed) - 2)) as cut
+      cross join lateral (select left(typed, cut) as first, substr(typed, cut + 1) as second) as pieces
+      -- O'Brien, d'Angelo and l'Aquila are two words.
+      where (cut > 1 or first in ('d', 'l', 'o'))
+        and char_length(typed) > 3
+        and not exists (
+          select
+          from private.search_lexicon as lexicon
+          where lexicon.word >= typed
+            and lexicon.word <= case when unfinished then typed || u&'\+10FFFF' else typed end
+        )
+        and exists (select from private.search_lexicon as lexicon where lexicon.word = first)
+        and exists (select from private.search_lexicon as lexicon where lexicon.word = second)
+        and exists (
+          select
+          from private.search_words
+          where words @@ tsquery_phrase(private.lexeme(first)::tsquery, private.lexeme(second)::tsquery)
+        )
+      order by abs(2 * cut - char_length(typed))
+      limit 1
+    ),
+    array[typed]
+  );
+end
+$$;
+comment on function private.split_of(text, boolean) is
+  'The two words that a word which nobody has is written together from, if somebody has them as neighbours; else the
+word.';
+
+create function private.read_words(query text, out words private.query_word[], out places text[])
+language plpgsql stable security invoker
+set search_path = ''
+set plan_cache_mode = 'force_generic_plan'
+as $$
+declare
+  loose text[];
+begin
+  words := array(
+    select row(
+      unit,
+      case when excluded then place when place is not null
+        then (count(*) filter (where place is not null) over in_order)::integer end,
+      piece, quoted, excluded, unfinished and cardinality(pieces) = 1, (row_number() over (order by position, number))
+    )::private.query_word
+    from (
+      select *, count(*) over (partition by unit) as size from private.parse_query(query)
+    ) as part
+    cross join lateral (
+      -- A split adds a place, and there are bits for twenty.
+      select case when size = 1 and place <= 9 and not quoted and not excluded
+        then private.split_of(word, unfinished) else array[word] end as pieces
+      offset 0
+    ) as split
+    cross join lateral unnest(pieces) with ordinality as numbered (piece, number)
+    window in_order as (partition by excluded order by position, number)
+    order by position, number
+  );
+  loose := array(select word from unnest(words) as part where not quoted and not excluded order by position);
+  places := private.places_among(array(
+    select array_to_string(loose[first:first + size - 1], ' ')
+    from generate_subscripts(loose, 1) as first
+    cross join generate_series(1, 4) as size
+    where first + size - 1 <= cardinality(loose)
+  ));
+  -- The longest names first. Each is a unit, like a phrase.
+  if exists (select from unnest(places) as name where name like '% %') then
+    words := array(
+      select row(
+        coalesce(named.unit, part.unit), place, word, quoted, excluded, unfinished, position
+      )::private.query_word
+      from (
+        select *, count(*) filter (where not quoted and not excluded) over (order by position) as number
+        from unnest(words)
+      ) as part
+      left join lateral (
+        select (select unit from unnest(words) as one where not one.quoted and not one.excluded
+          order by position offset first - 1 limit 1) as unit
+        from generate_series(number - 3, number) as first
+        cross join generate_series(2, 4) as size
+        where first > 0 and first + size > number
+          and array_to_string(loose[first:first + size - 1], ' ') = any (places)
+        order by size desc, first
+        limit 1
+      ) as named on not quoted and not excluded
+      order by position
+    );
+  end if;
+end
+$$;
+comment on function private.read_words(text) is
+  'The words of a query, with those apart that were written together, and each name of a place as one unit; and the
+names of places that it has.';
+
+create function private.read_query(query text, known text[] default '{}', reading jsonb default '{}')
 returns private.search_query
 language plpgsql stable security invoker
 set search_path = ''
@@ -146,7 +251,7 @@ declare
   profiles constant double precision := private.count_profiles();
   sample constant tsvector[] := private.sample_profiles(profiles);
 begin
-  asked.words := array(select part from private.parse_query(query) as part);
+  select words, places into asked.words, asked.places from private.read_words(query);
   asked.terms := array(
     select row(place, unit, term.word, term.typos, term.is_prefix)::private.search_term
     from (
@@ -157,11 +262,27 @@ begin
     cross join lateral (
       select parsed.word, 0 as typos, false as is_prefix
       union all
-      select parsed.word, 0, true where parsed.unfinished
+      select parsed.word, 0, true where parsed.unfinished and not parsed.is_literal
+      union all
+      select '@' || parsed.word, 0, false
+      where not parsed.is_literal and '@' || parsed.word = any (asked.places)
+        and not coalesce(reading -> 'spoken' ? parsed.word, false)
+      union all
+      select variant, 0, false
+      from jsonb_array_elements_text(coalesce(reading -> 'variants' -> parsed.word, '[]')) as variant
+      where not parsed.is_literal
+      union all
+      -- What was written apart.
+      select lexicon.word, 0, false
+      from unnest(asked.words) as other
+      join private.search_lexicon as lexicon
+        on lexicon.word = case when other.place > parsed.place then parsed.word || other.word
+          else other.word || parsed.word end
+      where abs(other.place - parsed.place) = 1 and not other.excluded and not other.quoted and not parsed.is_literal
       union all
       select corrections.word, corrections.typos, false
       from private.corrections_of(parsed.word, parsed.unfinished) as corrections
-      where not parsed.is_literal
+      where not parsed.is_literal and parsed.word <> all (asked.places)
     ) as term
     where place is not null
   );
@@ -177,6 +298,7 @@ begin
         count(*) > 1 as is_phrase,
         bool_and(word = any (known)) as is_known,
         bool_or(unfinished) as is_unfinished,
+        string_agg(word, ' ' order by position) = any (asked.places) as is_place,
         array_agg(place order by place) filter (where place is not null) as places,
         string_agg(private.lexeme(word), ' <-> ' order by position)::tsquery as phrase,
         string_agg(private.lexeme(word) || ':a', ' <-> ' order by position)::tsquery as phrase_in_name
@@ -203,7 +325,7 @@ begin
     ) as measured
     -- Fes is a city, whether or not it may go on as festivals.
     cross join lateral (
-      select measured.is_named or is_unfinished and (
+      select measured.is_named or is_place and measured.holders = 0 or is_unfinished and not is_phrase and (
         private.measure_word(query => phrase, is_known => is_known, profiles => profiles, sample => sample)
       ).is_named as is_named
     ) as either
@@ -213,8 +335,9 @@ begin
   return asked;
 end
 $$;
-comment on function private.read_query(text, text[]) is
-  'What a query looks for, and how many profiles have each of it. `known` are words of it that the model knows.';
+comment on function private.read_query(text, text[], jsonb) is
+  'What a query looks for, and how many profiles have each of it. `known` are words of it that the model knows;
+`reading` is what the Edge Function has understood: {spoken, variants}.';
 
 create function private.closest_bit(place integer, typos integer)
 returns bigint

@@ -40,21 +40,29 @@ as $$
 declare
   part private.query_word;
   run integer;
+  is_listed boolean;
   is_word boolean;
   understood private.understood_word;
 begin
   foreach part in array asked.words loop
     continue when part.excluded;
     understood := row(
-      part.word, array[part.word], case when part.unit = run and not part.quoted then '' else ' ' end, false, false
+      part.word, array[part.word],
+      case
+        when part.unit = run and not part.quoted and part.word ~ ('^[' || private.unspaced_letters() || ']') then ''
+        else ' '
+      end,
+      false, false
     );
     run := part.unit;
-    is_word := part.quoted or part.word = any (known)
-      or exists (select from private.search_lexicon as lexicon where lexicon.word = part.word)
+    is_listed := exists (select from private.search_lexicon as lexicon where lexicon.word = part.word)
       -- The lexicon may not have it yet.
       or exists (select from private.search_words where words @@ private.lexeme(part.word)::tsquery);
-    -- Of an unfinished word with up to three letters, nobody knows whether it is one already.
-    if part.unfinished and (not is_word or char_length(part.word) <= 3) then
+    is_word := part.quoted or part.word = any (known) or is_listed;
+    -- Of an unfinished word with up to three letters, nobody knows whether it is one already, unless the model knows it
+    -- and somebody has it.
+    if part.unfinished
+      and (not is_word or char_length(part.word) <= 3 and not (part.word = any (known) and is_listed)) then
       understood.meant := private.completions_of(
         part.word, (select private.all_of(query) from unnest(asked.units))
       );
@@ -102,10 +110,11 @@ returns json
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
-  query constant text := coalesce(request ->> 'q', '');
   known constant text[] := private.words_of(request ->> 'known');
-  asked constant private.search_query := private.read_query(query, known);
-  suggestion text := query;
+  asked constant private.search_query := private.read_query(
+    coalesce(request ->> 'words', request ->> 'q', ''), known, request
+  );
+  suggestion text := coalesce(request ->> 'q', '');
   understood private.understood_word;
   embedded text := '';
   is_as_typed boolean := true;
@@ -132,7 +141,8 @@ begin
 end
 $$;
 comment on function api.understand_query(jsonb) is
-  'What a query means, before it is embedded, from {q, known, timeout}: {text, suggestion, asked}. `known` has the words
-of the query that the model knows; `text` is to be embedded: null for the query as typed, empty for nothing; `asked`
+  'What a query means, before it is embedded, from {q, words, known, spoken, variants, timeout}: {text, suggestion,
+asked}. `words` are those of q to look for, `known` those that the model knows, `spoken` names of languages, `variants`
+other ways to write a word; `text` is to be embedded: null for the query as typed, empty for nothing; `asked`
 saves api.search_profiles from reading the query again. Definer, as api.search_profiles.';
 grant execute on function api.understand_query(jsonb) to edge_functions;

@@ -103,7 +103,8 @@ as $$
 declare
   profiles constant double precision := private.count_profiles();
   has_conditions constant boolean := exists (select from unnest(asked.words) where quoted or excluded)
-    or exists (select from unnest(array['interests', 'cities', 'countries']) as key where request -> key <> '[]');
+    or exists (select from unnest(array['interests', 'cities', 'countries']) as key where request -> key <> '[]')
+    or coalesce(request -> 'age', 'null') <> 'null';
   sample constant tsvector[] := case when has_conditions then private.sample_profiles(profiles) end;
   alternatives tsquery[];
   filter private.search_filter;
@@ -117,6 +118,20 @@ begin
       group by kind
       union all
       select queries[:1] from unnest(asked.units) where quoted
+      union all
+      -- Whole decades, and the years before and after them. Who has no age is not left out.
+      select array_agg(distinct private.lexeme(private.facet('age', case
+        when age is null then 'unknown'
+        when age / 10 * 10 >= min_age and age / 10 * 10 + 9 <= max_age then age / 10 || '0s'
+        else age::text
+      end))::tsquery)
+      from jsonb_to_record(nullif(request -> 'age', 'null')) as asked_age (min integer, max integer)
+      cross join lateral (select min as min_age, max as max_age) as bounds
+      cross join lateral (
+        select generate_series(min_age, max_age) as age union all select null
+      ) as ages
+      where min_age is not null
+      having count(*) > 0
     )
     -- All conditions, as the limit comes after the window, those with the fewest alternatives first: they take the
     -- least time and let the fewest pass. And the alternatives of the one for which the index looks at the fewest
@@ -164,4 +179,4 @@ begin
 end
 $$;
 comment on function private.read_filter(jsonb, private.search_query, bigint) is
-  'The filter of a search. Values of one facet are alternatives; facets, phrases and excluded words add up.';
+  'The filter of a search. Values of one facet are alternatives; facets, phrases, ages and excluded words add up.';

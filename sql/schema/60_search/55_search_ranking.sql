@@ -254,7 +254,7 @@ as $$
 declare
   me constant bigint := private.my_id();
   asked private.search_query := case
-    when request -> 'asked' is null then private.read_query(coalesce(request ->> 'q', ''))
+    when request -> 'asked' is null then private.read_query(coalesce(request ->> 'words', request ->> 'q', ''))
     else jsonb_populate_record(null::private.search_query, request -> 'asked')
   end;
   filter private.search_filter := private.read_filter(request, asked, me);

@@ -77,19 +77,22 @@ returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  perform private.broadcast_to_participants(
+  perform private.broadcast_to_users(
     event => 'message.read',
     conversation => marked.conversation_id,
     id => marked.id,
     previous_id => (
       select max(id) from public.messages where conversation_id = marked.conversation_id and id < marked.id
     ),
-    user_id => marked.reader
+    user_id => marked.reader,
+    one => marked.reader,
+    other => case when not private.is_blocked_between(marked.reader, marked.sender) then marked.sender end
   )
   from (
     select
       now_read.conversation_id,
       max(now_read.id) as id,
+      now_read.user_id as sender,
       case now_read.user_id
         when conversations.voyager_id then conversations.local_id
         else conversations.voyager_id
@@ -98,14 +101,15 @@ begin
     join was_read using (id)
     join public.conversations on conversations.id = now_read.conversation_id
     where now_read.read and not was_read.read
-    group by now_read.conversation_id, reader
+    group by now_read.conversation_id, sender, reader
   ) as marked;
   return null;
 end
 $$;
 comment on function private.broadcast_read() is
   'message.read: id is the newest message of a conversation that the statement marked, user_id the reader. One event,
-however many messages were marked. Definer, because callers may not send events.';
+however many messages were marked; across a block the reader alone gets it. Definer, because callers may not send
+events.';
 
 create trigger broadcast_read
   after update on public.messages
@@ -173,6 +177,34 @@ create trigger broadcast_block
   after insert or delete on private.blocks
   for each row
   execute function private.broadcast_block();
+
+create function private.broadcast_closed()
+returns trigger
+language plpgsql volatile security definer
+set search_path = ''
+-- As in broadcast_to_participants.
+set lock_timeout = '50ms'
+as $$
+begin
+  perform realtime.send(jsonb_build_object('user_id', new.id), 'closed', 'typing:' || conversations.id, true)
+  from public.conversations
+  where new.id in (voyager_id, local_id);
+  return null;
+exception
+  when others then
+    raise warning 'Could not broadcast %: %', 'closed', sqlstate;
+    return null;
+end
+$$;
+comment on function private.broadcast_closed() is
+  'closed, on the typing: topics of somebody whose account has become inactive: the partners'' devices leave them,
+because Realtime lets whoever has joined send until their token ends. Definer, because callers may not send events.';
+
+create trigger broadcast_closed
+  after update of is_active on public.users
+  for each row
+  when (old.is_active and not new.is_active)
+  execute function private.broadcast_closed();
 
 -- For clients that subscribe to postgres_changes. Realtime applies row level security to each row; of the old row it
 -- sends only the primary key, which is all that the default replica identity logs.

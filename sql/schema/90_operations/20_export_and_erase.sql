@@ -92,7 +92,8 @@ begin
         where id >= at_conversation and at_report is null
         order by id
         limit remaining + 1
-      )
+      ),
+      emails => true
     ) as participants on participants.id = conversations.id
     order by conversations.id
   loop
@@ -184,12 +185,12 @@ begin
     return false;
   end if;
   perform private.cancel_reservations_of(person, me);
+  delete from private.blocks where person in (blocker_id, blocked_id);
   perform private.erase_states_of(person);
   -- Cascades to its interests and its search entry; the search context was removed when the account became inactive.
   delete from public.profiles where id = profile;
   perform private.sweep_lexicon();
   delete from private.embedding_queue where (kind, id) in (('profile', profile), ('context', person));
-  delete from private.blocks where person in (blocker_id, blocked_id);
   delete from private.sign_ups where address_hash = sha256(convert_to(lower(address), 'UTF8'));
   delete from private.idempotent_replies
   using public.messages

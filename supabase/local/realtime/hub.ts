@@ -6,6 +6,8 @@ export interface Hub {
   add: (channel: Channel) => void
   remove: (channel: Channel) => void
   subscribers: (topic: string) => ReadonlySet<Channel>
+  /** The channels that were joined with a token of this account. */
+  channelsOf: (account: string) => Channel[]
   isEmpty: () => boolean
   /** Sends to every channel that may read and passes the filter; encodes once for each protocol version. */
   broadcast: (topic: string, broadcast: Broadcast, filter?: (channel: Channel) => boolean) => void
@@ -18,6 +20,10 @@ export const openHub = (): Hub => {
   const subscribers = (topic: string) => topics.get(topic) ?? none
   return {
     subscribers,
+    channelsOf: (account) =>
+      [...topics.values()].flatMap((channels) => [...channels]).filter(({ identity }) =>
+        identity.claims.sub === account
+      ),
     isEmpty: () => topics.size === 0,
     add: (channel) => {
       const channels = topics.get(channel.topic) ?? new Set()

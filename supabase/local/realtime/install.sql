@@ -313,9 +313,9 @@ begin
 end
 $$;
 
--- A block takes both users off their typing: topic at once. The platform checks permissions only at a join and when the
--- token is renewed.
-create or replace function local_realtime.recheck_permissions()
+-- A block takes both users off their typing: topic at once, and an account that becomes inactive off all topics. The
+-- platform checks permissions only at a join and when the token is renewed.
+create or replace function local_realtime.recheck_pair()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -327,10 +327,25 @@ begin
   return null;
 end
 $$;
-create or replace trigger local_realtime_recheck_permissions
+create or replace trigger local_realtime_recheck_pair
   after insert on private.blocks
   for each row
-  execute function local_realtime.recheck_permissions();
+  execute function local_realtime.recheck_pair();
+
+create or replace function local_realtime.recheck_account()
+returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform pg_notify('local_realtime', 'account ' || old.auth_id);
+  return null;
+end
+$$;
+create or replace trigger local_realtime_recheck_account
+  after update of is_active on public.users
+  for each row
+  when (old.is_active and not new.is_active and old.auth_id is not null)
+  execute function local_realtime.recheck_account();
 
 -- Must stay last, after the triggers on published tables: sending locks a message's table first and this one second. In
 -- the other order the two would deadlock, and a send that has waited goes on without its broadcasts.

@@ -66,9 +66,10 @@ export const openRealtime = async (database: Database, keys: Keys, hasDelays: bo
       if (kind === 'broadcast') services.broadcasts.notify(id!, topic!)
       if (kind === 'change') services.postgresChanges.notify(id!)
       // The server asks the policies at a join and for a new token alone.
-      if (kind === 'permissions' && !hasDelays) {
+      if ((kind === 'permissions' || kind === 'account') && !hasDelays) {
         services.permissionChanges.count++
-        for (const channel of hub.subscribers(id!)) channel.refreshPermissions?.()
+        const channels = kind === 'account' ? hub.channelsOf(id!) : hub.subscribers(id!)
+        for (const channel of channels) channel.refreshPermissions?.()
       }
     },
     onLoss,

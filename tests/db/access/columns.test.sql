@@ -1,5 +1,5 @@
 -- The privileges of authenticated on every column. A new column must be added here, or the test fails.
-select plan(248);
+select plan(251);
 
 select is(
   actual.privileges, expected.privileges,
@@ -49,6 +49,7 @@ from (
       ('private.search_lexicon_queue', 'profile_id', ''),
       ('private.search_locks', 'profile_id', ''),
       ('private.search_models', 'name, similarity_floor, similarity_ceiling, similarity_threshold', ''),
+      ('private.search_places', 'adjectives, names, parts', ''),
       ('private.search_removed_words', 'word', ''),
       ('private.search_words', 'profile_id, words', ''),
       ('private.sign_ups', 'ticket, user_id, profile_id, address_hash, name, fields, is_accepted, begun_at', ''),

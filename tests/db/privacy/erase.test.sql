@@ -1,5 +1,5 @@
 -- Erasing removes all data of a user including the log-in, or nothing at all.
-select plan(17);
+select plan(18);
 select tests.make_person(name) from unnest(array['ana', 'ben']) as name;
 select tests.make_history('ana', 'ben');
 update public.users set bio = 'Potter', location = 'Porto', role = 'admin' where id = tests.id_of('ana');
@@ -58,6 +58,10 @@ select results_eq(
   'sign-ups with ana''s address are deleted, others stay'
 );
 select is_empty('select from private.blocks', 'blocks by and of ana are deleted');
+select is_empty(
+  'select from private.changes where other_id is null and user_id = (select id from before)',
+  'so is what ana alone was to learn of'
+);
 select is_empty(
   $$
     select user_id from private.devices

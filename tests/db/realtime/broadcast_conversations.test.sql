@@ -1,5 +1,5 @@
 -- Events about conversations and reservations.
-select plan(10);
+select plan(11);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'cat']) as name;
 truncate realtime.messages;
 
@@ -87,6 +87,11 @@ select lives_ok(
 select is_empty('select * from pg_temp.sent()', 'the cascade sends no events');
 
 update public.users set is_active = false where id = tests.id_of('ben');
+select results_eq(
+  'select topic from pg_temp.sent()', $$ values ('typing:' || tests.conversation_of('ana')) $$,
+  'the partners of a deactivated account are told to leave the topics for typing'
+);
+truncate realtime.messages;
 insert into public.reservations (conversation_id, title, price, date)
 values (tests.conversation_of('ana'), 'A ride', 20, now());
 select results_eq(

@@ -93,14 +93,14 @@ end
 $$;
 select is(pg_temp.search_within('1 s'), error, 'a search is cancelled if scoring takes too long') from expected;
 
-alter function private.read_query(text, text[]) rename to read_quickly;
-create function private.read_query(query text, known text[] default '{}')
+alter function private.read_query(text, text[], jsonb) rename to read_quickly;
+create function private.read_query(query text, known text[] default '{}', reading jsonb default '{}')
 returns private.search_query
 language plpgsql
 as $$
 begin
   perform pg_sleep(2);
-  return private.read_quickly(query, known);
+  return private.read_quickly(query, known, reading);
 end
 $$;
 select is(pg_temp.search_within('1 s'), error, 'a search is cancelled if reading its query takes too long')

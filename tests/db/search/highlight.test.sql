@@ -122,7 +122,8 @@ as $$
           'unit', unit, 'quoted', is_quoted, 'holders', holders, 'rarity', ln(1 + 100.0 / holders)
         ))
         from unnest(array[the, jazz]) with ordinality as listed (holders, unit)
-      )
+      ),
+      '{}'
     )::private.search_query
   )
 $$;

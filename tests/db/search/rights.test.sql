@@ -27,7 +27,7 @@ select set_eq(
   'select relname::text from search_tables',
   array[
     'embedding_queue', 'search_audit', 'search_completions', 'search_contexts', 'search_entries', 'search_lexicon',
-    'search_lexicon_queue', 'search_locks', 'search_models', 'search_removed_words', 'search_words'
+    'search_lexicon_queue', 'search_locks', 'search_models', 'search_places', 'search_removed_words', 'search_words'
   ],
   'these are the tables of the search'
 );
@@ -84,6 +84,11 @@ from unnest(array[
   $$corrections_of('zorbing', true)$$,
   $$completions_of('zorb', 'zorb:*')$$,
   $$read_query('zorbing')$$,
+  $$read_words('zorbing')$$,
+  $$split_of('zorbing', true)$$,
+  $$places_among('{zorb}')$$,
+  $$other_names_of('zorb')$$,
+  $$add_place('{zorb}')$$,
   $$understand(null, '{}')$$,
   $$sample_profiles(1)$$,
   $$measure_word(query => 'zorbing', is_known => false, profiles => 1, sample => null)$$,

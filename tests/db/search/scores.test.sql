@@ -48,7 +48,8 @@ begin
       asked => row(
         asked.words,
         array(select term from unnest(asked.terms) as term where place <= up_to),
-        asked.units
+        asked.units,
+        asked.places
       )::private.search_query,
       words_asked => (select max(place) from unnest(asked.terms)),
       attribute_weights => weights
