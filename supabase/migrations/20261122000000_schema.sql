@@ -4783,9 +4783,8 @@ create table private.search_lexicon_queue (
   profile_id bigint primary key references private.search_entries (profile_id) on delete cascade
 );
 comment on table private.search_lexicon_queue is
-  'Profiles with words that the lexicon still lacks. A new word costs 60 µs there, so a change of a profile adds ten, and
-the others follow (private.drain_lexicon_queue). Until then they are found as they are written, and not by typing errors
-or their first letters.';
+  'Profiles with words that the lexicon still lacks. A new word costs 60 µs there, so a change of a profile adds ten,
+and the others follow (private.drain_lexicon_queue). Until then they are found only as they are written.';
 alter table private.search_lexicon_queue enable row level security;
 
 create table private.search_removed_words (
@@ -8747,7 +8746,8 @@ $$;
 comment on function private.audit_search_index() is
   'Sweeps the lexicon, and counts the differences between the index and the profiles. missing: not in the index, but
 should be; surplus: in it, but should not be; stale: with other texts; misworded: with other words, and unlisted: words
-that the lexicon lacks and does not wait for (both of 100 random profiles); forgotten: without an embedding and not queued for one.';
+that the lexicon lacks and does not wait for (both of 100 random profiles); forgotten: without an embedding and not
+queued for one.';
 
 create function private.rebuild_search_index()
 returns json

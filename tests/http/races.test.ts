@@ -310,7 +310,7 @@ test('of concurrent sets of interests, one is stored as a whole', async () => {
 })
 
 test('a change of interests beside an erasure is stored or refused', async () => {
-  const [{ id }] = await seededInterests() as [{ id: number }]
+  const { id } = (await seededInterests())[0]!
   const change = async () => {
     const { call } = await signUp('Leaving')
     const [changed, erased] = await Promise.all([

@@ -146,9 +146,8 @@ create table private.search_lexicon_queue (
   profile_id bigint primary key references private.search_entries (profile_id) on delete cascade
 );
 comment on table private.search_lexicon_queue is
-  'Profiles with words that the lexicon still lacks. A new word costs 60 µs there, so a change of a profile adds ten, and
-the others follow (private.drain_lexicon_queue). Until then they are found as they are written, and not by typing errors
-or their first letters.';
+  'Profiles with words that the lexicon still lacks. A new word costs 60 µs there, so a change of a profile adds ten,
+and the others follow (private.drain_lexicon_queue). Until then they are found only as they are written.';
 alter table private.search_lexicon_queue enable row level security;
 
 create table private.search_removed_words (

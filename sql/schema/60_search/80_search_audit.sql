@@ -131,7 +131,8 @@ $$;
 comment on function private.audit_search_index() is
   'Sweeps the lexicon, and counts the differences between the index and the profiles. missing: not in the index, but
 should be; surplus: in it, but should not be; stale: with other texts; misworded: with other words, and unlisted: words
-that the lexicon lacks and does not wait for (both of 100 random profiles); forgotten: without an embedding and not queued for one.';
+that the lexicon lacks and does not wait for (both of 100 random profiles); forgotten: without an embedding and not
+queued for one.';
 
 create function private.rebuild_search_index()
 returns json
