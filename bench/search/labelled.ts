@@ -32,7 +32,7 @@ export const embedder = offline()
 
 export const mean = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
 
-export const sets = ['labelled', 'unseen'] as const
+export const sets = ['labelled', 'unseen', 'third'] as const
 export type LabelledSet = typeof sets[number]
 
 export const read = (set: LabelledSet, name: string) =>
@@ -147,7 +147,7 @@ export const loadLabelled = async (database: Database, set: LabelledSet = 'label
       },
       grades: graded,
       vector,
-      kindred: [...graded].toSorted((one, other) => other[1] - one[1])[0]![0],
+      kindred: [...graded].toSorted((one, other) => other[1] - one[1])[0]?.[0] ?? all[0]!,
       stranger: strangers[queries.length * 7 % strangers.length]!,
     })
   }

@@ -3,7 +3,7 @@
  * alone, by meaning alone and by both, with the offline provider's embeddings. `own` and `stranger` are both .7 for
  * callers whose own interests are those of a profile that is exactly meant (which gains most by that), and those of one
  * that is irrelevant. For every kind of query it prints
- *   nDCG@10     order of the first ten, gain 2^grade - 1
+ *   nDCG@10     order of the first ten, gain 2^grade - 1; where nobody is meant, 1 if no score is above .5
  *   MRR         1 / rank of the first hit with grade 2 or 3
  *   recall@20   share of the profiles with grade 2 or 3 among the first twenty
  *   total       mean estimatedTotalHits
@@ -63,7 +63,7 @@ const gains = (grades: number[]): number =>
   grades.slice(0, 10).reduce((sum, grade, place) => sum + (2 ** grade - 1) / Math.log2(place + 2), 0)
 
 interface Answer {
-  hits: { id: number }[]
+  hits: { id: number; _rankingScore: number }[]
   estimatedTotalHits: number
 }
 
@@ -97,6 +97,10 @@ const measure = async (query: Query, setting: Setting): Promise<Scores> => {
   const answer = await (setting.url ? ask(setting.url, query) : find(query, setting))
   const found = answer.hits.map(({ id }) => query.grades.get(id) ?? 0)
   const wanted = [...query.grades.values()]
+  if (wanted.length === 0) {
+    const isSure = answer.hits.some(({ _rankingScore }) => _rankingScore > 0.5)
+    return { ndcg: isSure ? 0 : 1, mrr: 1, recall: 1, total: answer.estimatedTotalHits }
+  }
   const first = found.findIndex((grade) => grade >= 2)
   return {
     ndcg: gains(found) / gains(wanted.toSorted((a, b) => b - a)),
