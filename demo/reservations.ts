@@ -12,7 +12,7 @@ interface Entry extends Reservation {
   detail: ReservationDetail | null
   isMine: boolean
   partner: string
-  /** What of the terms has changed since they were shown first. */
+  /** What of the terms has changed since they were last shown. */
   changed: string
 }
 
@@ -38,7 +38,8 @@ const changesOf = (before: ReservationDetail, now: ReservationDetail): string =>
 export const openReservations = (api: ApiClient, conversation: number, signal: AbortSignal) => {
   let shown: readonly Reservation[] = []
   let details = new Map<number, ReservationDetail>()
-  const firstShown = new Map<number, ReservationDetail>()
+  /** The terms that are shown, and those that were shown before the partner changed them. */
+  const terms = new Map<number, { now: ReservationDetail; before: ReservationDetail | null }>()
   let me = 0
   let partner = ''
 
@@ -98,7 +99,8 @@ export const openReservations = (api: ApiClient, conversation: number, signal: A
         ? { title: detail.title, price: detail.price, date: detail.date, status: detail.status }
         : {}
       const isMine = detail?.offered_by === me
-      const changed = detail?.status === 'pending' && !isMine ? changesOf(firstShown.get(detail.id)!, detail) : ''
+      const before = detail?.status === 'pending' && terms.get(detail.id)?.before
+      const changed = detail && before ? changesOf(before, detail) : ''
       return { ...reservation, ...current, detail, isMine, partner, changed }
     })
     const waiting = entries.filter(({ status, detail, isMine }) => status === 'pending' && detail && !isMine).length
@@ -118,8 +120,10 @@ export const openReservations = (api: ApiClient, conversation: number, signal: A
       )
       details = new Map(loaded.map((detail) => [detail.id, detail]))
       for (const detail of loaded) {
+        const known = terms.get(detail.id)
+        const before = known?.now.revision === detail.revision ? known.before : known?.now ?? null
         // One's own offer has been read by whoever made it.
-        if (!firstShown.has(detail.id) || detail.offered_by === me) firstShown.set(detail.id, detail)
+        terms.set(detail.id, { now: detail, before: detail.offered_by === me ? null : before })
       }
     } catch {
       // Offline: what is known stays, and the next event or resync loads it.

@@ -104,7 +104,7 @@ test('a user who was blocked leaves the typing topic with the next list, where t
   expect(bob.client.channels.map(({ topic }) => topic)).toContain(typingTopic)
 })
 
-test('when the account of the other user becomes inactive, the typing topic is left until they write again', async () => {
+test('when the account of the other becomes inactive, the typing topic is left until they write again', async () => {
   const { chat, client, bob, insertMessage } = await openBoth()
   const topics = () => client.channels.map(({ topic }) => topic)
   const channel = bob.client.channels.find(({ topic }) => topic === typingTopic)!

@@ -50,7 +50,7 @@ export const together = ({ openBoth, openColumn }: Demo) =>
       await of(tomas).getByText('90.00').waitFor()
       letThrough()
       await ines.getByRole('alert').filter({ hasText: 'This offer has changed since it was read' }).waitFor()
-      await of(ines).getByText('Changed: 12.50 → 90.00').waitFor()
+      await of(ines).getByText('Changed: 10.00 → 90.00').waitFor()
       await of(ines).getByText('Your answer?').waitFor()
       await page.unroute('**/accept')
       await of(ines).getByRole('button', { name: 'Accept' }).click()

@@ -45,12 +45,24 @@ describe('with FIRST_CONTACT_LIMIT=3 and PARTNER_EMAIL=after_reply', () => {
     expect(resultOf(await send(ana, id))).toEqual(limited)
     expect(resultOf(await ana.call('POST', path, draft))).toEqual(limited)
     expect(resultOf(await ana.call('PATCH', `${path}/${offered.id}`, { price: 2 }))).toEqual(limited)
-    expect(resultOf(await ana.call('POST', `${path}/${offered.id}/cancel`, { note: 'Words' }))).toEqual(limited)
     // What changes nothing reaches nobody.
     expect((await ana.call('PATCH', `${path}/${offered.id}`, { price: 1 })).status).toBe(200)
     expect((await ben.call('POST', `${path}/${offered.id}/decline`, { note: 'No' })).status).toBe(200)
     expect((await ana.call('POST', path, draft)).status).toBe(201)
     await sendMessage(ana, id, 'Then another day?')
+  })
+
+  test('an offer can be withdrawn at the limit as well, and its note reaches nobody', async () => {
+    const { ana, ben, id } = await pair()
+    const path = `/conversations/${id}/reservations`
+    const draft = { title: 'A walk', price: 0, date: '2036-01-01T10:00:00Z' }
+    const [first, second] = [(await ana.call('POST', path, draft)).body, (await ana.call('POST', path, draft)).body]
+    expect((await ana.call('POST', `${path}/${first.id}/cancel`, { note: 'Within it' })).status).toBe(200)
+    expect((await ana.call('POST', `${path}/${second.id}/cancel`, { note: 'Beyond it' })).status).toBe(200)
+    const notes = await Promise.all(
+      [first, second].map(async (one) => (await ben.call('GET', `${path}/${one.id}`)).body.history.at(-1)),
+    )
+    expect(notes).toMatchObject([{ status: 'cancelled', note: 'Within it' }, { status: 'cancelled', note: null }])
   })
 
   test('of 20 offers and messages at once three reach the other, and one can always withdraw an offer', async () => {

@@ -310,11 +310,11 @@ test('of concurrent sets of interests, one is stored as a whole', async () => {
 })
 
 test('a change of interests beside an erasure is stored or refused', async () => {
-  const { id } = (await seededInterests())[0]!
+  const [interest] = await seededInterests()
   const change = async () => {
     const { call } = await signUp('Leaving')
     const [changed, erased] = await Promise.all([
-      call('PUT', '/users/profile/interests', { interest_ids: [id] }),
+      call('PUT', '/users/profile/interests', { interest_ids: [interest!.id] }),
       call('DELETE', '/users/me'),
     ])
     expect(erased.status).toBe(204)

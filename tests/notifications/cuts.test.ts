@@ -159,10 +159,10 @@ const observe = async (cut: (viewer: Person, subject: Person) => Promise<Answer>
 
 test('the table of docs/security.md holds', async () => {
   expect(head).toEqual(Object.keys(cuts))
-  const observed = await Promise.all(
+  const results = await Promise.all(
     Object.entries(cuts).flatMap(([cut, ways]) => ways.map(async (way) => [cut, await observe(way)] as const)),
   )
-  for (const [index, [cut, received]] of observed.entries()) {
+  for (const [index, [cut, received]] of results.entries()) {
     const written = rows.map((row) => [row[0]!, row[1 + head.indexOf(cut)]!])
     expect({ index, cut, ...received }).toEqual({ index, cut, ...Object.fromEntries(written) })
   }

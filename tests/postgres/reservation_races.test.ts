@@ -9,6 +9,7 @@ import { pause } from '../tools/wait.ts'
 // RACES=10000 is the long run.
 const calls = Number(process.env.RACES ?? 1500)
 const workers = 8
+const terms = (sql: postgres.Sql) => sql`concat_ws(' ', title, price, date, ends_at)`
 const connect = () => postgres(platform('racing'), { max: 1, onnotice: () => {} })
 
 test(`after ${calls} racing calls every history is legal, and no host is booked twice`, async () => {
@@ -62,19 +63,20 @@ test(`after ${calls} racing calls every history is legal, and no host is booked 
       const person = pick([talk.guest, talk.host])
       const name = pick(['accept', 'accept', 'accept', 'decline', 'cancel', 'complete', 'counter'])
       if (name === 'counter') {
-        const changes = { price: Math.floor(random() * 1000) }
+        const price = Math.floor(random() * 1000)
+        const changes = pick<Record<string, string | number>>([{ price }, { title: `Walk ${price}` }])
         await as(person, (db) =>
           db`select api.counter_reservation(
             conversation => ${talk.id}, reservation => ${id}, changes => ${db.json(changes)}
           )`)
       } else {
         // Between reading and accepting the other may have changed the offer. The note says what was read.
-        const [read] = await sql`select revision, price::text from public.reservations where id = ${id}`
+        const [read] = await sql`select revision, ${terms(sql)} as terms from public.reservations where id = ${id}`
         if (name === 'accept' && random() < 0.5) await pause(random() * 5)
         await as(person, (db) =>
           db`select api.step_reservation(
             conversation => ${talk.id}, reservation => ${id}, step => ${name}, revision => ${read!.revision},
-            note => ${name === 'accept' ? read!.price : null}
+            note => ${name === 'accept' ? read!.terms : null}
           )`)
       }
     }
@@ -101,11 +103,11 @@ test(`after ${calls} racing calls every history is legal, and no host is booked 
   )
   expect(tally.ok).toBeGreaterThan(calls / 10)
   expect(tally.PT409).toBeGreaterThan(calls / 50)
-  const agreed = await owner<{ note: string; price: string }[]>`
-    select note, price::text from public.reservation_history where status = 'accepted' and note is not null
+  const agreed = await owner<{ note: string; terms: string }[]>`
+    select note, ${terms(owner)} as terms from public.reservation_history where status = 'accepted' and note is not null
   `
   expect(agreed.length).toBeGreaterThan(calls / 200)
-  expect(agreed.filter(({ note, price }) => note !== price)).toEqual([])
+  expect(agreed.filter(({ note, terms }) => note !== terms)).toEqual([])
   const overlapping = await owner`
     select one.id, other.id as other
     from public.reservations as one

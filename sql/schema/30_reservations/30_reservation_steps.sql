@@ -257,8 +257,8 @@ begin
       message = 'Only the other participant can answer this offer',
       detail = json_build_object('status', current.status);
   end if;
-  if note is not null then
-    perform private.require_first_contact(conversation, partner, first_contact_limit);
+  if note is not null and not private.may_reach(conversation, partner, first_contact_limit) then
+    note := null;
   end if;
   perform private.set_step(me, note);
   begin
@@ -277,8 +277,9 @@ $$;
 comment on function api.step_reservation(bigint, bigint, text, text, integer, integer) is
   'Takes a step: accept, decline, cancel or complete, with a note. Accepting names the revision of the terms that were
 read; any other is 409. Repeating the step that led to the present status changes nothing; one that is not possible
-raises 409 with the status. With a partner who is blocked, deactivated or erased only cancel is possible, across a block
-without its note; the rest is 403. Definer, as offer_reservation.';
+raises 409 with the status. With a partner who is blocked, deactivated or erased only cancel is possible; the rest is
+403. A note is left out across a block, and where nothing more may reach the partner before they have answered. Definer,
+as offer_reservation.';
 grant execute on function api.step_reservation(bigint, bigint, text, text, integer, integer) to edge_functions;
 
 create function private.cancel_reservations_of(person bigint, by_id bigint)

@@ -76,16 +76,28 @@ $$;
 comment on function private.refusal_to_send(bigint, bigint, integer) is
   'Why a message is refused. Only for definer functions.';
 
+create function private.may_reach(conversation bigint, partner bigint, max_things integer)
+returns boolean
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  if max_things is null then
+    return true;
+  end if;
+  perform from public.conversations where id = conversation for no key update;
+  return private.may_write_first(conversation, partner, max_things);
+end
+$$;
+comment on function private.may_reach(bigint, bigint, integer) is
+  'As may_write_first, after it has locked the conversation. For what is no message; a send checks in its one statement.
+Only for definer functions.';
+
 create function private.require_first_contact(conversation bigint, partner bigint, max_things integer)
 returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  if max_things is null then
-    return;
-  end if;
-  perform from public.conversations where id = conversation for no key update;
-  if not private.may_write_first(conversation, partner, max_things) then
+  if not private.may_reach(conversation, partner, max_things) then
     raise sqlstate 'PT403' using
       message = private.refusal_of_first_contact(max_things),
       hint = 'first_contact_limit';
@@ -93,8 +105,7 @@ begin
 end
 $$;
 comment on function private.require_first_contact(bigint, bigint, integer) is
-  'Locks the conversation, and raises 403 if nothing more may reach the partner before they have answered. For what is
-no message; a send checks in its one statement. Only for definer functions.';
+  'Raises 403 if nothing more may reach the partner before they have answered. Only for definer functions.';
 
 create function private.shown_email(person public.users, conversation bigint, cut_off bigint[])
 returns text
