@@ -3019,8 +3019,8 @@ begin
       message = 'Only the other participant can answer this offer',
       detail = json_build_object('status', current.status);
   end if;
-  if note is not null then
-    perform private.require_first_contact(conversation, partner, first_contact_limit);
+  if note is not null and not private.may_reach(conversation, partner, first_contact_limit) then
+    note := null;
   end if;
   perform private.set_step(me, note);
   begin
@@ -3039,8 +3039,9 @@ $$;
 comment on function api.step_reservation(bigint, bigint, text, text, integer, integer) is
   'Takes a step: accept, decline, cancel or complete, with a note. Accepting names the revision of the terms that were
 read; any other is 409. Repeating the step that led to the present status changes nothing; one that is not possible
-raises 409 with the status. With a partner who is blocked, deactivated or erased only cancel is possible, across a block
-without its note; the rest is 403. Definer, as offer_reservation.';
+raises 409 with the status. With a partner who is blocked, deactivated or erased only cancel is possible; the rest is
+403. A note is left out across a block, and where nothing more may reach the partner before they have answered. Definer,
+as offer_reservation.';
 grant execute on function api.step_reservation(bigint, bigint, text, text, integer, integer) to edge_functions;
 
 create function private.cancel_reservations_of(person bigint, by_id bigint)
@@ -4088,16 +4089,28 @@ $$;
 comment on function private.refusal_to_send(bigint, bigint, integer) is
   'Why a message is refused. Only for definer functions.';
 
+create function private.may_reach(conversation bigint, partner bigint, max_things integer)
+returns boolean
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  if max_things is null then
+    return true;
+  end if;
+  perform from public.conversations where id = conversation for no key update;
+  return private.may_write_first(conversation, partner, max_things);
+end
+$$;
+comment on function private.may_reach(bigint, bigint, integer) is
+  'As may_write_first, after it has locked the conversation. For what is no message; a send checks in its one statement.
+Only for definer functions.';
+
 create function private.require_first_contact(conversation bigint, partner bigint, max_things integer)
 returns void
 language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
-  if max_things is null then
-    return;
-  end if;
-  perform from public.conversations where id = conversation for no key update;
-  if not private.may_write_first(conversation, partner, max_things) then
+  if not private.may_reach(conversation, partner, max_things) then
     raise sqlstate 'PT403' using
       message = private.refusal_of_first_contact(max_things),
       hint = 'first_contact_limit';
@@ -4105,8 +4118,7 @@ begin
 end
 $$;
 comment on function private.require_first_contact(bigint, bigint, integer) is
-  'Locks the conversation, and raises 403 if nothing more may reach the partner before they have answered. For what is
-no message; a send checks in its one statement. Only for definer functions.';
+  'Raises 403 if nothing more may reach the partner before they have answered. Only for definer functions.';
 
 create function private.shown_email(person public.users, conversation bigint, cut_off bigint[])
 returns text
