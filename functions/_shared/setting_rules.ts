@@ -229,7 +229,7 @@ export const allSettings: Record<string, Setting> = {
   DATA_DIR: {
     on: 'machine',
     default: '.data',
-    means: 'where the database keeps its files and the project its keys; `memory` keeps nothing',
+    means: 'where database and Storage keep their files and the project its keys; `memory` keeps nothing',
   },
   DATABASE_URL: {
     on: 'machine',

@@ -29,7 +29,7 @@ const isReplay = ({ headers }: Answer) => headers.get('Idempotency-Replayed')
 
 describe('a client_id', () => {
   const hello = { content: 'Hello' }
-  const attachment = { url: 'a/b.png', name: 'b.png', mime_type: 'image/png', size: 7 }
+  const attachment = { url: 'https://files.example/b.png', name: 'b.png', mime_type: 'image/png', size: 7 }
   let ana: Person, bob: Person
   let conversation: number
   beforeEach(async () => {
@@ -310,7 +310,11 @@ test('of concurrent sets of interests, one is stored as a whole', async () => {
 })
 
 test('a change of interests beside an erasure is stored or refused', async () => {
+<<<<<<< HEAD
+  const [{ id }] = await seededInterests() as unknown as [{ id: number }]
+=======
   const [interest] = await seededInterests()
+>>>>>>> 9771978312e182498b278731048ae5a003862839
   const change = async () => {
     const { call } = await signUp('Leaving')
     const [changed, erased] = await Promise.all([
