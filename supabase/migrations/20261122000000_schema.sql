@@ -140,6 +140,19 @@ bracket, backslash, white space, control or invisible character. Null for null. 
 of an SQL function again at each call, and a constraint calls this at each change of a profile.';
 grant execute on function private.is_web_address(text) to authenticated, service_role;
 
+-- The same pattern as localPhoto in functions/_shared/validate.ts.
+create function private.is_own_photo(value text)
+returns boolean
+language plpgsql immutable strict parallel safe security invoker set search_path = ''
+as $$
+begin
+  return value ~ '^http://127\.0\.0\.1:[0-9]{1,5}/storage/v1/object/public/avatars/[0-9a-f-]{36}/[A-Za-z0-9._-]+$';
+end
+$$;
+comment on function private.is_own_photo(text) is
+  'Whether the text is the address of an avatar in the Storage of one machine, which has no https. Null for null.';
+grant execute on function private.is_own_photo(text) to authenticated, service_role;
+
 -- Users. Supabase Auth keeps their credentials; this table keeps their names, contact data and roles.
 create table public.users (
   id bigint generated always as identity primary key,
@@ -399,7 +412,9 @@ create table public.profiles (
     constraint "city is one line that shows something" check (private.is_line(city)),
   image_url text
     constraint "image_url is an https address of at most 2,048 characters"
-    check (private.is_web_address(image_url) and char_length(image_url) <= 2048),
+    check (
+      (private.is_web_address(image_url) or private.is_own_photo(image_url)) and char_length(image_url) <= 2048
+    ),
   is_searchable boolean not null default false
 );
 comment on table public.profiles is
@@ -9197,11 +9212,10 @@ create function private.is_storage_path(attachment jsonb)
 returns boolean
 language sql stable security invoker set search_path = ''
 as $$
-  select attachment ->> 'url' !~* '^https://' and to_regclass('storage.migrations') is not null
+  select attachment ->> 'url' !~* '^https://'
 $$;
 comment on function private.is_storage_path(jsonb) is
-  'Whether an attachment must be a file in Storage. An https URL is accepted as it is. Where Storage has never run, as
-on one machine, no file can have been uploaded.';
+  'Whether an attachment must be a file in Storage. An https URL is accepted as it is.';
 
 create function private.check_attachment()
 returns trigger
