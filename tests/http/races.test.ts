@@ -310,11 +310,7 @@ test('of concurrent sets of interests, one is stored as a whole', async () => {
 })
 
 test('a change of interests beside an erasure is stored or refused', async () => {
-<<<<<<< HEAD
-  const [{ id }] = await seededInterests() as unknown as [{ id: number }]
-=======
   const [interest] = await seededInterests()
->>>>>>> 9771978312e182498b278731048ae5a003862839
   const change = async () => {
     const { call } = await signUp('Leaving')
     const [changed, erased] = await Promise.all([
