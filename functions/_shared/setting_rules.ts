@@ -119,7 +119,7 @@ export const allSettings: Record<string, Setting> = {
       rule: rate(name),
       local: 'off',
       unset: '[hosted](privacy.md#limits)',
-      means: 'fourteen rate limits: `count/seconds`, `count/seconds/burst` or `off`',
+      means: 'fifteen rate limits: `count/seconds`, `count/seconds/burst` or `off`',
     } as const,
   ])),
   FIRST_CONTACT_LIMIT: {

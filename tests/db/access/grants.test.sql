@@ -162,6 +162,7 @@ select is(
     'edge_functions: count_pending_embeddings',
     'edge_functions: describe_outbox',
     'edge_functions: describe_search',
+    'edge_functions: drain_lexicon_queue',
     'edge_functions: fail_embeddings',
     'edge_functions: find_me',
     'edge_functions: finish_outbox',
