@@ -1713,7 +1713,7 @@ export interface operations {
                     country?: string | null;
                     /** @description A name, which searches filter by */
                     city?: string | null;
-                    /** @description A picture, as an https URL */
+                    /** @description A picture, as an https URL; on one machine also one of its own Storage, at http://127.0.0.1 */
                     image_url?: string | null;
                     /** @description Whether others can find and see the profile */
                     is_searchable?: boolean;
@@ -2104,7 +2104,7 @@ export interface operations {
                     country?: string | null;
                     /** @description A name, which searches filter by */
                     city?: string | null;
-                    /** @description A picture, as an https URL */
+                    /** @description A picture, as an https URL; on one machine also one of its own Storage, at http://127.0.0.1 */
                     image_url?: string | null;
                     /** @description Whether others can find and see the profile */
                     is_searchable?: boolean;
@@ -3478,7 +3478,7 @@ export interface operations {
                     country?: string | null;
                     /** @description A name, which searches filter by */
                     city?: string | null;
-                    /** @description A picture, as an https URL */
+                    /** @description A picture, as an https URL; on one machine also one of its own Storage, at http://127.0.0.1 */
                     image_url?: string | null;
                     /** @description Whether others can find and see the profile */
                     is_searchable?: boolean;

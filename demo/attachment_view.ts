@@ -21,8 +21,8 @@ const foreign = (attachment: Attachment): HTMLElement => {
 }
 
 /** A picture is shown, everything else is a link that saves the file. */
-export const showAttachment = (attachment: Attachment, files: Files | null): HTMLElement => {
-  if (!files || /^https:/i.test(attachment.url)) return foreign(attachment)
+export const showAttachment = (attachment: Attachment, files: Files): HTMLElement => {
+  if (/^https:/i.test(attachment.url)) return foreign(attachment)
   // The address holds for ten minutes, so it is asked for when it is needed.
   const save = async () => {
     const address = await files.addressOf(attachment.url)

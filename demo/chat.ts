@@ -15,7 +15,7 @@ interface Dependencies {
   conversation: Conversation
   inbox: Inbox
   states: ReturnType<typeof openStates>
-  files: Files | null
+  files: Files
   onChange: () => void
   onBack: () => void
   onProfile: (profile: number) => void

@@ -4,8 +4,8 @@ import { el, icon, isComposing, visuallyHidden } from './dom.ts'
 import { errorText } from './errors.ts'
 import type { Files } from './storage.ts'
 
-/** The message input: Enter sends, Shift+Enter adds a line. Files can be attached where there is Storage. */
-export const openComposer = (conversation: Conversation, files: Files | null, onSent: () => void) => {
+/** The message input: Enter sends, Shift+Enter adds a line. Files can be attached. */
+export const openComposer = (conversation: Conversation, files: Files, onSent: () => void) => {
   let isTouched = false
   let isUploading = false
   const fitHeight = () => {
@@ -25,7 +25,7 @@ export const openComposer = (conversation: Conversation, files: Files | null, on
     onSent()
   }
   /** The text stays until the file has arrived, so that nothing is lost if it does not. */
-  const sendFile = async (file: File, files: Files) => {
+  const sendFile = async (file: File) => {
     isUploading = true
     picker.setProgress(0)
     try {
@@ -44,7 +44,7 @@ export const openComposer = (conversation: Conversation, files: Files | null, on
     event?.preventDefault()
     input.focus()
     if (isUploading) return
-    if (picker.file && files) sendFile(picker.file, files)
+    if (picker.file) sendFile(picker.file)
     else sendText(input.value)
   }
 
@@ -66,7 +66,7 @@ export const openComposer = (conversation: Conversation, files: Files | null, on
     },
   })
   const button = el('button', { class: 'strong round', title: 'Send' }, icon('send'), visuallyHidden('Send'))
-  const form = el('form', { class: 'composer', submit: send }, files && picker.button, input, button)
+  const form = el('form', { class: 'composer', submit: send }, picker.button, input, button)
   const closed = el(
     'p',
     { class: 'hint closed', hidden: true },

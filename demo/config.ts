@@ -3,8 +3,6 @@ export interface Config {
   publishableKey: string
   /** The demo accounts. */
   logIns: { email: string; password: string; who: string }[]
-  /** Whether files can be stored. */
-  storage: boolean
 }
 
 export const readConfig = async (): Promise<Config> => {

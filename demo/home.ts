@@ -28,7 +28,7 @@ const isPeople = ({ page }: Route): boolean => page === 'people' || page === 'pr
 export const openHome = (
   supabase: SupabaseClient,
   navigation: Navigation,
-  files: Files | null,
+  files: Files,
   onChange: (view: HomeView) => void,
 ) => {
   const inbox = openInbox(supabase)

@@ -12,7 +12,7 @@ const mark = (name: 'sent' | 'read' | 'clock' | 'refused', label: string): HTMLE
   el('span', { class: `mark ${name}`, title: label }, icon(name), visuallyHidden(label))
 
 /** A message that the service has. */
-export const renderMessage = (message: Message, own: boolean, follows: boolean, files: Files | null): HTMLElement => {
+export const renderMessage = (message: Message, own: boolean, follows: boolean, files: Files): HTMLElement => {
   const { id, content, attachment, createdAt, read, Sender } = message
   return el(
     'li',

@@ -46,7 +46,7 @@ const toItems = (messages: readonly Message[], outgoing: readonly Outgoing[], me
 }
 
 /** The messages of a conversation. Scrolling to the top loads older ones. */
-export const openMessages = (conversation: Conversation, inbox: Inbox, files: Files | null) => {
+export const openMessages = (conversation: Conversation, inbox: Inbox, files: Files) => {
   let other = ''
   let newest: number | null = null
   let newCount = 0

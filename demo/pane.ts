@@ -44,7 +44,7 @@ export const openPane = ({ name, index, config, navigation, onTitle, isAlone }: 
     global: { fetch: network.fetch },
     realtime: { transport: network.transport },
   })
-  const files = config.storage ? openFiles(supabase, config.publishableKey) : null
+  const files = openFiles(supabase, config.publishableKey)
 
   const menu = openMenu('Account', () => [
     link(navigation, { page: 'me' }, { class: 'quiet' }, 'Your profile'),

@@ -23,7 +23,7 @@ interface Dependencies {
   api: ApiClient
   inbox: Inbox
   states: ReturnType<typeof openStates>
-  files: Files | null
+  files: Files
   navigation: Navigation
   onChange: () => void
   onName: (name: string) => void

@@ -48,13 +48,21 @@ const statusOf = ({ status, responseText }: XMLHttpRequest): number => {
 type Progress = (part: number) => void
 
 const folder = '/storage/v1/object'
-const publicFolder = `${location.origin}${folder}/public/avatars/`
+const photos = `${folder}/public/avatars/`
+// A profile holds https addresses, and this one alone without it, also where the page is opened from another device.
+const publicFolder = `${
+  location.protocol === 'https:' ? location.origin : `http://127.0.0.1:${location.port || 80}`
+}${photos}`
 
 /**
  * The address of a photo in the service's own Storage, and null for any other: whoever runs another server would learn
- * who looks at the profile.
+ * who looks at the profile. The port of a local stack may have changed since.
  */
-export const ownPhoto = (url: string | null): string | null => url?.startsWith(publicFolder) ? url : null
+export const ownPhoto = (url: string | null): string | null => {
+  const found = url ? URL.parse(url) : null
+  const isOwn = found?.origin === location.origin || found?.hostname === '127.0.0.1'
+  return found && isOwn && found.pathname.startsWith(photos) ? location.origin + found.pathname : null
+}
 
 /** Uploads to Storage. XMLHttpRequest, because fetch does not tell how far an upload is. */
 const upload = async (supabase: SupabaseClient, key: string, path: string, file: File, onProgress: Progress) => {

@@ -18,7 +18,7 @@ import { visibilitySection } from './visibility.ts'
 interface Dependencies {
   supabase: SupabaseClient
   api: ApiClient
-  files: Files | null
+  files: Files
   navigation: Navigation
   onBack: () => void
   /** Called with the user's new name when it was saved. */

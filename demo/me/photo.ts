@@ -5,8 +5,8 @@ import { errorText } from '../errors.ts'
 import { type Files, ownPhoto, photoRules, refusalOfFile } from '../storage.ts'
 import type { Me } from './types.ts'
 
-/** The photo, which can be changed where there is Storage. A refused one leaves the old one in place. */
-export const photoSection = (api: ApiClient, files: Files | null, me: Me): HTMLElement => {
+/** The photo. A refused one leaves the old one in place. */
+export const photoSection = (api: ApiClient, files: Files, me: Me): HTMLElement => {
   const face = el('span', { class: 'face' })
   const alert = el('p', { class: 'notice', role: 'alert', hidden: true })
   const status = el('p', { class: 'hint', role: 'status', hidden: true })
@@ -33,7 +33,7 @@ export const photoSection = (api: ApiClient, files: Files | null, me: Me): HTMLE
   const pick = () => {
     const file = input.files?.[0]
     input.value = ''
-    if (!file || !files) return
+    if (!file) return
     attempt(async () => {
       const refusal = refusalOfFile(file, photoRules)
       if (refusal) throw new Error(refusal)
@@ -49,16 +49,14 @@ export const photoSection = (api: ApiClient, files: Files | null, me: Me): HTMLE
     'Remove the photo',
   )
   show(me.Profile.image_url)
-  const hint = files
-    ? 'JPEG, PNG or WebP, at most 2 MB. Everybody who sees your profile sees it.'
-    : 'Photos need Storage, which does not run on this machine. Your initials are shown.'
+  const hint = 'JPEG, PNG or WebP, at most 2 MB. Everybody who sees your profile sees it.'
   return section(
     'Photo',
     el(
       'div',
       { class: 'portrait' },
       face,
-      el('div', {}, el('p', { class: 'hint' }, hint), files && el('div', { class: 'actions' }, choose, remove), input),
+      el('div', {}, el('p', { class: 'hint' }, hint), el('div', { class: 'actions' }, choose, remove), input),
     ),
     bar,
     status,

@@ -43,9 +43,17 @@ export const consumeRateLimit = (name: RateName, who: string): Promise<void> => 
 /** The limits of what takes an idempotency key. */
 type WriteLimit = 'RATE_LIMIT_SEND' | 'RATE_LIMIT_RESERVE' | 'RATE_LIMIT_REPORT'
 
-/** As consumeRateLimit; a repeat with a client_id that was used before consumes none. */
-export const consumeWriteLimit = (name: WriteLimit, account: string, clientId: string | null = null): Promise<void> =>
-  enforce(
+/**
+ * As consumeRateLimit, and then writes; a repeat with a client_id that was used before consumes none. If the database
+ * refuses it because it is no repeat, it consumes one after all.
+ */
+export const limitWrite = async <Result>(
+  name: WriteLimit,
+  account: string,
+  clientId: string | null,
+  write: () => Promise<Result>,
+): Promise<Result> => {
+  await enforce(
     name,
     (secondsEach, burst) =>
       asService`consume_write_limit(
@@ -53,6 +61,13 @@ export const consumeWriteLimit = (name: WriteLimit, account: string, clientId: s
         burst => ${burst})`,
     allow,
   )
+  try {
+    return await write()
+  } catch (error) {
+    if ((error as { code?: string } | null)?.code === 'PT422') await consumeRateLimit(name, account)
+    throw error
+  }
+}
 
 /** As consumeRateLimit, for signing up. Throws 503 if counting fails, or a script could create endless accounts. */
 export const consumeSignUpLimit = (address: string): Promise<void> =>

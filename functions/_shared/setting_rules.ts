@@ -119,7 +119,7 @@ export const allSettings: Record<string, Setting> = {
       rule: rate(name),
       local: 'off',
       unset: '[hosted](privacy.md#limits)',
-      means: 'fourteen rate limits: `count/seconds`, `count/seconds/burst` or `off`',
+      means: 'fifteen rate limits: `count/seconds`, `count/seconds/burst` or `off`',
     } as const,
   ])),
   FIRST_CONTACT_LIMIT: {
@@ -229,7 +229,7 @@ export const allSettings: Record<string, Setting> = {
   DATA_DIR: {
     on: 'machine',
     default: '.data',
-    means: 'where the database keeps its files and the project its keys; `memory` keeps nothing',
+    means: 'where database and Storage keep their files and the project its keys; `memory` keeps nothing',
   },
   DATABASE_URL: {
     on: 'machine',

@@ -61,6 +61,10 @@ export const settings = {
     const max = Math.max(1, this.databasePool - 1)
     return Math.min(Number(read('SEARCH_CONCURRENCY') ?? Math.ceil(this.databasePool / 2)), max)
   },
+  /** Concurrent changes of profiles: a quarter of the connections. */
+  get changeConcurrency() {
+    return Math.max(1, Math.floor(this.databasePool / 4))
+  },
   /** Time limit of a search in milliseconds. */
   get searchTimeout() {
     return number('SEARCH_TIMEOUT')

@@ -48,6 +48,10 @@ export const webAddress = new RegExp(
   'u',
 )
 
+/** An avatar in the Storage of one machine, which has no https. The database checks the same (private.is_own_photo). */
+export const localPhoto =
+  /^http:\/\/127\.0\.0\.1:[0-9]{1,5}\/storage\/v1\/object\/public\/avatars\/[0-9a-f-]{36}\/[A-Za-z0-9._-]+$/
+
 /** An id in a URL: plain decimal digits. */
 export const id = z.string()
   .regex(/^[1-9]\d*$/, 'must be a positive integer')

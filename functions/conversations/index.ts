@@ -1,7 +1,7 @@
 import { requireUser } from '../_shared/auth.ts'
 import { createApp, sendJson } from '../_shared/app.ts'
 import { validate } from '../_shared/validate.ts'
-import { consumeRateLimit, consumeWriteLimit } from '../_shared/rate_limit.ts'
+import { consumeRateLimit, limitWrite } from '../_shared/rate_limit.ts'
 import { nextPageLink, sendPage } from '../_shared/next_page.ts'
 import { route, withHeaders } from '../_shared/openapi.ts'
 import { idempotencyKey } from '../_shared/idempotency_key.ts'
@@ -95,7 +95,10 @@ conversations.put(
   }, ['invalid', 'too_many']),
   requireUser,
   validate({ params: shape.conversationParam, json: states.newState }),
-  async (c) => sendJson(c, await c.var.db`set_conversation_state(${c.var.params.id}, ${c.var.json})`),
+  async (c) => {
+    await consumeRateLimit('RATE_LIMIT_STATE', c.var.claims.sub)
+    return sendJson(c, await c.var.db`set_conversation_state(${c.var.params.id}, ${c.var.json})`)
+  },
 )
 
 conversations.get(
@@ -145,15 +148,16 @@ conversations.post(
     const { client_id: fromBody, ...draft } = c.var.json
     const client_id = idempotencyKey(c.var.headers['idempotency-key'], fromBody)
     const { id } = c.var.params
-    await consumeWriteLimit('RATE_LIMIT_SEND', c.var.claims.sub, client_id)
-    // The database refuses a wrong type, because a retry must return the first response whatever the file is now.
-    const matches_mime_type = draft.attachment ? await matchesMimeType(draft.attachment, id, c.var.token) : null
-    const sent = await c.var.db`send_message(${id}, ${{
-      ...draft,
-      client_id,
-      matches_mime_type,
-      first_contact_limit: firstContactLimit,
-    }})`
+    const sent = await limitWrite('RATE_LIMIT_SEND', c.var.claims.sub, client_id, async () => {
+      // The database refuses a wrong type, because a retry must return the first response whatever the file is now.
+      const matches_mime_type = draft.attachment ? await matchesMimeType(draft.attachment, id, c.var.token) : null
+      return await c.var.db`send_message(${id}, ${{
+        ...draft,
+        client_id,
+        matches_mime_type,
+        first_contact_limit: firstContactLimit,
+      }})`
+    })
     if (sent.metadata.replayed) c.header('Idempotency-Replayed', 'true')
     return sendJson(c, sent, 201)
   },

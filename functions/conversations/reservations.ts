@@ -3,7 +3,7 @@ import { requireUser } from '../_shared/auth.ts'
 import { sendJson } from '../_shared/app.ts'
 import { idempotencyKey } from '../_shared/idempotency_key.ts'
 import { route, withHeaders } from '../_shared/openapi.ts'
-import { consumeWriteLimit } from '../_shared/rate_limit.ts'
+import { consumeRateLimit, limitWrite } from '../_shared/rate_limit.ts'
 import { conversationParam, idempotencyHeader } from '../_shared/schemas/conversations.ts'
 import * as shape from '../_shared/schemas/reservations.ts'
 import { settings } from '../_shared/settings.ts'
@@ -32,13 +32,12 @@ reservations.post(
   async (c) => {
     const { client_id: fromBody, ...draft } = c.var.json
     const client_id = idempotencyKey(c.var.headers['idempotency-key'], fromBody)
-    await consumeWriteLimit('RATE_LIMIT_RESERVE', c.var.claims.sub, client_id)
-    const offered = await c.var.db`offer_reservation(
-      conversation => ${c.var.params.id}, draft => ${{
-      ...draft,
-      client_id,
-    }}, first_contact_limit => ${firstContactLimit}
-    )`
+    const offer = () =>
+      c.var.db`offer_reservation(
+        conversation => ${c.var.params.id}, draft => ${{ ...draft, client_id }},
+        first_contact_limit => ${firstContactLimit}
+      )`
+    const offered = await limitWrite('RATE_LIMIT_RESERVE', c.var.claims.sub, client_id, offer)
     if (offered.metadata.replayed) c.header('Idempotency-Replayed', 'true')
     return sendJson(c, offered, 201)
   },
@@ -67,7 +66,7 @@ reservations.patch(
   validate({ params: shape.reservationParams, json: shape.counterOffer }),
   async (c) => {
     const { id, rid } = c.var.params
-    await consumeWriteLimit('RATE_LIMIT_RESERVE', c.var.claims.sub)
+    await consumeRateLimit('RATE_LIMIT_RESERVE', c.var.claims.sub)
     const call = c.var.db`counter_reservation(
       conversation => ${id}, reservation => ${rid}, changes => ${c.var.json},
       first_contact_limit => ${firstContactLimit}
@@ -114,7 +113,7 @@ for (const { step, summary, json, codes } of steps) {
     validate({ params: shape.reservationParams, json }),
     async (c) => {
       const { params: { id, rid }, json: { note = null, revision = null } = {} } = c.var
-      await consumeWriteLimit('RATE_LIMIT_RESERVE', c.var.claims.sub)
+      await consumeRateLimit('RATE_LIMIT_RESERVE', c.var.claims.sub)
       const call = c.var.db`step_reservation(
         conversation => ${id}, reservation => ${rid}, step => ${step}, note => ${note}, revision => ${revision},
         first_contact_limit => ${firstContactLimit})`

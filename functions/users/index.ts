@@ -13,7 +13,7 @@ import { createAccount } from '../_shared/sign_up.ts'
 import { validate } from '../_shared/validate.ts'
 import { removeAvatars } from './avatars.ts'
 import { notifications } from './notifications.ts'
-import { profile } from './profile.ts'
+import { changeLimiter, profile } from './profile.ts'
 import { safety } from './safety.ts'
 import { search } from './search.ts'
 
@@ -89,7 +89,7 @@ users.delete(
   async (c) => {
     // First the avatars: if the process dies in between, the user can still retry.
     await removeAvatars(c.var.db, c.var.token)
-    await c.var.db`erase_me()`
+    await changeLimiter(() => c.var.db`erase_me()`)
     return c.body(null, 204)
   },
 )

@@ -2,13 +2,18 @@ import { Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { requireUser } from '../_shared/auth.ts'
 import { sendJson } from '../_shared/app.ts'
+import { limitConcurrency } from '../_shared/concurrency.ts'
 import { drainSoon } from '../_shared/embeddings/drain.ts'
 import { route } from '../_shared/openapi.ts'
 import { consumeRateLimit } from '../_shared/rate_limit.ts'
 import * as shape from '../_shared/schemas/users.ts'
+import { settings } from '../_shared/settings.ts'
 import { validate } from '../_shared/validate.ts'
 
 const hidden = 'The account is deactivated, or an admin has hidden the profile and it cannot be made searchable'
+
+// A change with many new words takes as long as ten reads. Without a limit, a few people take all connections.
+export const changeLimiter = limitConcurrency(settings.changeConcurrency, 100, 4000)
 
 /** Embeds a changed profile after the response instead of waiting for the schedule. */
 const embedAfterwards = createMiddleware(async (c, next) => {
@@ -31,7 +36,7 @@ profile.patch(
     if (is_searchable !== false || Object.keys(others).length > 0) {
       await consumeRateLimit('RATE_LIMIT_PROFILE', c.var.claims.sub)
     }
-    return sendJson(c, await c.var.db`update_profile(${c.var.json})`)
+    return sendJson(c, await changeLimiter(() => c.var.db`update_profile(${c.var.json})`))
   },
 )
 
@@ -43,7 +48,7 @@ profile.put(
   validate({ json: shape.interestSet }),
   async (c) => {
     await consumeRateLimit('RATE_LIMIT_PROFILE', c.var.claims.sub)
-    return sendJson(c, await c.var.db`set_interests(${{ ids: c.var.json.interest_ids }})`)
+    return sendJson(c, await changeLimiter(() => c.var.db`set_interests(${{ ids: c.var.json.interest_ids }})`))
   },
 )
 
@@ -55,6 +60,6 @@ profile.patch(
   validate({ json: shape.visibility }),
   async (c) => {
     if (c.var.json.is_searchable) await consumeRateLimit('RATE_LIMIT_PROFILE', c.var.claims.sub)
-    return sendJson(c, await c.var.db`set_searchable(${c.var.json.is_searchable})`)
+    return sendJson(c, await changeLimiter(() => c.var.db`set_searchable(${c.var.json.is_searchable})`))
   },
 )

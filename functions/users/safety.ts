@@ -4,7 +4,7 @@ import { sendJson } from '../_shared/app.ts'
 import { idempotencyKey } from '../_shared/idempotency_key.ts'
 import { sendPage } from '../_shared/next_page.ts'
 import { route, withHeaders } from '../_shared/openapi.ts'
-import { consumeRateLimit, consumeWriteLimit } from '../_shared/rate_limit.ts'
+import { consumeRateLimit, limitWrite } from '../_shared/rate_limit.ts'
 import { idempotencyHeader } from '../_shared/schemas/conversations.ts'
 import * as reports from '../_shared/schemas/reports.ts'
 import * as shape from '../_shared/schemas/users.ts'
@@ -36,8 +36,8 @@ safety.post(
   async (c) => {
     const { client_id: fromBody, ...draft } = c.var.json
     const client_id = idempotencyKey(c.var.headers['idempotency-key'], fromBody)
-    await consumeWriteLimit('RATE_LIMIT_REPORT', c.var.claims.sub, client_id)
-    const reported = await c.var.db`report_person(${{ ...draft, client_id }})`
+    const report = () => c.var.db`report_person(${{ ...draft, client_id }})`
+    const reported = await limitWrite('RATE_LIMIT_REPORT', c.var.claims.sub, client_id, report)
     if (reported.metadata.replayed) c.header('Idempotency-Replayed', 'true')
     return sendJson(c, reported, reported.metadata.existing ? 200 : 201)
   },

@@ -89,8 +89,6 @@ export const demo = (settings: Settings, keys: Keys, build = bundle) => {
     const config: Config = {
       publishableKey: keys.publishableKey,
       logIns: accountsForPage(settings),
-      // Storage does not run on this machine.
-      storage: false,
     }
     return c.json(config)
   })

@@ -23,6 +23,7 @@ import { isUnder, readPath } from './path.ts'
 import { postgrestError } from './postgrest.ts'
 import type { Realtime } from './realtime/server.ts'
 import type { Keys, Settings } from './settings.ts'
+import type { Storage } from './storage/server.ts'
 
 export interface Gateway {
   fetch: (request: Request, peer: { peerAddress: string }) => Response | Promise<Response>
@@ -99,6 +100,7 @@ export const openGateway = (
   keys: Keys,
   functions: Record<string, EdgeFunction>,
   realtime: Realtime,
+  storage: Storage,
   dashboard: Dashboard,
   inbox: Inbox,
 ): Gateway => {
@@ -159,13 +161,7 @@ export const openGateway = (
   gateway.all('/rest/v1/*', toPlatform)
   gateway.route('/realtime/v1', realtime.routes)
   gateway.all('/realtime/v1/*', (c) => c.json({ error: 'Not found' }, 404))
-  gateway.all('/storage/v1/*', (c) =>
-    c.json({
-      statusCode: '501',
-      error: 'Not Implemented',
-      message: 'Storage does not run on this machine: files need Supabase (docs/deploy.md, Files), ' +
-        'or an https URL in the message',
-    }, 501))
+  gateway.route('/storage/v1', storage.routes)
   gateway.get('/demo/', (c) => c.redirect('/demo'))
   gateway.route('/demo', demo(settings, keys))
   // The page's addresses are relative, because it can be published anywhere.

@@ -14,6 +14,7 @@ import { openRealtime } from './realtime/server.ts'
 import { allSettings, misspeltSettings } from '../../functions/_shared/setting_rules.ts'
 import { CannotStart } from './cannot_start.ts'
 import { type Keys, originOf, readSettings, type Settings } from './settings.ts'
+import { openStorage } from './storage/server.ts'
 import { openVapidKeys } from './vapid.ts'
 
 /** Sets the environment variables that the platform gives its Edge Functions, and their access to the database. */
@@ -96,6 +97,9 @@ const start = async (): Promise<void> => {
   const realtime = await openRealtime(database, keys, settings.realtimeDelays).catch((error) => {
     throw new CannotStart(`Realtime could not be set up in the database: ${error.message}`)
   })
+  const storage = await openStorage(database, settings, keys).catch((error) => {
+    throw new CannotStart(`Storage could not be set up: ${error.message}`)
+  })
   const functions = await openEdgeFunctions(settings, keys)
   const dashboard = openDashboard(settings)
   const gateway = openGateway(
@@ -105,6 +109,7 @@ const start = async (): Promise<void> => {
     keys,
     functions.byName,
     realtime,
+    storage,
     dashboard,
     inbox,
   )
@@ -155,6 +160,7 @@ const start = async (): Promise<void> => {
     // A clean close is not needed: the next start replays the WAL.
     functions.close()
     await atMost(500, database.close())
+    storage.close()
     Deno.exit(0)
   }
   Deno.addSignalListener('SIGINT', stop)

@@ -140,6 +140,19 @@ bracket, backslash, white space, control or invisible character. Null for null. 
 of an SQL function again at each call, and a constraint calls this at each change of a profile.';
 grant execute on function private.is_web_address(text) to authenticated, service_role;
 
+-- The same pattern as localPhoto in functions/_shared/validate.ts.
+create function private.is_own_photo(value text)
+returns boolean
+language plpgsql immutable strict parallel safe security invoker set search_path = ''
+as $$
+begin
+  return value ~ '^http://127\.0\.0\.1:[0-9]{1,5}/storage/v1/object/public/avatars/[0-9a-f-]{36}/[A-Za-z0-9._-]+$';
+end
+$$;
+comment on function private.is_own_photo(text) is
+  'Whether the text is the address of an avatar in the Storage of one machine, which has no https. Null for null.';
+grant execute on function private.is_own_photo(text) to authenticated, service_role;
+
 -- Users. Supabase Auth keeps their credentials; this table keeps their names, contact data and roles.
 create table public.users (
   id bigint generated always as identity primary key,
@@ -399,7 +412,9 @@ create table public.profiles (
     constraint "city is one line that shows something" check (private.is_line(city)),
   image_url text
     constraint "image_url is an https address of at most 2,048 characters"
-    check (private.is_web_address(image_url) and char_length(image_url) <= 2048),
+    check (
+      (private.is_web_address(image_url) or private.is_own_photo(image_url)) and char_length(image_url) <= 2048
+    ),
   is_searchable boolean not null default false
 );
 comment on table public.profiles is
@@ -4791,6 +4806,14 @@ that both add is there twice until the sweep.';
 create index search_lexicon_word_idx on private.search_lexicon (word);
 alter table private.search_lexicon enable row level security;
 
+create table private.search_lexicon_queue (
+  profile_id bigint primary key references private.search_entries (profile_id) on delete cascade
+);
+comment on table private.search_lexicon_queue is
+  'Profiles with words that the lexicon still lacks. A new word costs 60 µs there, so a change of a profile adds ten,
+and the others follow (private.drain_lexicon_queue). Until then they are found only as they are written.';
+alter table private.search_lexicon_queue enable row level security;
+
 create table private.search_removed_words (
   word text collate "C" not null
 );
@@ -5587,11 +5610,21 @@ create function private.deletion_keys(word text)
 returns text[]
 language plpgsql immutable parallel safe set search_path = ''
 as $$
+declare
+  depth constant integer := case when char_length(word) < 7 then 1 else 2 end;
+  letters constant text := left(word, 4 + depth);
+  found text[] := array[letters];
 begin
-  return case when char_length(word) < 7
-    then private.deletions(left(word, 5), 1)
-    else private.deletions(left(word, 6), 2)
-  end;
+  -- Every new word of the lexicon pays this: 5 µs, where private.deletions takes 60.
+  for one in 1..char_length(letters) loop
+    found := found || overlay(letters placing '' from one for 1);
+    if depth = 2 then
+      for two in one + 1..char_length(letters) loop
+        found := found || overlay(overlay(letters placing '' from two for 1) placing '' from one for 1);
+      end loop;
+    end if;
+  end loop;
+  return found;
 end
 $$;
 comment on function private.deletion_keys(text) is
@@ -5644,6 +5677,62 @@ comment on function private.context_text(bigint) is 'The text that the embedding
 
 -- Keeps the index in sync: the transaction that changes a profile also updates its entry, the entry's words and the
 -- context of its owner.
+
+create function private.add_to_lexicon(profile bigint, words tsvector, max_words integer)
+returns void
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  with missing as materialized (
+    select lexeme, positions[1] as place
+    from unnest(words)
+    where lexeme !~ '^[.@]'
+      and not exists (select from private.search_lexicon as lexicon where lexicon.word = lexeme)
+  ),
+  added as (
+    -- The name, interests and places come before the biography.
+    insert into private.search_lexicon (word)
+    select lexeme from missing order by place limit max_words
+  )
+  insert into private.search_lexicon_queue (profile_id)
+  select profile
+  where (select count(*) from missing) > max_words
+  on conflict do nothing;
+end
+$$;
+comment on function private.add_to_lexicon(bigint, tsvector, integer) is
+  'Adds the words of a profile that the lexicon lacks: the first max_words, and queues the profile for the others. Only
+for definer functions.';
+
+create function private.drain_lexicon_queue(max_profiles integer)
+returns json
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  taken bigint[];
+begin
+  -- Under the lock of its entry, so that no word is added that its profile has just lost.
+  with due as (
+    select profile_id
+    from private.search_lexicon_queue
+    join private.search_locks using (profile_id)
+    limit max_profiles
+    for update skip locked
+  ),
+  done as (
+    delete from private.search_lexicon_queue where profile_id in (select profile_id from due) returning profile_id
+  )
+  select coalesce(array_agg(profile_id), '{}') into taken from done;
+  perform private.add_to_lexicon(profile => profile_id, words => words, max_words => null)
+  from private.search_words
+  where profile_id = any (taken);
+  return to_json(cardinality(taken));
+end
+$$;
+comment on function private.drain_lexicon_queue(integer) is
+  'Adds all words of up to max_profiles queued profiles to the lexicon, and returns how many profiles it took. Definer,
+because edge_functions has no rights on the index.';
+grant execute on function private.drain_lexicon_queue(integer) to edge_functions;
 
 create function private.refresh_search_entry(profile bigint)
 returns void
@@ -5707,11 +5796,7 @@ begin
   on conflict (profile_id) do update set words = excluded.words
   where stored.words <> excluded.words;
   if found then
-    insert into private.search_lexicon (word)
-    select word
-    from unnest(tsvector_to_array(vector)) as listed (word)
-    where word !~ '^[.@]'
-      and not exists (select from private.search_lexicon as lexicon where lexicon.word = listed.word);
+    perform private.add_to_lexicon(profile => profile, words => vector, max_words => 10);
   end if;
 end
 $$;
@@ -6522,6 +6607,7 @@ as $$
 declare
   part private.query_word;
   run integer;
+  is_listed boolean;
   is_word boolean;
   understood private.understood_word;
 begin
@@ -6536,14 +6622,14 @@ begin
       false, false
     );
     run := part.unit;
-    is_word := part.quoted or part.word = any (known)
-      or exists (select from private.search_lexicon as lexicon where lexicon.word = part.word);
+    is_listed := exists (select from private.search_lexicon as lexicon where lexicon.word = part.word)
+      -- The lexicon may not have it yet.
+      or exists (select from private.search_words where words @@ private.lexeme(part.word)::tsquery);
+    is_word := part.quoted or part.word = any (known) or is_listed;
     -- Of an unfinished word with up to three letters, nobody knows whether it is one already, unless the model knows it
     -- and somebody has it.
-    if part.unfinished and (not is_word or char_length(part.word) <= 3 and not (
-      part.word = any (known)
-      and exists (select from private.search_lexicon as lexicon where lexicon.word = part.word)
-    )) then
+    if part.unfinished
+      and (not is_word or char_length(part.word) <= 3 and not (part.word = any (known) and is_listed)) then
       understood.meant := private.completions_of(
         part.word, (select private.all_of(query) from unnest(asked.units))
       );
@@ -8664,6 +8750,7 @@ begin
       join private.search_words as stored on stored.profile_id = sample.id
       cross join lateral unnest(tsvector_to_array(stored.words)) as listed (word)
       where word !~ '^[.@]' and word not in (select lexicon.word from private.search_lexicon as lexicon)
+        and stored.profile_id not in (select profile_id from private.search_lexicon_queue)
       union all
       select 'forgotten', count(*)
       from (
@@ -8686,7 +8773,8 @@ $$;
 comment on function private.audit_search_index() is
   'Sweeps the lexicon, and counts the differences between the index and the profiles. missing: not in the index, but
 should be; surplus: in it, but should not be; stale: with other texts; misworded: with other words, and unlisted: words
-that the lexicon lacks (both of 100 random profiles); forgotten: without an embedding and not queued for one.';
+that the lexicon lacks and does not wait for (both of 100 random profiles); forgotten: without an embedding and not
+queued for one.';
 
 create function private.rebuild_search_index()
 returns json
@@ -8705,6 +8793,7 @@ begin
   perform private.refresh_search_entry(id) from public.profiles where is_searchable order by id;
   perform private.refresh_search_context(id) from public.users;
   perform private.sweep_lexicon();
+  perform private.drain_lexicon_queue(max_profiles => null);
   insert into private.embedding_queue (kind, id)
   select 'profile', profile_id from private.search_entries where model is null
   union all
@@ -9123,11 +9212,10 @@ create function private.is_storage_path(attachment jsonb)
 returns boolean
 language sql stable security invoker set search_path = ''
 as $$
-  select attachment ->> 'url' !~* '^https://' and to_regclass('storage.migrations') is not null
+  select attachment ->> 'url' !~* '^https://'
 $$;
 comment on function private.is_storage_path(jsonb) is
-  'Whether an attachment must be a file in Storage. An https URL is accepted as it is. Where Storage has never run, as
-on one machine, no file can have been uploaded.';
+  'Whether an attachment must be a file in Storage. An https URL is accepted as it is.';
 
 create function private.check_attachment()
 returns trigger

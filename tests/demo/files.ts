@@ -20,41 +20,31 @@ const pickLarge = (input: Locator, bytes: number) =>
     input.dispatchEvent(new Event('change', { bubbles: true }))
   }, bytes)
 
-/** Says that there is Storage, and answers as it does. The first uploads are refused, and each waits for `release`. */
-const addStorage = async (page: Page, refusals: StorageRefusal[]) => {
-  const uploads: { path: string; type: string; bytes: number }[] = []
+/** Holds each upload until `release`, and refuses the first ones in its place. The others go to Storage. */
+const holdUploads = async (page: Page, refusals: StorageRefusal[]) => {
+  const uploads: { path: string; type: string }[] = []
   let release = () => {}
-  await page.route('**/demo/config.json', async (route) => {
-    const response = await route.fetch()
-    await route.fulfill({ response, json: { ...await response.json(), storage: true } })
-  })
   await page.route('**/storage/v1/object/**', async (route) => {
     const request = route.request()
     const path = new URL(request.url()).pathname.replace('/storage/v1/object/', '')
-    if (request.method() === 'GET') return route.fulfill({ contentType: 'image/png', body: pixel })
-    if (path.startsWith('sign/')) return route.fulfill({ json: { signedURL: `/object/${path}?token=signed` } })
-    uploads.push({
-      path,
-      type: request.headers()['content-type']!,
-      bytes: request.postDataBuffer()?.length ?? 0,
-    })
+    if (request.method() !== 'POST' || path.startsWith('sign/')) return route.continue()
+    uploads.push({ path, type: request.headers()['content-type']! })
     await new Promise<void>((resolve) => release = resolve)
     const refusal = refusals[uploads.length - 1]
-    await route.fulfill(
-      refusal
-        ? { status: refusal.http ?? 400, json: refusal.body }
-        : { json: { Key: decodeURIComponent(path), Id: crypto.randomUUID() } },
-    )
+    await (refusal ? route.fulfill({ status: refusal.http ?? 400, json: refusal.body }) : route.continue())
   })
-  await page.reload()
   return { uploads, release: () => release() }
 }
+
+/** Whether a picture has arrived, and not only its frame. */
+const isShown = (image: Locator) =>
+  expectSoon(() => image.evaluate((node: HTMLImageElement) => node.naturalWidth)).toBe(1)
 
 export const files = ({ open, openOne }: Demo) =>
   describe('files on the demo page', () => {
     const openWithStorage = async (path: string, refusals: StorageRefusal[]) => {
       const { page, you } = await open(path, refusals.map(({ http = 400 }) => http))
-      const storage = await addStorage(page, refusals)
+      const storage = await holdUploads(page, refusals)
       await logIn(you)
       return { page, you, storage }
     }
@@ -87,15 +77,24 @@ export const files = ({ open, openOne }: Demo) =>
       await expectSoon(() => storage.uploads.length).toBe(2)
       storage.release()
       const sent = you.locator('.message:not(.outgoing)', { hasText: 'The tile that I mean' })
-      await sent.getByRole('img', { name: 'größe [1].png' }).waitFor()
+      await isShown(sent.getByRole('img', { name: 'größe [1].png' }))
       expect(await sent.locator('.file').textContent()).toMatch(/größe \[1\]\.png70 ?byte/)
       expect(storage.uploads[1]).toEqual({
         path: expect.stringMatching(/^attachments\/1\/[0-9a-f-]{36}\/file\.png$/),
         type: 'image/png',
-        bytes: pixel.length,
       })
+      const saving = page.waitForEvent('download')
+      await sent.locator('button.file').click()
+      expect((await saving).suggestedFilename()).toBe('größe [1].png')
       await expectSoon(() => text.inputValue()).toBe('')
       await you.locator('.picked').waitFor({ state: 'hidden' })
+    })
+
+    test('a photo elsewhere is not loaded', async () => {
+      const { you } = await openOne('/demo/me')
+      await you.getByRole('button', { name: 'Choose a photo' }).waitFor()
+      // The profile has one at images.example.com; this file's pages may only load from the stack.
+      expect(await you.locator('img').count()).toBe(0)
     })
 
     test('a photo of another kind or size is refused, and the old one stays; a good one is shown', async () => {
@@ -110,13 +109,6 @@ export const files = ({ open, openOne }: Demo) =>
       await photo.getByRole('alert').filter({ hasText: 'at most 2.1 MB' }).waitFor()
       expect(storage.uploads).toEqual([])
 
-      // The service wants https, which this machine does not have.
-      await page.route('**/users/profile', async (route) => {
-        const { image_url } = route.request().postDataJSON()
-        const response = await route.fetch({ postData: {} })
-        const me = await response.json()
-        await route.fulfill({ response, json: { ...me, Profile: { ...me.Profile, image_url } } })
-      })
       for (
         const text of [
           'The file could not be stored. Please try again.',
@@ -134,16 +126,9 @@ export const files = ({ open, openOne }: Demo) =>
       }
       const { path } = storage.uploads.at(-1)!
       expect(path).toMatch(/^avatars\/[0-9a-f-]{36}\/[0-9a-f-]{36}\.png$/)
-      await expectSoon(() => photo.locator('img').getAttribute('src')).toContain(`/object/public/${path}`)
-    })
-
-    test('where there is no Storage nothing is offered, and a photo elsewhere is not loaded', async () => {
-      const { page, you } = await openOne('/demo/c/1')
-      await you.locator('.message').first().waitFor()
-      expect(await you.getByRole('button', { name: 'Attach a file' }).count()).toBe(0)
-      await page.goto(new URL('/demo/me', page.url()).href)
-      await you.getByText('Photos need Storage').waitFor()
-      // The profile has one at images.example.com; this file's pages may only load from the stack.
-      expect(await you.locator('img').count()).toBe(0)
+      await isShown(photo.locator('img'))
+      await page.reload()
+      await isShown(photo.locator('img'))
+      expect(await photo.locator('img').getAttribute('src')).toContain(`/object/public/${path}`)
     })
   })

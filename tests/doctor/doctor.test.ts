@@ -23,7 +23,7 @@ describe('a project as it should be', () => {
     const skipped = Object.entries(lines).filter(([, line]) => line.startsWith('skip')).map(([what]) => what)
     expect(lines.functions).toMatch(/^ok \d\d of the API are not reachable/)
     expect(lines.migrations).toMatch(/^ok all \d+, up to 20261122000001$/)
-    expect(skipped).toEqual(expect.arrayContaining(['tls', 'hsts', 'plain http', 'storage']))
+    expect(skipped).toEqual(expect.arrayContaining(['tls', 'hsts', 'plain http']))
     expect(skipped.length).toBeLessThanOrEqual(6)
     expect(Object.keys(lines).length).toBeGreaterThan(35)
     // One line for each check, and the sums.
@@ -324,10 +324,10 @@ describe('with TLS', () => {
     expect(lines.hsts).toMatch(/^ok max-age=31536000/)
     expect(lines['plain http']).toBe('ok redirects to https')
     expect(lines['realtime user:1']).toMatch(/^ok/)
-    // What only one machine may have: sources that are not built, addresses that are not confirmed, no Storage.
+    // What only one machine may have: sources that are not built, addresses that are not confirmed.
     expect(lines.releases).toMatch(/^FAIL not built/)
     expect(lines['auth settings']).toMatch(/^FAIL Confirm email is off/)
-    expect(failed(lines).map(([what]) => what)).toEqual(['releases', 'auth settings', 'storage'])
+    expect(failed(lines).map(([what]) => what)).toEqual(['releases', 'auth settings'])
   })
 
   test('an unknown authority fails before any key is sent', async () => {

@@ -61,7 +61,7 @@ test('contains all own data, received messages and reservations, and no data of 
   const [first, second] = [await openConversation(zoe, ana), await openConversation(ben, zoe)]
   const others = await openConversation(ana, ben)
   await sendMessage(ana, others, 'Secret between Ana and Ben')
-  const attachment = { url: 'a/b.png', name: 'b.png', mime_type: 'image/png', size: 5 }
+  const attachment = { url: 'https://files.example/b.png', name: 'b.png', mime_type: 'image/png', size: 5 }
   const sent = [
     await sendMessage(zoe, first, 'Hello, "Ana"\n]}'),
     await sendMessage(ana, first, 'Hello back'),

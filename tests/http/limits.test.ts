@@ -19,6 +19,7 @@ const rates = {
   RATE_LIMIT_REFRESH: '3/6000',
   RATE_LIMIT_RECOVER: '2/6000',
   RATE_LIMIT_PROFILE: '4/6000',
+  RATE_LIMIT_STATE: '3/6000',
   RATE_LIMIT_BLOCK: '4/6000',
   RATE_LIMIT_EXPORT: '2/6000',
   // The tests act as the proxy before the gateway, so they can choose the client address.
@@ -99,6 +100,36 @@ test('a retry with the same client_id is replayed and not counted', async () => 
   expect(statuses(await times(5, () => send(ana, id)))).toEqual([...several(4, 201), 429])
   expect((await send(ana, id, clientId)).status).toBe(201)
   expectLimited(await send(ana, id, randomUUID()), 200)
+})
+
+test.each(['messages', 'reservations', 'reports'])('a used client_id with another payload counts: %s', async (kind) => {
+  const [ana, ben] = await Promise.all([person(), person()])
+  const { body: { id } } = await open(ana, ben.id)
+  const client_id = randomUUID()
+  const write = (text: string) => {
+    if (kind === 'messages') return request('POST', `/conversations/${id}/messages`, { content: text, client_id }, ana)
+    if (kind === 'reports') {
+      return request('POST', '/users/me/reports', { user_id: ben.id, reason: 'spam', note: text, client_id }, ana)
+    }
+    const draft = { title: text, price: 5, date: '2036-06-01T12:00:00Z', client_id }
+    return request('POST', `/conversations/${id}/reservations`, draft, ana)
+  }
+  const first = await write('One')
+  expect(first.status).toBe(201)
+  const burst = { messages: 5, reservations: 4, reports: 3 }[kind]!
+  expect(statuses(await times(20, () => write('Two')))).toEqual([
+    ...several(burst - 1, 422),
+    ...several(21 - burst, 429),
+  ])
+  expect((await write('One')).text).toBe(first.text)
+})
+
+test('states are limited', async () => {
+  const [ana, ben] = await Promise.all([person(), person()])
+  const { body: { id } } = await open(ana, ben.id)
+  const pin = () => request('PUT', `/conversations/${id}/state`, { pinned: true }, ana)
+  expect(statuses(await times(5, pin))).toEqual([...several(3, 200), ...several(2, 429)])
+  expectLimited(await pin(), 2000)
 })
 
 test('invalid messages are not counted; messages to an unknown conversation are', async () => {

@@ -29,7 +29,7 @@ const isReplay = ({ headers }: Answer) => headers.get('Idempotency-Replayed')
 
 describe('a client_id', () => {
   const hello = { content: 'Hello' }
-  const attachment = { url: 'a/b.png', name: 'b.png', mime_type: 'image/png', size: 7 }
+  const attachment = { url: 'https://files.example/b.png', name: 'b.png', mime_type: 'image/png', size: 7 }
   let ana: Person, bob: Person
   let conversation: number
   beforeEach(async () => {

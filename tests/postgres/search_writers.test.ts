@@ -41,7 +41,8 @@ test(`eight writers with random rollbacks, and sweeps meanwhile, leave the index
   const below = (limit: number): number => Math.floor(random() * limit)
   const text = () => Array.from({ length: 12 }, () => `word${below(60)}x${below(4) === 0 ? below(1e6) : ''}`).join(' ')
   const changes: ((sql: postgres.TransactionSql, profile: number) => Promise<unknown>)[] = [
-    (sql, id) => sql`update public.profiles set biography = ${text()} where id = ${id}`,
+    (sql, id) =>
+      sql`update public.profiles set biography = ${`${text()} ${text()} ${text()} ${text()}`} where id = ${id}`,
     (sql, id) => sql`update public.profiles set city = ${text().slice(0, 40)} where id = ${id}`,
     (sql, id) => sql`update public.profiles set is_searchable = not is_searchable where id = ${id}`,
     (sql, id) =>
@@ -74,11 +75,15 @@ test(`eight writers with random rollbacks, and sweeps meanwhile, leave the index
   }
   let writing = true
   const sweep = async () => {
-    for (; writing; await pause(20)) await owner`select private.sweep_lexicon()`
+    for (; writing; await pause(20)) {
+      await owner`select private.drain_lexicon_queue(10)`
+      await owner`select private.sweep_lexicon()`
+    }
   }
   const sweeping = sweep()
   await Promise.all(writers.map(write)).finally(() => writing = false)
   await sweeping
+  await owner`select private.drain_lexicon_queue(null)`
   expect(committed).toBeGreaterThan(200)
   expect(undone).toBeGreaterThan(50)
   // Only of transactions that change one person's profile and user in opposite orders.

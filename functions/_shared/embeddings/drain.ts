@@ -62,6 +62,13 @@ const embed = async (provider: Provider, jobs: Job[]): Promise<boolean> => {
   return true
 }
 
+const maxProfiles = 10
+
+/** Adds words that profiles have brought to the lexicon, in statements of at most some 300 ms. */
+const drainLexicon = async (): Promise<void> => {
+  while (Number(await asService`drain_lexicon_queue(max_profiles => ${maxProfiles})`) === maxProfiles);
+}
+
 /**
  * A function that runs until the queue is empty, a call fails or the time is up, and returns how many embeddings it
  * made. Each call's vectors are saved before the next call, so a kill loses one call. If it is called while it runs, it
@@ -74,6 +81,8 @@ const createDrain = ({ newest, share }: { newest: boolean; share: number }): () 
   const run = async (): Promise<number> => {
     const provider = currentProvider()
     const { model, batchSize, runMilliseconds } = provider
+    // It needs no model.
+    await drainLexicon()
     await adopt(model)
     try {
       // Before a job is claimed, so that no text is blamed if it fails, and outside of the time, because waiting for

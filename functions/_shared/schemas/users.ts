@@ -5,7 +5,7 @@ import { exportedReport } from './reports.ts'
 import { reservationWithHistory } from './reservations.ts'
 import { exportedState } from './states.ts'
 import type { Columns } from '../columns.ts'
-import { id, interestIds, limit, line, offset, text, timestamp, webAddress } from '../validate.ts'
+import { id, interestIds, limit, line, localPhoto, offset, text, timestamp, webAddress } from '../validate.ts'
 
 export const interest = z.strictObject(
   { id: z.int(), name: z.string() } satisfies Columns<'interests'>,
@@ -77,9 +77,12 @@ export const searchable = z.strictObject({ is_searchable: z.boolean() })
 const name = line(1, 100)
   .meta({ jsonSchema: { type: 'string', minLength: 1, maxLength: 100 } })
 const imageUrl = text(1, 2048)
-  .refine((url) => webAddress.test(url), 'must be an https URL without quotes, angle brackets, backslashes or spaces')
+  .refine(
+    (url) => webAddress.test(url) || localPhoto.test(url),
+    'must be an https URL without quotes, angle brackets, backslashes or spaces',
+  )
   .meta({
-    jsonSchema: { type: 'string', format: 'uri', pattern: '^https://', maxLength: 2048 },
+    jsonSchema: { type: 'string', format: 'uri', pattern: '^https?://', maxLength: 2048 },
   })
 
 /** The fields that the owner may change. Absent means unchanged, null clears, and other keys are ignored. */
@@ -93,7 +96,9 @@ export const profileChanges = z.object({
   biography: text(0, 5000).nullish().describe('A text about oneself, which searches read'),
   country: line(0, 120).nullish().describe('A name, which searches filter by'),
   city: line(0, 120).nullish().describe('A name, which searches filter by'),
-  image_url: imageUrl.nullish().describe('A picture, as an https URL'),
+  image_url: imageUrl.nullish().describe(
+    'A picture, as an https URL; on one machine also one of its own Storage, at http://127.0.0.1',
+  ),
   is_searchable: z.boolean().optional().describe('Whether others can find and see the profile'),
   interest_ids: interestIds.optional().describe('The whole set of interests'),
 })

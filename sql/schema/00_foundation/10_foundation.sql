@@ -137,3 +137,16 @@ comment on function private.is_web_address(text) is
 bracket, backslash, white space, control or invisible character. Null for null. plpgsql, because Postgres plans the body
 of an SQL function again at each call, and a constraint calls this at each change of a profile.';
 grant execute on function private.is_web_address(text) to authenticated, service_role;
+
+-- The same pattern as localPhoto in functions/_shared/validate.ts.
+create function private.is_own_photo(value text)
+returns boolean
+language plpgsql immutable strict parallel safe security invoker set search_path = ''
+as $$
+begin
+  return value ~ '^http://127\.0\.0\.1:[0-9]{1,5}/storage/v1/object/public/avatars/[0-9a-f-]{36}/[A-Za-z0-9._-]+$';
+end
+$$;
+comment on function private.is_own_photo(text) is
+  'Whether the text is the address of an avatar in the Storage of one machine, which has no https. Null for null.';
+grant execute on function private.is_own_photo(text) to authenticated, service_role;

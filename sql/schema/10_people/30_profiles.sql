@@ -20,7 +20,9 @@ create table public.profiles (
     constraint "city is one line that shows something" check (private.is_line(city)),
   image_url text
     constraint "image_url is an https address of at most 2,048 characters"
-    check (private.is_web_address(image_url) and char_length(image_url) <= 2048),
+    check (
+      (private.is_web_address(image_url) or private.is_own_photo(image_url)) and char_length(image_url) <= 2048
+    ),
   is_searchable boolean not null default false
 );
 comment on table public.profiles is

@@ -40,6 +40,7 @@ as $$
 declare
   part private.query_word;
   run integer;
+  is_listed boolean;
   is_word boolean;
   understood private.understood_word;
 begin
@@ -54,14 +55,14 @@ begin
       false, false
     );
     run := part.unit;
-    is_word := part.quoted or part.word = any (known)
-      or exists (select from private.search_lexicon as lexicon where lexicon.word = part.word);
+    is_listed := exists (select from private.search_lexicon as lexicon where lexicon.word = part.word)
+      -- The lexicon may not have it yet.
+      or exists (select from private.search_words where words @@ private.lexeme(part.word)::tsquery);
+    is_word := part.quoted or part.word = any (known) or is_listed;
     -- Of an unfinished word with up to three letters, nobody knows whether it is one already, unless the model knows it
     -- and somebody has it.
-    if part.unfinished and (not is_word or char_length(part.word) <= 3 and not (
-      part.word = any (known)
-      and exists (select from private.search_lexicon as lexicon where lexicon.word = part.word)
-    )) then
+    if part.unfinished
+      and (not is_word or char_length(part.word) <= 3 and not (part.word = any (known) and is_listed)) then
       understood.meant := private.completions_of(
         part.word, (select private.all_of(query) from unnest(asked.units))
       );

@@ -108,6 +108,7 @@ begin
       join private.search_words as stored on stored.profile_id = sample.id
       cross join lateral unnest(tsvector_to_array(stored.words)) as listed (word)
       where word !~ '^[.@]' and word not in (select lexicon.word from private.search_lexicon as lexicon)
+        and stored.profile_id not in (select profile_id from private.search_lexicon_queue)
       union all
       select 'forgotten', count(*)
       from (
@@ -130,7 +131,8 @@ $$;
 comment on function private.audit_search_index() is
   'Sweeps the lexicon, and counts the differences between the index and the profiles. missing: not in the index, but
 should be; surplus: in it, but should not be; stale: with other texts; misworded: with other words, and unlisted: words
-that the lexicon lacks (both of 100 random profiles); forgotten: without an embedding and not queued for one.';
+that the lexicon lacks and does not wait for (both of 100 random profiles); forgotten: without an embedding and not
+queued for one.';
 
 create function private.rebuild_search_index()
 returns json
@@ -149,6 +151,7 @@ begin
   perform private.refresh_search_entry(id) from public.profiles where is_searchable order by id;
   perform private.refresh_search_context(id) from public.users;
   perform private.sweep_lexicon();
+  perform private.drain_lexicon_queue(max_profiles => null);
   insert into private.embedding_queue (kind, id)
   select 'profile', profile_id from private.search_entries where model is null
   union all

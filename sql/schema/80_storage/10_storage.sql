@@ -158,11 +158,10 @@ create function private.is_storage_path(attachment jsonb)
 returns boolean
 language sql stable security invoker set search_path = ''
 as $$
-  select attachment ->> 'url' !~* '^https://' and to_regclass('storage.migrations') is not null
+  select attachment ->> 'url' !~* '^https://'
 $$;
 comment on function private.is_storage_path(jsonb) is
-  'Whether an attachment must be a file in Storage. An https URL is accepted as it is. Where Storage has never run, as
-on one machine, no file can have been uploaded.';
+  'Whether an attachment must be a file in Storage. An https URL is accepted as it is.';
 
 create function private.check_attachment()
 returns trigger

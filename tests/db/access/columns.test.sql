@@ -1,5 +1,5 @@
 -- The privileges of authenticated on every column. A new column must be added here, or the test fails.
-select plan(250);
+select plan(251);
 
 select is(
   actual.privileges, expected.privileges,
@@ -46,6 +46,7 @@ from (
       ('private.search_entries', 'profile_id, user_id, name, biography, city, country, interests, image_url', ''),
       ('private.search_entries', 'content_hash, model, embedding', ''),
       ('private.search_lexicon', 'word', ''),
+      ('private.search_lexicon_queue', 'profile_id', ''),
       ('private.search_locks', 'profile_id', ''),
       ('private.search_models', 'name, similarity_floor, similarity_ceiling, similarity_threshold', ''),
       ('private.search_places', 'adjectives, names, parts', ''),

@@ -73,7 +73,7 @@ update public.messages set content = content;
 select is(pg_temp.logged(), '{}', 'a write that changes nothing');
 update public.messages set content = 'Corrected' where id = (select one from ids);
 select is(pg_temp.logged(), array[format('message of %s for ana and ben', (select one from ids))], 'a correction');
-update public.messages set attachment = '{"url": "a/b", "name": "b", "mime_type": "image/png", "size": 1}'
+update public.messages set attachment = '{"url": "https://a/b", "name": "b", "mime_type": "image/png", "size": 1}'
 where id = (select one from ids);
 select is(pg_temp.logged(), array[format('message of %s for ana and ben', (select one from ids))], 'an attachment');
 update public.messages set read = false where id = (select one from ids);

@@ -14,7 +14,7 @@ $$;
 create function pg_temp.with_change(change jsonb)
 returns jsonb
 language sql
-as $$ select '{"url": "ana/map.png", "name": "map.png", "mime_type": "image/png", "size": 2048}'::jsonb || change $$;
+as $$ select '{"url": "https://a/map.png", "name": "map.png", "mime_type": "image/png", "size": 2048}'::jsonb || change $$;
 
 select lives_ok($$ select pg_temp.attach(null) $$, 'a message can have no attachment');
 select lives_ok(
@@ -28,7 +28,9 @@ from (
 ) as changes (change);
 
 select lives_ok(
-  format('select pg_temp.attach(pg_temp.with_change(%L))', jsonb_build_object(field, repeat('x', max_length))),
+  format(
+    'select pg_temp.attach(pg_temp.with_change(%L))', jsonb_build_object(field, rpad('https://a/', max_length, 'x'))
+  ),
   format('the %s of an attachment can have %s characters', field, max_length)
 )
 from (values ('url', 2048), ('name', 255), ('mime_type', 255)) as limits (field, max_length);

@@ -49,6 +49,7 @@ from (
     ('private.search_entries', 'profile_id, user_id, name, biography, city, country, interests, image_url', 'erase'),
     ('private.search_entries', 'content_hash, model, embedding', 'erase'),
     ('private.search_lexicon', 'word', 'erase'),
+    ('private.search_lexicon_queue', 'profile_id', 'erase'),
     ('private.search_locks', 'profile_id', 'erase'),
     ('private.search_models', 'name, similarity_floor, similarity_ceiling, similarity_threshold', 'none'),
     ('private.search_places', 'adjectives, names, parts', 'none'),

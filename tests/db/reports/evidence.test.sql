@@ -6,7 +6,7 @@ values (tests.id_of('ana'), tests.id_of('ben')), (tests.id_of('cat'), tests.id_o
 insert into public.messages (conversation_id, user_id, content, attachment)
 select
   conversations.id, case when n % 2 = 0 then voyager_id else local_id end, format('%s %s', name, n),
-  case when n = 30 then '{"url": "a/b.png", "name": "b.png", "mime_type": "image/png", "size": 5}'::jsonb end
+  case when n = 30 then '{"url": "https://a/b.png", "name": "b.png", "mime_type": "image/png", "size": 5}'::jsonb end
 from public.conversations
 join public.users on users.id = voyager_id
 cross join generate_series(1, 30) as n

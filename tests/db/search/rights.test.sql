@@ -27,7 +27,7 @@ select set_eq(
   'select relname::text from search_tables',
   array[
     'embedding_queue', 'search_audit', 'search_completions', 'search_contexts', 'search_entries', 'search_lexicon',
-    'search_locks', 'search_models', 'search_places', 'search_removed_words', 'search_words'
+    'search_lexicon_queue', 'search_locks', 'search_models', 'search_places', 'search_removed_words', 'search_words'
   ],
   'these are the tables of the search'
 );
@@ -108,6 +108,7 @@ from unnest(array[
   $$refresh_search_context(1)$$,
   $$keyword_scores(ids => '{1}', asked => null, words_asked => 1)$$,
   $$audit_search_index()$$,
+  $$add_to_lexicon(profile => 1, words => '', max_words => 1)$$,
   $$sweep_lexicon()$$,
   $$rebuild_search_index()$$,
   $$facet_distribution('{city}', '{1}')$$,
@@ -124,6 +125,7 @@ union all
 select call, true
 from unnest(array[
   $$claim_embeddings('x', 1)$$,
+  $$drain_lexicon_queue(1)$$,
   $$save_embeddings('x', '[]')$$,
   $$fail_embeddings('[]', 'x', true)$$,
   $$adopt_model('x')$$,

@@ -1,5 +1,5 @@
 -- Every change of a profile updates the index before it commits.
-select plan(89);
+select plan(93);
 
 create temp view expected as
 select
@@ -176,6 +176,21 @@ select pg_temp.in_sync('a change is rolled back');
 update public.profiles
 set biography = (select string_agg('word' || number || ' zorbing', ' ') from generate_series(1, 300) as number)
 where user_id = tests.id_of('cat');
+select is(
+  array(
+    select word from private.search_lexicon
+    where word = any (array(select 'word' || number from generate_series(1, 300) as number))
+    order by substr(word, 5)::integer
+  ),
+  array(select 'word' || number from generate_series(1, 10) as number),
+  'of a biography of 600 words, the first ten new ones are in the lexicon at once'
+);
+select is(
+  (tests.ask(null, $sql$search_profiles('{"q": "word299", "limit": 1, "offset": 0}')$sql$) #>> '{hits,0,name}'), 'cat',
+  'the others are found as they are written'
+);
+select is(private.drain_lexicon_queue(max_profiles => 10)::text, '1', 'they follow in the queue');
+select is(private.drain_lexicon_queue(max_profiles => 10)::text, '0', 'which is empty then');
 select pg_temp.in_sync('a biography of 600 words is saved');
 
 -- Embeddings

@@ -1,0 +1,99 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import * as fs from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+
+export interface Stored {
+  version: string
+  size: number
+  /** As S3's: the MD5 of the content, in quotes. */
+  eTag: string
+}
+
+/** The bytes of files. Each upload is a new version with a name of our own, so no path of a caller is one on the disk. */
+export interface Files {
+  /** Stores what arrives, or nothing at all; `tooLarge` is thrown above `max` bytes. */
+  write: (body: AsyncIterable<Uint8Array>, max: number, tooLarge: () => Error) => Promise<Stored>
+  copy: (version: string) => Promise<string>
+  /** The bytes from `start` to `end`, both inclusive; null if they are missing. */
+  read: (version: string, start: number, end: number) => Promise<ReadableStream<Uint8Array> | null>
+  remove: (versions: string[]) => Promise<void>
+  /** Removes what an interrupted upload or removal has left: files that no row names. */
+  sweep: (isKnown: (version: string) => boolean) => Promise<number>
+}
+
+const isVersion = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** Opens the folder of the files. `open` is replaced by the test of a full disk. */
+export const openFiles = async (folder: string, open = fs.open): Promise<Files> => {
+  const incoming = join(folder, 'incoming')
+  await fs.mkdir(incoming, { recursive: true, mode: 0o700 })
+  // Uploads that were interrupted.
+  for (const name of await fs.readdir(incoming)) await fs.rm(join(incoming, name))
+
+  const pathOf = (version: string): string => {
+    if (!isVersion.test(version)) throw new Error('Not a version of a file')
+    return join(folder, version)
+  }
+  /** Makes the new name survive a loss of power. */
+  const syncFolder = async () => {
+    const handle = await fs.open(folder)
+    await handle.sync().finally(() => handle.close())
+  }
+  /** Fills a file beside the others, which takes its place once it is whole and on the disk. */
+  const place = async (fill: (file: fs.FileHandle) => Promise<void>): Promise<string> => {
+    const version = randomUUID()
+    const path = join(incoming, version)
+    try {
+      const file = await open(path, 'wx', 0o600)
+      try {
+        await fill(file)
+        await file.sync()
+      } finally {
+        await file.close()
+      }
+      await fs.rename(path, pathOf(version))
+      await syncFolder()
+      return version
+    } catch (error) {
+      await fs.rm(path, { force: true })
+      throw error
+    }
+  }
+  const remove: Files['remove'] = async (versions) => {
+    for (const version of versions) await fs.rm(pathOf(version), { force: true })
+  }
+
+  return {
+    async write(body, max, tooLarge) {
+      const hash = createHash('md5')
+      let size = 0
+      const version = await place(async (file) => {
+        for await (const chunk of body) {
+          size += chunk.byteLength
+          if (size > max) throw tooLarge()
+          hash.update(chunk)
+          await file.writeFile(chunk)
+        }
+      })
+      return { version, size, eTag: `"${hash.digest('hex')}"` }
+    },
+    copy: (version) =>
+      place(async (file) => {
+        for await (const chunk of createReadStream(pathOf(version))) await file.writeFile(chunk)
+      }),
+    async read(version, start, end) {
+      const path = pathOf(version)
+      if (!await fs.stat(path).catch(() => null)) return null
+      if (end < start) return new Blob([]).stream()
+      return Readable.toWeb(createReadStream(path, { start, end })) as unknown as ReadableStream<Uint8Array>
+    },
+    remove,
+    async sweep(isKnown) {
+      const orphans = (await fs.readdir(folder)).filter((name) => isVersion.test(name) && !isKnown(name))
+      await remove(orphans)
+      return orphans.length
+    },
+  }
+}

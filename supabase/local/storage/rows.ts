@@ -1,0 +1,143 @@
+import type { Database } from '../database.ts'
+import type { Identity } from '../realtime/identity.ts'
+
+export type Claims = Pick<Identity, 'claims'>['claims']
+/** For what Storage reads and writes in its own name. */
+export const service: Claims = { role: 'service_role' }
+
+/** A row of storage.objects, as far as a statement has asked for it. */
+// deno-lint-ignore no-explicit-any
+export type Row = Record<string, any>
+
+export interface Rows {
+  /** Runs a statement as the caller; `$1` are the arguments, and it returns JSON. */
+  run: (claims: Claims, operation: string, statement: string, values: object) => Promise<Row[]>
+  /** The same, taken back: throws what the database would refuse. */
+  rehearse: (claims: Claims, operation: string, statement: string, values: object) => Promise<void>
+}
+
+const rehearsed = 'LS001'
+
+export const openRows = ({ query }: Database): Rows => {
+  const send = async (...[claims, operation, statement, values, isRehearsal]: [...Parameters<Rows['run']>, boolean]) =>
+    (await query('select local_storage.run_as(($1::text)::jsonb, $2, $3, ($4::text)::jsonb, $5) as row', [
+      JSON.stringify(claims),
+      operation,
+      statement,
+      JSON.stringify(values),
+      isRehearsal,
+    ])).map(({ row }) => row as Row)
+  return {
+    run: (...call) => send(...call, false),
+    rehearse: async (...call) => {
+      await send(...call, true).catch((error) => {
+        if (error?.code !== rehearsed) throw error
+      })
+    },
+  }
+}
+
+const columns = `
+  (id, bucket_id, name, owner, owner_id, version, metadata, user_metadata)
+  values (
+    ($1 ->> 'id')::uuid, $1 ->> 'bucket', $1 ->> 'name',
+    case when $1 ->> 'owner' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then ($1 ->> 'owner')::uuid end,
+    $1 ->> 'owner', $1 ->> 'version', $1 -> 'metadata', nullif($1 -> 'user_metadata', 'null')
+  )`
+
+/** No `returning`, which would need the right to read: who may only upload, may upload. */
+export const insertObject =
+  `with made as (insert into storage.objects ${columns}) select jsonb_build_object('id', $1 -> 'id')`
+
+/** With the version that it replaces. */
+export const upsertObject = `
+  with old as (
+    select version from storage.objects where bucket_id = $1 ->> 'bucket' and name = $1 ->> 'name'
+  ),
+  written as (
+    insert into storage.objects as existing ${columns}
+    on conflict (bucket_id, name) do update set
+      owner = excluded.owner, owner_id = excluded.owner_id, version = excluded.version, metadata = excluded.metadata,
+      user_metadata = excluded.user_metadata, updated_at = now()
+    returning id
+  )
+  select jsonb_build_object('id', id, 'replaced', (select version from old)) from written`
+
+export const findObject = `
+  select to_jsonb(objects) from storage.objects where bucket_id = $1 ->> 'bucket' and name = $1 ->> 'name'`
+
+export const findNames = `
+  select to_jsonb(name) from storage.objects
+  where bucket_id = $1 ->> 'bucket' and name in (select jsonb_array_elements_text($1 -> 'names'))`
+
+export const moveObject = `
+  with moved as (
+    update storage.objects
+    set bucket_id = $1 ->> 'to_bucket', name = $1 ->> 'to_name', owner_id = coalesce($1 ->> 'owner', owner_id),
+      updated_at = now()
+    where bucket_id = $1 ->> 'bucket' and name = $1 ->> 'name'
+    returning id, name
+  )
+  select to_jsonb(moved) from moved`
+
+export const deleteObjects = `
+  with deleted as (
+    delete from storage.objects
+    where bucket_id = $1 ->> 'bucket' and name in (select jsonb_array_elements_text($1 -> 'names'))
+    returning *
+  )
+  select to_jsonb(deleted) from deleted`
+
+/** One level of a folder, as the platform's storage.search: folders have no id, and case does not matter. */
+export const listFolder = `
+  with bounds as (
+    select
+      lower(($1 ->> 'prefix') || ($1 ->> 'search')) as prefix,
+      greatest(cardinality(string_to_array($1 ->> 'prefix', '/')), 1) as first,
+      greatest(cardinality(string_to_array(($1 ->> 'prefix') || ($1 ->> 'search'), '/')), 1) as level
+  ),
+  found as (
+    select objects.*, array_to_string(path_tokens[first : level], '/') as entry, cardinality(path_tokens) > level as deeper
+    from storage.objects, bounds
+    where bucket_id = $1 ->> 'bucket' and starts_with(lower(objects.name), prefix)
+  ),
+  entries as (
+    select distinct on (entry) entry as name, null::uuid as id, null::timestamptz as updated_at,
+      null::timestamptz as created_at, null::timestamptz as last_accessed_at, null::jsonb as metadata
+    from found
+    where deeper
+    union all
+    select entry, id, updated_at, created_at, last_accessed_at, metadata from found where not deeper
+  )
+  select to_jsonb(entries) from entries`
+
+/** Everything below a prefix, or one level of it, after a cursor. */
+export const listPage = `
+  with bounds as (
+    select coalesce($1 ->> 'prefix', '') as prefix, length(coalesce($1 ->> 'prefix', '')) as skipped
+  ),
+  found as (
+    select
+      objects.*,
+      case when ($1 ->> 'with_delimiter')::boolean then strpos(substr(objects.name, skipped + 1), '/') else 0 end as slash,
+      skipped
+    from storage.objects, bounds
+    where bucket_id = $1 ->> 'bucket' and starts_with(objects.name, prefix)
+  ),
+  entries as (
+    select distinct left(name, skipped + slash) as name, null::uuid as id, null::timestamptz as updated_at,
+      null::timestamptz as created_at, null::timestamptz as last_accessed_at, null::jsonb as metadata, '' as sorting
+    from found
+    where slash > 0
+    union all
+    select name, id, updated_at, created_at, last_accessed_at, metadata,
+      case $1 ->> 'column' when 'created_at' then created_at::text when 'updated_at' then updated_at::text else '' end
+    from found
+    where slash = 0
+  )
+  select to_jsonb(entries) from entries
+  where $1 -> 'after' = 'null'
+    or case when $1 ->> 'order' = 'desc'
+      then (sorting collate "C", name collate "C") < ($1 -> 'after' ->> 0, $1 -> 'after' ->> 1)
+      else (sorting collate "C", name collate "C") > ($1 -> 'after' ->> 0, $1 -> 'after' ->> 1)
+    end`
