@@ -133,11 +133,12 @@ export const openStorage = async (database: Database, settings: Settings, keys: 
   }
   const findBucket = async (bucket: string): Promise<Row> => {
     const [found] = await database.query(
-      'select id, public, file_size_limit, allowed_mime_types from storage.buckets where id = $1',
+      // As JSON, since Postgres sends arrays and bigints as text, and PGlite does not.
+      'select to_jsonb(buckets) as bucket from storage.buckets where id = $1',
       [bucket],
     )
     if (!found) throw refusals.noBucket()
-    return found
+    return found.bucket as Row
   }
   const find = async (claims: Claims, operation: string, bucket: string, name: string): Promise<Row> => {
     const [found] = await rows.run(claims, operation, sql.findObject, { bucket, name })
