@@ -3,8 +3,8 @@ import { refusals } from './errors.ts'
 import type { Row } from './rows.ts'
 
 /**
- * Whoever uploads a file chooses its type, and files have the origin of the dashboard. So pages and scripts are text, as
- * in Storage, and nothing that a browser opens may run anything, send a form or reach a cookie.
+ * Whoever uploads a file chooses its type, and files have the origin of the dashboard. So pages and scripts are text,
+ * as in Storage, and nothing that a browser opens may run anything, send a form or reach a cookie.
  */
 const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; media-src 'self'; sandbox"
 const typeOf = (type: string): string => /html|script/i.test(type) ? 'text/plain; charset=utf-8' : type

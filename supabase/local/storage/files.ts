@@ -11,7 +11,7 @@ export interface Stored {
   eTag: string
 }
 
-/** The bytes of files. Each upload is a new version with a name of our own, so no path of a caller is one on the disk. */
+/** The bytes of files. Each is a version with a name of our own, so no path of a caller is one on the disk. */
 export interface Files {
   /** Stores what arrives, or nothing at all; `tooLarge` is thrown above `max` bytes. */
   write: (body: AsyncIterable<Uint8Array>, max: number, tooLarge: () => Error) => Promise<Stored>

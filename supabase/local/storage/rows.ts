@@ -97,7 +97,9 @@ export const listFolder = `
       greatest(cardinality(string_to_array(($1 ->> 'prefix') || ($1 ->> 'search'), '/')), 1) as level
   ),
   found as (
-    select objects.*, array_to_string(path_tokens[first : level], '/') as entry, cardinality(path_tokens) > level as deeper
+    select
+      objects.*, array_to_string(path_tokens[first : level], '/') as entry,
+      cardinality(path_tokens) > level as deeper
     from storage.objects, bounds
     where bucket_id = $1 ->> 'bucket' and starts_with(lower(objects.name), prefix)
   ),
@@ -119,7 +121,9 @@ export const listPage = `
   found as (
     select
       objects.*,
-      case when ($1 ->> 'with_delimiter')::boolean then strpos(substr(objects.name, skipped + 1), '/') else 0 end as slash,
+      case when ($1 ->> 'with_delimiter')::boolean
+        then strpos(substr(objects.name, skipped + 1), '/') else 0
+      end as slash,
       skipped
     from storage.objects, bounds
     where bucket_id = $1 ->> 'bucket' and starts_with(objects.name, prefix)

@@ -93,8 +93,8 @@ const folderOf = async (database: Database, { dataDir, databaseUrl }: Settings):
 }
 
 /**
- * The part of Supabase's Storage API that supabase-js uses. Rows are read and written as the caller, under the policies;
- * the bytes lie in a folder.
+ * The part of Supabase's Storage API that supabase-js uses. Rows are read and written as the caller, under the
+ * policies; the bytes lie in a folder.
  */
 export const openStorage = async (database: Database, settings: Settings, keys: Keys): Promise<Storage> => {
   await retryOnConflict(() => database.run(Deno.readTextFileSync(new URL('install.sql', import.meta.url))))

@@ -14,7 +14,9 @@ $$;
 create function pg_temp.with_change(change jsonb)
 returns jsonb
 language sql
-as $$ select '{"url": "https://a/map.png", "name": "map.png", "mime_type": "image/png", "size": 2048}'::jsonb || change $$;
+as $$
+  select '{"url": "https://a/map.png", "name": "map.png", "mime_type": "image/png", "size": 2048}'::jsonb || change
+$$;
 
 select lives_ok($$ select pg_temp.attach(null) $$, 'a message can have no attachment');
 select lives_ok(

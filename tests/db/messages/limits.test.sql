@@ -31,10 +31,10 @@ select throws_ok(
 );
 select throws_ok($$ select pg_temp.write(null) $$, '23502', null, 'the content of a message cannot be null');
 select lives_ok(
-  $$ select pg_temp.write('', '{"url": "https://a/map.png", "name": "map.png", "mime_type": "image/png", "size": 0}') $$,
+  $$ select pg_temp.write('', '{"url": "https://a/b", "name": "b", "mime_type": "image/png", "size": 0}') $$,
   'a message with an attachment can be empty'
 );
 select lives_ok(
-  $$ select pg_temp.write(E' \n', '{"url": "https://a/map.png", "name": "map.png", "mime_type": "image/png", "size": 0}') $$,
+  $$ select pg_temp.write(E' \n', '{"url": "https://a/b", "name": "b", "mime_type": "image/png", "size": 0}') $$,
   'a message with an attachment can be blank'
 );

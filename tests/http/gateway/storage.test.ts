@@ -122,9 +122,9 @@ describe('an attachment', () => {
       expect(await outcome(ana.attachments.upload(newPath(), new Blob([png], { type }))))
         .toBe(`415 mime type ${type} is not supported`)
     }
-    const most = joined(png, new Uint8Array(10_485_760 - png.length))
-    const more = joined(most, new Uint8Array(1))
-    expect(await outcome(ana.attachments.upload(newPath(), most, picture))).toBe('can')
+    const large = joined(png, new Uint8Array(10_485_760 - png.length))
+    const more = joined(large, new Uint8Array(1))
+    expect(await outcome(ana.attachments.upload(newPath(), large, picture))).toBe('can')
     for (const body of [more, new Blob([Uint8Array.from(more)], { type: 'image/png' })]) {
       expect(await outcome(ana.attachments.upload(newPath(), body, picture)))
         .toBe('413 The object exceeded the maximum allowed size')
