@@ -72,6 +72,11 @@ const usesTextSearch = (url: URL): boolean =>
 
 // Each pattern scans every text again: 1500 of them on 300 messages of 5000 characters blocked everybody for 41 s.
 const maxPatterns = 10
+/** The parameters that have patterns may have this many characters in total: 15,000 blocked everybody for 5 s. */
+const maxPatternLength = 200
+const patternLength = (url: URL): number =>
+  [...url.searchParams.values()].filter((value) => /\bi?like(\(\w+\))?\./.test(value)).join('').length
+
 const countPatterns = (url: URL): number =>
   [...url.searchParams].flat().reduce((sum, part) => {
     const count = part.match(/\bi?like(\(\w+\))?\./g)?.length ?? 0
@@ -100,6 +105,9 @@ export const dataApiLimitError = (path: string, url: URL): ReturnType<typeof pos
   const error = (message: string) => postgrestError('PGRST100', message)
   if (usesTextSearch(url)) return error('match, imatch and all variants of fts need the secret key')
   if (countPatterns(url) > maxPatterns) return error(`like and ilike may have ${maxPatterns} patterns in total`)
+  if (patternLength(url) > maxPatternLength) {
+    return error(`filters with like and ilike may have ${maxPatternLength} characters in total`)
+  }
   if (selfEmbedsOf(path, url).includes(null)) {
     return error('select may embed ten tables, three deep, and one of them within itself')
   }

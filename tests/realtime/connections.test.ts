@@ -103,6 +103,20 @@ test('hundreds of joins at once do not block other requests', async () => {
   expect(answered()).toBe(sockets.length * joins)
 })
 
+test('anonymous joins over many connections let other requests through', async () => {
+  const sockets = await Promise.all(Array.from({ length: 80 }, () => open()))
+  for (const { join } of sockets) {
+    for (let topic = 0; topic < 10; topic++) join(`typing:${topic}`, stack.publishableKey)
+  }
+  const answered = () => sockets.reduce((sum, { frames }) => sum + frames.length, 0)
+  await eventually(() => answered() > 0)
+  const before = answered()
+  expect((await call('GET', '/users/interests')).status).toBe(200)
+  // 4 to 7 of the 800; if each connection has a join under way, 170 and more.
+  expect(answered() - before).toBeLessThan(sockets.length / 2)
+  await eventually(() => answered() === sockets.length * 10, 30)
+})
+
 test('a client that does not read is disconnected', async () => {
   const ana = await signUp('Ana')
   const { socket, frames, closed, join } = await open()

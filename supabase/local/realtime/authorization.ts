@@ -1,7 +1,9 @@
 import { describeError } from '../../../functions/_shared/errors.ts'
 import { log } from '../../../functions/_shared/log.ts'
 import type { Database } from '../database.ts'
+import { createMutex } from '../mutex.ts'
 import type { Identity } from './identity.ts'
+import { yieldToEventLoop } from './postgres_changes.ts'
 
 type Extension = 'broadcast' | 'presence'
 
@@ -12,8 +14,8 @@ export interface Permissions {
 }
 
 /** Checks the policies as Realtime does, with rows that are rolled back. If a policy raises, nothing is allowed. */
-export const authorizeWith =
-  (database: Database) => async (topic: string, { claims }: Identity): Promise<Permissions> => {
+export const authorizeWith = (database: Database): (topic: string, identity: Identity) => Promise<Permissions> => {
+  const check = async (topic: string, { claims }: Identity): Promise<Permissions> => {
     try {
       const [row] = await database.query('select local_realtime.permissions($1, ($2::text)::jsonb) as permissions', [
         topic,
@@ -26,3 +28,13 @@ export const authorizeWith =
       return { canRead: [], canWrite: [] }
     }
   }
+  // Anybody can open any number of connections: 2,000 anonymous joins on 200 of them held up everybody else for 4 s.
+  const anonymousMutex = createMutex()
+  return (topic, identity) => {
+    if (identity.claims.role !== 'anon') return check(topic, identity)
+    return anonymousMutex(async () => {
+      await yieldToEventLoop()
+      return await check(topic, identity)
+    })
+  }
+}

@@ -14,6 +14,9 @@ test.each([
   `biography=ilike(any).{${Array(1500).fill('*a*b*c').join()}}`,
   `or=(${Array(200).fill('biography.like.*a*').join()})`,
   Array.from({ length: 200 }, (_, index) => `biography=not.ilike.*${index}*`).join('&'),
+  `biography=like.*${'a'.repeat(200)}`,
+  `biography=not.ilike(all).{${'*a*'.repeat(70)}}`,
+  `or=(biography.like.${'%25_'.repeat(40)},biography.ilike.${'%25_'.repeat(70)})`,
   `select=${Array.from({ length: 1000 }, (_, index) => `c${index}:biography`)}`,
   `select=${Array.from({ length: 100 }, (_, index) => `c${index}:"biography"::text`)}`,
 ])(
