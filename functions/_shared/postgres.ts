@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { ConnectionLoss, isConnectionRefusal, serviceUnavailable } from './errors.ts'
 
@@ -41,15 +42,26 @@ const asText = (value: unknown): string | null => {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
+const names = new Map<string, string>()
+/** The name under which a statement is prepared: of its text, so that behind a pooler a name has one meaning. */
+const nameOf = (text: string): string => {
+  const name = names.get(text) ?? createHash('sha256').update(text).digest('base64url')
+  names.set(text, name)
+  return name
+}
+
+// What a pooler that assigns a connection to each transaction answers to a statement that was prepared on another one.
+const notPrepared = new Set(['26000', '42P05'])
+
 /** Values stay text, so that bigints are exact and JSON is passed on as it came. */
 const types = { getTypeParser: () => (text: string) => text }
 
 /**
  * A pool that never hands one caller's rows to another. Each connection runs one statement at a time, nothing is
- * cancelled, and a connection on which a statement was given up is closed. A statement is one round trip, and nothing
- * is prepared, so that it works through poolers that assign a connection to each transaction
- * (tests/postgres/round_trips.test.ts counts). Postgres enforces the statement timeout; `answerMilliseconds` is for
- * silent connections.
+ * cancelled, and a connection on which a statement was given up is closed. A statement is one round trip
+ * (tests/postgres/round_trips.test.ts counts). Each connection prepares what it is sent, until a pooler answers that a
+ * statement is not there, or already there: then nothing is prepared any more. Postgres enforces the statement timeout;
+ * `answerMilliseconds` is for silent connections.
  */
 export const openPool = (
   url: string,
@@ -78,6 +90,7 @@ export const openPool = (
       .on('acquire', (client) => idle.delete(client))
       .on('remove', (client) => idle.delete(client))
 
+  let prepares = true
   const idle = new Set<pg.PoolClient>()
   /** The pool closes an idle connection when it hears of an error. */
   const closeIdle = (error: Error): void => idle.forEach((client) => client.emit('error', error))
@@ -113,13 +126,14 @@ export const openPool = (
       throw new ConnectionLoss(error.message, { cause: error })
     })
     try {
-      const { rows } = await client.query(text, parameters)
+      const { rows } = await client.query({ name: prepares ? nameOf(text) : undefined, text, values: parameters })
       client.release()
       return rows
     } catch (error) {
       // After an error of severity ERROR the connection is ready for the next statement. After others it may not be.
       const isReported = error instanceof pg.DatabaseError
       client.release(!(isReported && error.severity === 'ERROR'))
+      if (isReported && notPrepared.has(error.code ?? '')) prepares = false
       if (isReported) throw error
       const loss = new ConnectionLoss((error as Error).message, { cause: error })
       // If this connection fell silent, idle ones have done so as well, probably.
@@ -129,9 +143,10 @@ export const openPool = (
   }
 }
 
-// Errors of a statement that ran while a migration committed, or that lost a deadlock. It was rolled back, and a retry
-// succeeds.
+// Errors of a statement that ran while a migration committed, that lost a deadlock or that is not prepared. It was rolled
+// back, and a retry succeeds.
 const retryable = new Set([
+  ...notPrepared,
   '40001', // serialization_failure
   '40P01', // deadlock_detected
   '42703', // undefined_column
