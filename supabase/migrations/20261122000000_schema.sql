@@ -4852,27 +4852,24 @@ create table private.search_places (
 comment on table private.search_places is
   'The names of each place in any language, how what belongs to it is called (Dutch), and its districts, whose people
 live in the place as well: all as private.words_of writes them. private.add_place adds one.';
-create index search_places_names_idx on private.search_places using gin (names) with (fastupdate = off);
-create index search_places_parts_idx on private.search_places using gin (parts) with (fastupdate = off);
-create index search_places_adjectives_idx on private.search_places using gin (adjectives) with (fastupdate = off);
+create index search_places_names_idx
+  on private.search_places using gin ((names || parts || adjectives)) with (fastupdate = off);
 alter table private.search_places enable row level security;
 
 create function private.places_among(candidates text[])
 returns text[]
 language plpgsql stable security invoker
 set search_path = ''
+set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
   return array(
-    select name from private.search_places cross join unnest(names) as name
-    where names && candidates and name = any (candidates)
-    union
-    select part from private.search_places cross join unnest(parts) as part
-    where parts && candidates and part = any (candidates)
-    union
-    select '@' || adjective from private.search_places cross join unnest(adjectives) as adjective
-    where adjectives && candidates and adjective = any (candidates)
+    select distinct sign || candidate
+    from private.search_places
+    cross join lateral (values ('', names || parts), ('@', adjectives)) as kinds (sign, listed)
+    cross join unnest(candidates) as candidate
+    where names || parts || adjectives && candidates and candidate = any (listed)
   );
 end
 $$;
@@ -4893,7 +4890,7 @@ begin
     select name
     from private.search_places
     cross join lateral unnest(names || array(select '@' || adjective from unnest(adjectives) as adjective)) as name
-    where names && written or parts && written
+    where names || parts || adjectives && written and names || parts && written
     except
     select unnest(written)
     order by 1
@@ -7419,7 +7416,7 @@ declare
   max_results constant integer := 1000;
   max_neighbours constant integer := 100;
   -- So many of those with the words are scored, beside the neighbours, and the others only for a page behind them.
-  max_scored constant integer := 150;
+  max_scored constant integer := 100;
   -- The most that nearness to the caller's own interests can add to a score.
   context_share constant double precision := 0.1;
   query_model constant text := request ->> 'model';
@@ -7589,16 +7586,22 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
   me constant bigint := private.my_id();
+  understood constant json := case when request ? 'guess' then api.understand_query(request) end;
   asked private.search_query := case
-    when request -> 'asked' is null then private.read_query(coalesce(request ->> 'words', request ->> 'q', ''))
-    else jsonb_populate_record(null::private.search_query, request -> 'asked')
+    when request ? 'asked' then jsonb_populate_record(null::private.search_query, request -> 'asked')
+    when request ? 'guess' then json_populate_record(null::private.search_query, understood -> 'asked')
+    else private.read_query(coalesce(request ->> 'words', request ->> 'q', ''))
   end;
-  filter private.search_filter := private.read_filter(request, asked, me);
+  filter private.search_filter;
   query_vector extensions.halfvec := (request ->> 'vector')::extensions.halfvec;
   context_vector extensions.halfvec;
   liked private.search_entries;
 begin
+  if understood ->> 'text' is distinct from request ->> 'guess' then
+    return json_build_object('understood', understood);
+  end if;
   perform set_config('api.time_limit', coalesce(request ->> 'timeout' || ' ms', ''), true);
+  filter := private.read_filter(request, asked, me);
   if request ->> 'like' is not null then
     liked := private.like_profile((request ->> 'like')::bigint, me);
     filter.hidden_ids := filter.hidden_ids || liked.profile_id;
@@ -7626,8 +7629,9 @@ begin
 end
 $$;
 comment on function api.search_profiles(jsonb) is
-  'Searches profiles for {q, asked, vector, model, interests, cities, countries, limit, offset, explain, facets,
-highlight, like, timeout}. A user''s search has a semantic ratio of 0.7 and prefers what is near to their own context;
+  'Searches profiles for {q, asked, guess, vector, model, interests, cities, countries, limit, offset, explain, facets,
+highlight, like, timeout}. `guess`, with what api.understand_query takes, stands for `asked`: the text that the vector
+was made from, as api.understand_query returned it before. If that has changed, the answer is {understood}. A user''s search has a semantic ratio of 0.7 and prefers what is near to their own context;
 an anonymous one has 0.5. `like` is a profile that takes the place of the context, and ranks by itself if there is no
 `q`. After `timeout` milliseconds the search is cancelled (57014). Definer, because no role may read the index; this
 function is the only access to it, beside api.complete_search.';

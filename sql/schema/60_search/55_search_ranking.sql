@@ -21,7 +21,7 @@ declare
   max_results constant integer := 1000;
   max_neighbours constant integer := 100;
   -- So many of those with the words are scored, beside the neighbours, and the others only for a page behind them.
-  max_scored constant integer := 150;
+  max_scored constant integer := 100;
   -- The most that nearness to the caller's own interests can add to a score.
   context_share constant double precision := 0.1;
   query_model constant text := request ->> 'model';
@@ -191,16 +191,22 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
   me constant bigint := private.my_id();
+  understood constant json := case when request ? 'guess' then api.understand_query(request) end;
   asked private.search_query := case
-    when request -> 'asked' is null then private.read_query(coalesce(request ->> 'words', request ->> 'q', ''))
-    else jsonb_populate_record(null::private.search_query, request -> 'asked')
+    when request ? 'asked' then jsonb_populate_record(null::private.search_query, request -> 'asked')
+    when request ? 'guess' then json_populate_record(null::private.search_query, understood -> 'asked')
+    else private.read_query(coalesce(request ->> 'words', request ->> 'q', ''))
   end;
-  filter private.search_filter := private.read_filter(request, asked, me);
+  filter private.search_filter;
   query_vector extensions.halfvec := (request ->> 'vector')::extensions.halfvec;
   context_vector extensions.halfvec;
   liked private.search_entries;
 begin
+  if understood ->> 'text' is distinct from request ->> 'guess' then
+    return json_build_object('understood', understood);
+  end if;
   perform set_config('api.time_limit', coalesce(request ->> 'timeout' || ' ms', ''), true);
+  filter := private.read_filter(request, asked, me);
   if request ->> 'like' is not null then
     liked := private.like_profile((request ->> 'like')::bigint, me);
     filter.hidden_ids := filter.hidden_ids || liked.profile_id;
@@ -228,8 +234,9 @@ begin
 end
 $$;
 comment on function api.search_profiles(jsonb) is
-  'Searches profiles for {q, asked, vector, model, interests, cities, countries, limit, offset, explain, facets,
-highlight, like, timeout}. A user''s search has a semantic ratio of 0.7 and prefers what is near to their own context;
+  'Searches profiles for {q, asked, guess, vector, model, interests, cities, countries, limit, offset, explain, facets,
+highlight, like, timeout}. `guess`, with what api.understand_query takes, stands for `asked`: the text that the vector
+was made from, as api.understand_query returned it before. If that has changed, the answer is {understood}. A user''s search has a semantic ratio of 0.7 and prefers what is near to their own context;
 an anonymous one has 0.5. `like` is a profile that takes the place of the context, and ranks by itself if there is no
 `q`. After `timeout` milliseconds the search is cancelled (57014). Definer, because no role may read the index; this
 function is the only access to it, beside api.complete_search.';
