@@ -235,6 +235,10 @@ describe('the glossary', () => {
     ['我喜欢徒步和朋友', 'hiking', 'cooking'],
     ['cocinando', 'cooking', 'hiking'],
     ['料理が好きです', 'cooking', 'hiking'],
+    ['Ik hou van wandelen', 'hiking', 'cooking'],
+    ['Hafta sonu doğa yürüyüşü', 'hiking', 'cooking'],
+    ['koken met vrienden', 'cooking', 'hiking'],
+    ['yemek pişirmek', 'cooking', 'hiking'],
   ])('reads "%s" as "%s", not as "%s"', (text, near, far) => {
     expect(similarity(text, near)).toBeGreaterThan(0.6)
     expect(similarity(text, near)).toBeGreaterThan(similarity(text, far) + 0.3)
