@@ -60,8 +60,9 @@ export const findProfiles = `
     ) as asked
   ) as read`
 
-/** Makes all missing embeddings of the offline provider. */
+/** Makes all missing embeddings of the offline provider, and adds the words that the lexicon still lacks. */
 export const makeVectors = async (database: Database): Promise<void> => {
+  await database.query('select private.drain_lexicon_queue(1000000)', [])
   await database.query('select private.adopt_model($1)', [embedder.model])
   while (true) {
     const [claimed] = await database.query('select private.claim_embeddings($1, 64) as jobs', [embedder.model])

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { asService } from '../_shared/rpc.ts'
 import { createApp } from '../_shared/app.ts'
 import { currentProvider } from '../_shared/embeddings/current_provider.ts'
-import { knownWords } from '../_shared/embeddings/query_vector.ts'
 import { validate } from '../_shared/validate.ts'
 import { log } from '../_shared/log.ts'
 import { formatMetric, formatRequestMetrics } from '../_shared/metrics.ts'
@@ -101,10 +100,6 @@ const migrationMetrics = (versions: string[] | null): string =>
     versions.map((version) => [`version="${version}"`, 1]),
   )
 
-/** Whether the search of this deployment tells words from what means nothing. */
-const knowsWords = (): Promise<boolean> =>
-  knownWords('bicycle qzxvbnk').then((words) => words === 'bicycle').catch(() => false)
-
 const seconds = z.string().regex(/^\d{1,6}$/, 'must be a number of seconds').transform(Number)
 
 health.get(
@@ -126,7 +121,6 @@ health.get(
     const outbox: Record<string, Channel> | null = await asService`describe_outbox()`.then(JSON.parse).catch(() => null)
     const body = formatRequestMetrics() +
       gauge('database_statements_in_flight', 'Number of statements that run or wait for a connection.', inFlight) +
-      gauge('search_vocabulary_up', 'Whether the search has its dictionary.', await knowsWords() ? 1 : 0) +
       gauge('database_up', 'Whether the database is reachable.', report ? 1 : 0) +
       (report ? searchMetrics(report.search, report.failed) + migrationMetrics(migrations) + outboxMetrics(outbox) : '')
     return c.body(body, 200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })

@@ -29,7 +29,7 @@ export const lookAfterPeople = async (page: Page, { ana, bob }: { ana: Person; b
   await dialog.getByLabel('Location').fill('Faro')
   await dialog.getByRole('button', { name: 'Save' }).click()
   await dialog.getByRole('alert').filter({ visible: true }).waitFor()
-  expect(await alertOf(dialog)).toBe('Not saved. The rule is: name has 1 to 100 characters')
+  expect(await alertOf(dialog)).toBe('Not saved. The rule is: name is one line that shows something')
   expect(await dialog.getByLabel('Location').inputValue()).toBe('Faro')
   await dialog.getByLabel('Name').fill('Robert')
   await dialog.getByRole('button', { name: 'Save' }).click()

@@ -1,30 +1,37 @@
-// Edge Functions with a stand-in for Storage: attachments and avatars.
+// Edge Functions with the Storage of one machine, and without it: attachments and avatars.
 import { SignJWT } from 'jose'
 import postgres from 'postgres'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { call } from '../tools/people.ts'
 import { joined, samples, strangers } from '../tools/samples.ts'
 import { type ServedFunction, serveFunction } from '../tools/serve_function.ts'
-import { asCaller, openStorage } from '../tools/storage.ts'
-import { platform } from '../tools/supabase.ts'
+import { makeDatabase } from '../tools/postgres.ts'
+import { startStack, stopStack, testKeys } from '../tools/stack.ts'
+import { openStorage } from '../tools/storage.ts'
 import { aWhile } from '../tools/wait.ts'
 
 const secret = 'a-secret-of-at-least-32-characters-for-files'
-const sql = postgres(platform('storage'), { max: 2, onnotice: () => {} })
+let sql: postgres.Sql
+let stack: Awaited<ReturnType<typeof startStack>>
 
-/** Whether an upload is allowed. Storage checks that by inserting a row and rolling back. */
-const mayUpload = (by: { account: string }, conversation: number): Promise<boolean> =>
-  asCaller(sql, { sub: by.account }, 'upload', async (asThem) => {
-    const name = `${conversation}/${crypto.randomUUID()}/a.png`
-    await asThem`
-      insert into storage.objects (bucket_id, name, owner_id) values ('attachments', ${name}, ${by.account})
-    `
-    throw new Error('rolled back')
-  }).catch(({ code, message }) => {
-    if (message === 'rolled back') return true
-    expect(code).toBe('42501')
-    return false
-  })
+/** Uploads through the Storage of the stack, as the holder of this token or key. */
+const put = async (path: string, token: string, bytes: Uint8Array, type: string): Promise<number> => {
+  const address = `${new URL(stack.base).origin}/storage/v1/object/attachments/${path}`
+  const headers = {
+    Authorization: `Bearer ${token}`,
+    'Content-Type': type,
+    'x-upsert': `${token === testKeys.secretKey}`,
+  }
+  const response = await fetch(address, { method: 'POST', headers, body: Uint8Array.from(bytes) })
+  const body = await response.json()
+  return response.ok ? 200 : Number(body.statusCode)
+}
+
+const mayUpload = async (by: { token: string }, conversation: number): Promise<boolean> => {
+  const status = await put(`${conversation}/${crypto.randomUUID()}/a.png`, by.token, png, 'image/png')
+  expect([200, 403]).toContain(status)
+  return status === 200
+}
 
 /** Removes the rows of files, which nobody may do but Storage. */
 const removeRows = (which: postgres.PendingQuery<postgres.Row[]>) =>
@@ -36,11 +43,16 @@ const removeRows = (which: postgres.PendingQuery<postgres.Row[]>) =>
 let storage: Awaited<ReturnType<typeof openStorage>>
 let conversations: ServedFunction, users: ServedFunction
 beforeAll(async () => {
-  storage = await openStorage(sql)
+  const database = await makeDatabase('files')
+  stack = await startStack({ DATABASE_URL: database, JWT_SECRET: secret })
+  sql = postgres(database, { max: 2, onnotice: () => {} })
+  storage = await openStorage(new URL(stack.base).origin)
+  const edge = new URL(database)
+  edge.username = 'edge_functions'
   const env = {
     SUPABASE_URL: storage.url,
     SUPABASE_PUBLISHABLE_KEYS: '{"default": "sb_publishable_files"}',
-    SUPABASE_DB_URL: platform('storage'),
+    EDGE_DATABASE_URL: edge.href,
     JWT_SECRET: secret,
     RATE_LIMIT_SEND: 'off',
   }
@@ -57,6 +69,7 @@ afterAll(async () => {
   users.stop()
   storage.close()
   await sql.end()
+  await stopStack(stack.process)
 })
 
 let count = 0
@@ -92,12 +105,7 @@ interface Attachment {
 /** Stores a file with this declared type. */
 const upload = async (by: Person, conversation: number, bytes: Uint8Array, mime_type: string): Promise<Attachment> => {
   const url = `${conversation}/${crypto.randomUUID()}/the map (1).png`
-  const metadata = sql.json({ mimetype: mime_type, size: bytes.length })
-  await sql`
-    insert into storage.objects (bucket_id, name, owner_id, metadata)
-    values ('attachments', ${url}, ${by.account}, ${metadata})
-  `
-  storage.files.set(`attachments/${url}`, bytes)
+  expect(await put(encodeURI(url), by.token, bytes, mime_type)).toBe(200)
   return { url, name: 'map.png', mime_type, size: bytes.length }
 }
 const send = (by: Person, conversation: number, attachment: Attachment | null, client_id?: string) =>
@@ -247,9 +255,8 @@ describe('an attached file', () => {
     storage.behaviour = 'down'
     await again()
     storage.behaviour = 'normal'
-    storage.files.set(`attachments/${attachment.url}`, strangers['a ZIP']!)
+    await put(encodeURI(attachment.url), testKeys.secretKey, strangers['a ZIP']!, 'image/png')
     await again()
-    storage.files.clear()
     await removeRows(sql`name = ${attachment.url}`)
     await again()
     expect(await messages(conversation)).toBe(1)

@@ -1,23 +1,29 @@
+import { refusals, StorageError } from '../../supabase/local/storage/errors.ts'
+
 /** An error as Storage words it. Its HTTP status is 400, unless there is another one here. */
 export interface StorageRefusal {
   http?: number
   body: { statusCode: string; error: string; message: string; code: string }
 }
 
-const refusal = (statusCode: string, error: string, message: string, code: string, http?: number): StorageRefusal => ({
-  body: { statusCode, error, message, code },
-  ...(http && { http }),
+const refusal = ({ statusCode, error, message, code, http }: StorageError): StorageRefusal => ({
+  body: { statusCode: `${statusCode}`, error, message, code },
+  ...(http !== 400 && { http }),
 })
 
-/** What Storage answers. tests/platform/storage_stand_ins.test.ts compares all but the time-out with Storage itself. */
+/**
+ * What the Storage of one machine answers, and one answer that it does not give. All but that one are compared with
+ * Storage itself in tests/platform/storage_stand_ins.test.ts.
+ */
 export const storageRefusals = {
-  /** Also where the caller may not read the file. */
-  notFound: refusal('404', 'not_found', 'Object not found', 'NoSuchKey'),
-  noBucket: refusal('404', 'Bucket not found', 'Bucket not found', 'NoSuchBucket'),
-  notAllowed: refusal('403', 'Unauthorized', 'new row violates row-level security policy', 'AccessDenied'),
-  exists: refusal('409', 'Duplicate', 'The resource already exists', 'KeyAlreadyExists'),
-  tooLarge: refusal('413', 'Payload too large', 'The object exceeded the maximum allowed size', 'EntityTooLarge'),
-  wrongType: refusal('415', 'invalid_mime_type', 'mime type text/html is not supported', 'InvalidMimeType'),
-  noRange: refusal('416', 'invalid_range', 'invalid range provided', 'InvalidRange', 416),
-  timeOut: refusal('544', 'DatabaseTimeout', 'The connection to the database timed out', 'DatabaseTimeout', 544),
+  notFound: refusal(refusals.notFound()),
+  noBucket: refusal(refusals.noBucket()),
+  notAllowed: refusal(refusals.notAllowed()),
+  exists: refusal(refusals.exists()),
+  tooLarge: refusal(refusals.tooLarge()),
+  wrongType: refusal(refusals.wrongType('text/html')),
+  noRange: refusal(refusals.noRange()),
+  timeOut: refusal(
+    new StorageError(544, 'DatabaseTimeout', 'The connection to the database timed out', 'DatabaseTimeout', 544),
+  ),
 }
