@@ -18,10 +18,11 @@ export const foreignStopWords: ReadonlySet<string> = new Set(
   suo sua ma anche molto piu dove come non
   het een van voor naar met op aan uit bij ik wij jij hij zij niet ook graag hou houd heb heeft zijn mijn jouw maar dat
   deze dit veel erg zeer
-  bir ve ile icin cok daha bu su ben sen biz benim bana senin gibi kadar olan`.split(/\s+/),
+  bir ve ile icin cok daha bu su ben sen biz benim bana senin gibi kadar olan seviyorum severim yapiyorum yaparim`
+    .split(/\s+/),
 )
 
-/** Endings of the five languages' nouns, adjectives and verbs, accents folded; the longest that fits is removed. */
+/** Endings of European languages' nouns, adjectives and verbs, accents folded; the longest that fits is removed. */
 const endings =
   `s es os as a o e i is ar er ir are ere ire ando endo indo iendo ant ante antes ants amos emos imos iamo ado ada
   ados adas ido ida idos idas ato ata ati ito ita iti ee ees ez ent ons n en ern em t te st et ten ungen`
