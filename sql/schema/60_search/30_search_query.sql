@@ -147,9 +147,18 @@ create function private.split_of(typed text, unfinished boolean)
 returns text[]
 language plpgsql stable security invoker
 set search_path = ''
+-- Postgres takes the half of the lexicon for a range of it.
+set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
+  if char_length(typed) < 4 or exists (
+    select
+    from private.search_lexicon as lexicon
+    where lexicon.word >= typed and lexicon.word <= case when unfinished then typed || u&'\+10FFFF' else typed end
+  ) then
+    return array[typed];
+  end if;
   return coalesce(
     (
       select array[first, second]
@@ -157,13 +166,6 @@ begin
       cross join lateral (select left(typed, cut) as first, substr(typed, cut + 1) as second) as pieces
       -- O'Brien, d'Angelo and l'Aquila are two words.
       where (cut > 1 or first in ('d', 'l', 'o'))
-        and char_length(typed) > 3
-        and not exists (
-          select
-          from private.search_lexicon as lexicon
-          where lexicon.word >= typed
-            and lexicon.word <= case when unfinished then typed || u&'\+10FFFF' else typed end
-        )
         and exists (select from private.search_lexicon as lexicon where lexicon.word = first)
         and exists (select from private.search_lexicon as lexicon where lexicon.word = second)
         and exists (
@@ -279,12 +281,15 @@ begin
       where not parsed.is_literal
       union all
       -- What was written apart.
-      select lexicon.word, 0, false
+      select joined, 0, false
       from unnest(asked.words) as other
-      join private.search_lexicon as lexicon
-        on lexicon.word = case when other.place > parsed.place then parsed.word || other.word
-          else other.word || parsed.word end
+      cross join lateral (
+        select case when other.place > parsed.place then parsed.word || other.word else other.word || parsed.word end
+          as joined
+      ) as pair
       where abs(other.place - parsed.place) = 1 and not other.excluded and not other.quoted and not parsed.is_literal
+        -- Not exists(): Postgres would hash the whole lexicon.
+        and (select lexicon.word from private.search_lexicon as lexicon where lexicon.word = joined limit 1) is not null
       union all
       select corrections.word, corrections.typos, false
       from private.corrections_of(parsed.word, parsed.unfinished) as corrections
