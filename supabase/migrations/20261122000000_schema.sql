@@ -6306,9 +6306,18 @@ create function private.split_of(typed text, unfinished boolean)
 returns text[]
 language plpgsql stable security invoker
 set search_path = ''
+-- Postgres takes the half of the lexicon for a range of it.
+set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
+  if char_length(typed) < 4 or exists (
+    select
+    from private.search_lexicon as lexicon
+    where lexicon.word >= typed and lexicon.word <= case when unfinished then typed || u&'\+10FFFF' else typed end
+  ) then
+    return array[typed];
+  end if;
   return coalesce(
     (
       select array[first, second]
@@ -6316,13 +6325,6 @@ begin
       cross join lateral (select left(typed, cut) as first, substr(typed, cut + 1) as second) as pieces
       -- O'Brien, d'Angelo and l'Aquila are two words.
       where (cut > 1 or first in ('d', 'l', 'o'))
-        and char_length(typed) > 3
-        and not exists (
-          select
-          from private.search_lexicon as lexicon
-          where lexicon.word >= typed
-            and lexicon.word <= case when unfinished then typed || u&'\+10FFFF' else typed end
-        )
         and exists (select from private.search_lexicon as lexicon where lexicon.word = first)
         and exists (select from private.search_lexicon as lexicon where lexicon.word = second)
         and exists (
@@ -6438,12 +6440,15 @@ begin
       where not parsed.is_literal
       union all
       -- What was written apart.
-      select lexicon.word, 0, false
+      select joined, 0, false
       from unnest(asked.words) as other
-      join private.search_lexicon as lexicon
-        on lexicon.word = case when other.place > parsed.place then parsed.word || other.word
-          else other.word || parsed.word end
+      cross join lateral (
+        select case when other.place > parsed.place then parsed.word || other.word else other.word || parsed.word end
+          as joined
+      ) as pair
       where abs(other.place - parsed.place) = 1 and not other.excluded and not other.quoted and not parsed.is_literal
+        -- Not exists(): Postgres would hash the whole lexicon.
+        and (select lexicon.word from private.search_lexicon as lexicon where lexicon.word = joined limit 1) is not null
       union all
       select corrections.word, corrections.typos, false
       from private.corrections_of(parsed.word, parsed.unfinished) as corrections
@@ -7631,11 +7636,11 @@ $$;
 comment on function api.search_profiles(jsonb) is
   'Searches profiles for {q, asked, guess, vector, model, interests, cities, countries, limit, offset, explain, facets,
 highlight, like, timeout}. `guess`, with what api.understand_query takes, stands for `asked`: the text that the vector
-was made from, as api.understand_query returned it before. If that has changed, the answer is {understood}. A user''s search has a
-semantic ratio of 0.7 and prefers what is near to their own context; an anonymous one has 0.5. `like` is a profile that
-takes the place of the context, and ranks by itself if there is no `q`. After `timeout` milliseconds the search is
-cancelled (57014). Definer, because no role may read the index; this function is the only access to it, beside
-api.complete_search.';
+was made from, as api.understand_query returned it before. If that has changed, the answer is {understood}. A user''s
+search has a semantic ratio of 0.7 and prefers what is near to their own context; an anonymous one has 0.5. `like` is a
+profile that takes the place of the context, and ranks by itself if there is no `q`. After `timeout` milliseconds the
+search is cancelled (57014). Definer, because no role may read the index; this function is the only access to it,
+beside api.complete_search.';
 grant execute on function api.search_profiles(jsonb) to edge_functions;
 
 -- Where hits have the words of a query, if a search asks for highlights.

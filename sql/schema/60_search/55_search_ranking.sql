@@ -236,9 +236,9 @@ $$;
 comment on function api.search_profiles(jsonb) is
   'Searches profiles for {q, asked, guess, vector, model, interests, cities, countries, limit, offset, explain, facets,
 highlight, like, timeout}. `guess`, with what api.understand_query takes, stands for `asked`: the text that the vector
-was made from, as api.understand_query returned it before. If that has changed, the answer is {understood}. A user''s search has a
-semantic ratio of 0.7 and prefers what is near to their own context; an anonymous one has 0.5. `like` is a profile that
-takes the place of the context, and ranks by itself if there is no `q`. After `timeout` milliseconds the search is
-cancelled (57014). Definer, because no role may read the index; this function is the only access to it, beside
-api.complete_search.';
+was made from, as api.understand_query returned it before. If that has changed, the answer is {understood}. A user''s
+search has a semantic ratio of 0.7 and prefers what is near to their own context; an anonymous one has 0.5. `like` is a
+profile that takes the place of the context, and ranks by itself if there is no `q`. After `timeout` milliseconds the
+search is cancelled (57014). Definer, because no role may read the index; this function is the only access to it,
+beside api.complete_search.';
 grant execute on function api.search_profiles(jsonb) to edge_functions;
