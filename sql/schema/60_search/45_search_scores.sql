@@ -61,7 +61,10 @@ create function private.keyword_scores(
   words_asked integer,
   attribute_weights integer[] default '{0, 1, 2, 3, 4, 5}'
 )
-returns table (profile_id bigint, score double precision, ranks private.keyword_ranks)
+returns table (
+  profile_id bigint, score double precision, ranks private.keyword_ranks, coverage double precision,
+  names_found double precision, in_name boolean
+)
 language plpgsql stable security invoker
 set search_path = ''
 -- Planning this statement takes longer than running it. And Postgres underestimates how many rows the expressions
@@ -73,6 +76,19 @@ declare
   max_weight constant integer := (select max(weight) from unnest(attribute_weights) as weight);
   typo_budgets constant integer[] := array(
     select private.typo_budget(word) from unnest(asked.words) where not excluded and place is not null order by place
+  );
+  -- By place: the share of the query's rarity that the word has, and if it is a name.
+  shares constant double precision[] := array(
+    select rarity / cardinality(places) / (select sum(rarity) from unnest(asked.units))
+    from unnest(asked.units)
+    cross join unnest(places) as place
+    order by place
+  );
+  named_shares constant double precision[] := array(
+    select case when is_named then shares[place] else 0 end
+    from unnest(asked.units)
+    cross join unnest(places) as place
+    order by place
   );
   prefix constant private.search_term := (select term from unnest(asked.terms) as term where term.is_prefix);
   phrases constant private.search_unit[] := array(
@@ -127,7 +143,7 @@ begin
       select entries.profile_id, phrase.unit
       from entries
       cross join unnest(phrases) as phrase
-      where not ts_match_vq(entries.words, phrase.queries[1])
+      where not ts_match_vq(entries.words, phrase.query)
     ),
     best_matches as materialized (
       select occurrences.profile_id, terms.place, min(best.cost) as cost, bool_or(terms.exact) as exact
@@ -159,6 +175,9 @@ begin
         sum(best_matches.cost % 1000000 / 100)::integer as attribute_cost,
         sum(best_matches.cost % 100)::integer as position_cost,
         count(*) filter (where best_matches.exact)::integer as exact_words,
+        least(1, sum(shares[best_matches.place])) as coverage,
+        sum(named_shares[best_matches.place]) as names_found,
+        bool_and(best_matches.cost < 100) and count(*) = words_asked as in_name,
         min(best_matches.place) as first_place,
         bit_or(1::bigint << best_matches.place) as places,
         bit_or(private.closest_bit(best_matches.place, best_matches.cost / 1000000)) as closest
@@ -168,7 +187,9 @@ begin
     pairs as materialized (
       select * from private.word_pairs(asked) where words_asked > 1
     )
-    select tallies.profile_id, private.keyword_score(ranked.ranks), ranked.ranks
+    select
+      tallies.profile_id, private.keyword_score(ranked.ranks), ranked.ranks, tallies.coverage, tallies.names_found,
+      tallies.in_name
     from tallies
     join entries on entries.profile_id = tallies.profile_id
     cross join lateral (
@@ -203,7 +224,9 @@ end
 $$;
 comment on function private.keyword_scores(bigint[], private.search_query, integer, integer[]) is
   'The keyword scores of the profiles that contain some of the terms. words_asked is how many words the query has;
-attribute_weights are the weights of name, interests, city, country, biography, and first and last name.';
+attribute_weights are the weights of name, interests, city, country, biography, and first and last name. `coverage` is
+the share of the query''s rarity that a profile has, `names_found` that of its names and places; `in_name`: all the
+words are in the name, as typed.';
 
 create function private.semantic_score(
   cosine double precision,
