@@ -1,5 +1,4 @@
--- The partner's address is empty across a block, and with PARTNER_EMAIL=after_reply until they have written, wherever it
--- is printed.
+-- The partner's address is empty across a block, and with PARTNER_EMAIL=after_reply until they have written.
 select plan(13);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'cat']) as name;
 insert into public.conversations (voyager_id, local_id)
