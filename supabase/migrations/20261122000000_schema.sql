@@ -1186,12 +1186,26 @@ as $$
 declare
   me bigint := private.my_id();
   cut_off constant bigint[] := case when emails then coalesce(private.blocked_users_of(me), '{}') end;
+  -- A call of shown_email for each of them made the list of conversations a tenth dearer.
+  is_shown constant boolean := coalesce(current_setting('api.partner_email', true), '') <> 'after_reply';
 begin
   return query
     select
       mine.id,
-      voyager.id, voyager.name, case when emails then private.shown_email(voyager, mine.id, cut_off) end,
-      local.id, local.name, case when emails then private.shown_email(local, mine.id, cut_off) end,
+      voyager.id, voyager.name,
+      case
+        when not emails then null
+        when voyager.id = any (cut_off) then ''
+        when is_shown then voyager.email
+        else private.shown_email(voyager, mine.id)
+      end,
+      local.id, local.name,
+      case
+        when not emails then null
+        when local.id = any (cut_off) then ''
+        when is_shown then local.email
+        else private.shown_email(local, mine.id)
+      end,
       mine.created_at
     from public.conversations as mine
     join public.users as voyager on voyager.id = mine.voyager_id
@@ -4135,22 +4149,20 @@ $$;
 comment on function private.require_first_contact(bigint, bigint, integer) is
   'Raises 403 if nothing more may reach the partner before they have answered. Only for definer functions.';
 
-create function private.shown_email(person public.users, conversation bigint, cut_off bigint[])
+create function private.shown_email(person public.users, conversation bigint)
 returns text
 language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   return case
-    when person.id = any (cut_off) then ''
-    when coalesce(current_setting('api.partner_email', true), '') <> 'after_reply' then person.email
     when person.id = private.my_id() or private.has_written(person.id, conversation) then person.email
     else ''
   end;
 end
 $$;
-comment on function private.shown_email(public.users, bigint, bigint[]) is
-  'The e-mail address of a participant as the caller sees it: a partner''s is empty across a block, and with
-PARTNER_EMAIL=after_reply until they have written. Only for definer functions.';
+comment on function private.shown_email(public.users, bigint) is
+  'The e-mail address of a participant as the caller sees it with PARTNER_EMAIL=after_reply: the partner''s is empty
+until they have written. Only for definer functions.';
 
 -- The log of changes: what GET /conversations/changes reads. A row is written by the transaction that makes the change,
 -- so it commits or rolls back with it; unlike an event of Realtime it is never lost.
