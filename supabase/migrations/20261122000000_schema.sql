@@ -5601,30 +5601,7 @@ as $$
 declare
   found text[] := array[letters];
 begin
-  for step in 1..depth loop
-    found := array(
-      select unnest(found)
-      union
-      select overlay(word placing '' from place for 1)
-      from unnest(found) as word
-      cross join generate_series(1, char_length(word)) as place
-    );
-  end loop;
-  return found;
-end
-$$;
-comment on function private.deletions(text, integer) is 'The letters without up to `depth` of them.';
-
-create function private.deletion_keys(word text)
-returns text[]
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-declare
-  depth constant integer := case when char_length(word) < 7 then 1 else 2 end;
-  letters constant text := left(word, 4 + depth);
-  found text[] := array[letters];
-begin
-  -- Every new word of the lexicon pays this: 5 µs, where private.deletions takes 60.
+  -- Every new word of the lexicon pays this: 5 µs, where one statement for each depth takes 60.
   for one in 1..char_length(letters) loop
     found := found || overlay(letters placing '' from one for 1);
     if depth = 2 then
@@ -5634,6 +5611,18 @@ begin
     end if;
   end loop;
   return found;
+end
+$$;
+comment on function private.deletions(text, integer) is 'The letters without up to `depth` of them, which is 1 or 2.';
+
+create function private.deletion_keys(word text)
+returns text[]
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+declare
+  depth constant integer := case when char_length(word) < 7 then 1 else 2 end;
+begin
+  return private.deletions(left(word, 4 + depth), depth);
 end
 $$;
 comment on function private.deletion_keys(text) is
@@ -7293,7 +7282,10 @@ begin
   return query
     select
       found.profile_id,
-      (first + ts_rank(weights, words, any_word) + ts_rank(weights, words, as_typed))::real
+      (
+        first + ts_rank(weights, words, any_word)
+          + case when as_typed <> any_word then ts_rank(weights, words, as_typed) else 0 end
+      )::real
     from (
       select
         stored.profile_id, stored.words,
@@ -7328,25 +7320,6 @@ $$;
 comment on function private.keyword_candidates(private.search_query, private.search_filter, integer) is
   'Up to max_results profiles that contain words of the query and pass the filter: first those with all the words, then
 those with the rarest. `rank` roughly tells who of them will have the best keyword scores, at 1 µs each.';
-
-create function private.any_profiles(filter private.search_filter, max_results integer)
-returns table (profile_id bigint)
-language plpgsql stable security invoker
-set search_path = ''
-set plan_cache_mode = 'force_generic_plan'
-as $$
-begin
-  return query
-    select stored.profile_id
-    from private.search_words as stored
-    where private.matches_filter(stored.profile_id, stored.words, filter)
-      and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
-    order by stored.profile_id
-    limit max_results;
-end
-$$;
-comment on function private.any_profiles(private.search_filter, integer) is
-  'The first max_results profiles that pass a filter.';
 
 create function private.nearest_profiles(
   query_vector extensions.halfvec,
@@ -7484,8 +7457,15 @@ begin
       select * from private.keyword_candidates(asked => asked, filter => filter, max_results => max_results)
       where has_words
       union all
-      select profile_id, 0 from private.any_profiles(filter => filter, max_results => max_results)
-      where not has_words
+      (
+        select profile_id, 0
+        from private.search_words as stored
+        where not has_words
+          and private.matches_filter(stored.profile_id, stored.words, filter)
+          and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
+        order by profile_id
+        limit max_results
+      )
     ) as found
   ),
   -- Whoever is behind them is scored only for a page that they are on, and is never put before them.

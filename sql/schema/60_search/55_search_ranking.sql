@@ -71,8 +71,15 @@ begin
       select * from private.keyword_candidates(asked => asked, filter => filter, max_results => max_results)
       where has_words
       union all
-      select profile_id, 0 from private.any_profiles(filter => filter, max_results => max_results)
-      where not has_words
+      (
+        select profile_id, 0
+        from private.search_words as stored
+        where not has_words
+          and private.matches_filter(stored.profile_id, stored.words, filter)
+          and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
+        order by profile_id
+        limit max_results
+      )
     ) as found
   ),
   -- Whoever is behind them is scored only for a page that they are on, and is never put before them.
