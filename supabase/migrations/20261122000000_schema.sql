@@ -7406,8 +7406,8 @@ declare
   -- No query has more hits, and no total counts further.
   max_results constant integer := 1000;
   max_neighbours constant integer := 100;
-  -- So many of those with the words are scored, beside the neighbours, and the others only for a page behind them.
-  max_scored constant integer := 100;
+  -- So many of those with the words are scored at once, beside the neighbours, the others only for a page behind them.
+  block_size constant integer := 100;
   -- The most that nearness to the caller's own interests can add to a score.
   context_share constant double precision := 0.1;
   query_model constant text := request ->> 'model';
@@ -7468,9 +7468,9 @@ begin
       )
     ) as found
   ),
-  -- Whoever is behind them is scored only for a page that they are on, and is never put before them.
+  -- Nobody is put before those of an earlier block.
   candidates as materialized (
-    select either.profile_id, neighbour is null and place > max_scored as is_behind
+    select either.profile_id, case when neighbour is null then (place - 1) / block_size else 0 end as block
     from matches
     full join unnest(neighbour_ids) as neighbour on neighbour = matches.profile_id
     cross join lateral (select coalesce(matches.profile_id, neighbour) as profile_id) as either
@@ -7478,7 +7478,7 @@ begin
   scoring as materialized (
     select *
     from candidates
-    where not is_behind or page_end > (select count(*) from candidates where not is_behind)
+    where block <= coalesce((select block from candidates order by block offset page_end - 1 limit 1), max_results)
   ),
   scored as (
     select
@@ -7525,16 +7525,16 @@ begin
       *,
       -- Scores never rise down the list.
       min(own_score) over (
-        order by is_behind, own_score desc, keyword desc, profile_id
+        order by block, own_score desc, keyword desc, profile_id
         rows between unbounded preceding and current row
       ) as shown_score
     from scored
-    order by is_behind, own_score desc, keyword desc, profile_id
+    order by block, own_score desc, keyword desc, profile_id
     limit greatest(0, least(page_limit, max_results - page_offset))
     offset page_offset
   )
   select
-    coalesce(json_agg(body order by is_behind, own_score desc, keyword desc, profile_id), '[]'),
+    coalesce(json_agg(body order by block, own_score desc, keyword desc, profile_id), '[]'),
     (select least(max_results, count(*)) from candidates),
     case
       when facets is not null then private.facet_distribution(facets, array(select profile_id from candidates))
