@@ -7131,20 +7131,38 @@ create function private.final_score(
   keyword double precision,
   semantic double precision,
   in_name boolean,
+  has_all_words boolean,
   context double precision
 )
 returns double precision
 language sql immutable parallel safe
 as $$
-  select 1 - (1 - context) * (
-    1 - greatest(keyword + semantic_ratio * (semantic - keyword), case when in_name then keyword end)
+  select context * case when keyword > 0 then 1 else semantic_ratio end + (1 - context) * (
+    1 - case when has_all_words then 0.85 else 1 end * (
+      1 - greatest(keyword + semantic_ratio * (semantic - keyword), case when in_name then keyword end)
+    )
   )
 $$;
 comment on function private.final_score(
-  double precision, double precision, double precision, boolean, double precision
+  double precision, double precision, double precision, boolean, boolean, double precision
 ) is
-  'The weighted sum of both scores, and at least the keyword score where the name contains all the words. `context`, 0
-to 0.1, is the share of the rest that nearness to the caller''s own interests adds.';
+  'What profiles are ranked by: the weighted sum of both scores, and at least the keyword score where the name contains
+all the words. Whoever has all the words gets .15 of what is missing to 1. `context`, 0 to 0.05, is the share of what is
+then missing that nearness to the caller''s own interests adds; without any word it is missing to the semantic ratio.';
+
+create function private.shown_score(score double precision)
+returns double precision
+language sql immutable parallel safe
+as $$
+  select case
+    when score < 0.44 then score * 0.5 / 0.44
+    when score < 0.5 then 0.5 + (score - 0.44) * 0.2 / 0.06
+    else 0.7 + (score - 0.5) * 0.6
+  end
+$$;
+comment on function private.shown_score(double precision) is
+  'A final score as hits show it, in the same order. At .5 half of the hits by meaning alone are wanted, which reach .7
+(bench/search/quality.ts --curve), with a semantic ratio of 0.5.';
 
 create function private.keyword_details(ranks private.keyword_ranks)
 returns json
@@ -7501,7 +7519,7 @@ declare
   max_results constant integer := 1000;
   max_neighbours constant integer := 100;
   -- The most that nearness to the caller's own interests can add to a score.
-  context_share constant double precision := 0.1;
+  context_share constant double precision := 0.05;
   query_model constant text := request ->> 'model';
   page_limit constant integer := (request ->> 'limit')::integer;
   page_offset constant bigint := (request ->> 'offset')::bigint;
@@ -7571,11 +7589,8 @@ begin
       coalesce(coverage * at_least, 0) as min_keyword,
       coalesce(coverage * at_most, 0) as max_keyword,
       greatest(0, names_share - coalesce(names_found, 0)) as names_missing,
-      case
-        when query_vector is null then 0
-        when has_words and exists (select from by_words) then semantic_ratio
-        else 1
-      end as full_ratio,
+      has_words and coalesce(coverage > 0.999999, false) as has_all,
+      case when query_vector is null then 0 else semantic_ratio end as full_ratio,
       query_vector is not null and distance is null and (
         has_other_models
         or exists (
@@ -7592,11 +7607,12 @@ begin
       *,
       case when may_lack_embedding then 0 else private.final_score(
         semantic_ratio => full_ratio, keyword => min_keyword,
-        semantic => case when distance is null then 0 else max_semantic end, in_name => in_name, context => 0
+        semantic => case when distance is null then 0 else max_semantic end, in_name => in_name,
+        has_all_words => has_all, context => 0
       ) end as lowest,
       case when may_lack_embedding then 1 else private.final_score(
         semantic_ratio => full_ratio, keyword => max_keyword, semantic => max_semantic, in_name => in_name,
-        context => case when context_vector is null then 0 else context_share end
+        has_all_words => has_all, context => case when context_vector is null then 0 else context_share end
       ) end as highest
     from candidates
     cross join lateral (
@@ -7610,10 +7626,12 @@ begin
     select
       *,
       private.final_score(
-        semantic_ratio => ratio, keyword => min_keyword, semantic => semantic, in_name => in_name, context => context
+        semantic_ratio => ratio, keyword => min_keyword, semantic => semantic, in_name => in_name,
+        has_all_words => has_all, context => context
       ) as lowest_score,
       private.final_score(
-        semantic_ratio => ratio, keyword => max_keyword, semantic => semantic, in_name => in_name, context => context
+        semantic_ratio => ratio, keyword => max_keyword, semantic => semantic, in_name => in_name,
+        has_all_words => has_all, context => context
       ) as highest_score
     from (
       select *
@@ -7669,7 +7687,8 @@ begin
     select
       *,
       private.final_score(
-        semantic_ratio => ratio, keyword => keyword, semantic => semantic, in_name => in_name, context => context
+        semantic_ratio => ratio, keyword => keyword, semantic => semantic, in_name => in_name,
+        has_all_words => has_all, context => context
       ) as score
     from contenders
     left join private.keyword_scores(
@@ -7692,16 +7711,17 @@ begin
   into hits, total, distribution
   from page
   join private.search_entries as entry using (profile_id)
+  cross join lateral (select private.shown_score(score) as shown) as calibrated
   cross join lateral (
     select case
       when explain then (
-        private.hit_body(entry, score)::jsonb || jsonb_build_object('_rankingScoreDetails', jsonb_build_object(
+        private.hit_body(entry, shown)::jsonb || jsonb_build_object('_rankingScoreDetails', jsonb_build_object(
           'words', private.keyword_details(ranks), 'coverage', coverage, 'keyword', keyword,
           'cosine', cosine, 'similarityFloor', model.similarity_floor, 'similarityCeiling', model.similarity_ceiling,
           'namesMissing', names_missing, 'semantic', semantic, 'ratio', ratio, 'named', in_name, 'context', context
         ))
       )::json
-      else private.hit_body(entry, score)
+      else private.hit_body(entry, shown)
     end as body
   ) as printed;
   perform private.check_deadline();
@@ -7765,14 +7785,13 @@ begin
   perform private.check_deadline();
   return private.find_profiles(
     request => request, asked => asked, filter => filter, query_vector => query_vector,
-    context_vector => context_vector, semantic_ratio => case when me is null then 0.5 else 0.7 end
+    context_vector => context_vector, semantic_ratio => 0.5
   );
 end
 $$;
 comment on function api.search_profiles(jsonb) is
   'Searches profiles for {q, asked, vector, model, interests, cities, countries, limit, offset, explain, facets,
-highlight, like, timeout}. A user''s search has a semantic ratio of 0.7 and prefers what is near to their own context;
-an anonymous one has 0.5. `like` is a profile that takes the place of the context, and ranks by itself if there is no
+highlight, like, timeout}. A user''s search prefers what is near to their own context. `like` is a profile that takes the place of the context, and ranks by itself if there is no
 `q`. After `timeout` milliseconds the search is cancelled (57014). Definer, because no role may read the index; this
 function is the only access to it, beside api.complete_search.';
 grant execute on function api.search_profiles(jsonb) to edge_functions;

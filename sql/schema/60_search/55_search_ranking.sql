@@ -21,7 +21,7 @@ declare
   max_results constant integer := 1000;
   max_neighbours constant integer := 100;
   -- The most that nearness to the caller's own interests can add to a score.
-  context_share constant double precision := 0.1;
+  context_share constant double precision := 0.05;
   query_model constant text := request ->> 'model';
   page_limit constant integer := (request ->> 'limit')::integer;
   page_offset constant bigint := (request ->> 'offset')::bigint;
@@ -91,11 +91,8 @@ begin
       coalesce(coverage * at_least, 0) as min_keyword,
       coalesce(coverage * at_most, 0) as max_keyword,
       greatest(0, names_share - coalesce(names_found, 0)) as names_missing,
-      case
-        when query_vector is null then 0
-        when has_words and exists (select from by_words) then semantic_ratio
-        else 1
-      end as full_ratio,
+      has_words and coalesce(coverage > 0.999999, false) as has_all,
+      case when query_vector is null then 0 else semantic_ratio end as full_ratio,
       query_vector is not null and distance is null and (
         has_other_models
         or exists (
@@ -112,11 +109,12 @@ begin
       *,
       case when may_lack_embedding then 0 else private.final_score(
         semantic_ratio => full_ratio, keyword => min_keyword,
-        semantic => case when distance is null then 0 else max_semantic end, in_name => in_name, context => 0
+        semantic => case when distance is null then 0 else max_semantic end, in_name => in_name,
+        has_all_words => has_all, context => 0
       ) end as lowest,
       case when may_lack_embedding then 1 else private.final_score(
         semantic_ratio => full_ratio, keyword => max_keyword, semantic => max_semantic, in_name => in_name,
-        context => case when context_vector is null then 0 else context_share end
+        has_all_words => has_all, context => case when context_vector is null then 0 else context_share end
       ) end as highest
     from candidates
     cross join lateral (
@@ -130,10 +128,12 @@ begin
     select
       *,
       private.final_score(
-        semantic_ratio => ratio, keyword => min_keyword, semantic => semantic, in_name => in_name, context => context
+        semantic_ratio => ratio, keyword => min_keyword, semantic => semantic, in_name => in_name,
+        has_all_words => has_all, context => context
       ) as lowest_score,
       private.final_score(
-        semantic_ratio => ratio, keyword => max_keyword, semantic => semantic, in_name => in_name, context => context
+        semantic_ratio => ratio, keyword => max_keyword, semantic => semantic, in_name => in_name,
+        has_all_words => has_all, context => context
       ) as highest_score
     from (
       select *
@@ -189,7 +189,8 @@ begin
     select
       *,
       private.final_score(
-        semantic_ratio => ratio, keyword => keyword, semantic => semantic, in_name => in_name, context => context
+        semantic_ratio => ratio, keyword => keyword, semantic => semantic, in_name => in_name,
+        has_all_words => has_all, context => context
       ) as score
     from contenders
     left join private.keyword_scores(
@@ -212,16 +213,17 @@ begin
   into hits, total, distribution
   from page
   join private.search_entries as entry using (profile_id)
+  cross join lateral (select private.shown_score(score) as shown) as calibrated
   cross join lateral (
     select case
       when explain then (
-        private.hit_body(entry, score)::jsonb || jsonb_build_object('_rankingScoreDetails', jsonb_build_object(
+        private.hit_body(entry, shown)::jsonb || jsonb_build_object('_rankingScoreDetails', jsonb_build_object(
           'words', private.keyword_details(ranks), 'coverage', coverage, 'keyword', keyword,
           'cosine', cosine, 'similarityFloor', model.similarity_floor, 'similarityCeiling', model.similarity_ceiling,
           'namesMissing', names_missing, 'semantic', semantic, 'ratio', ratio, 'named', in_name, 'context', context
         ))
       )::json
-      else private.hit_body(entry, score)
+      else private.hit_body(entry, shown)
     end as body
   ) as printed;
   perform private.check_deadline();
@@ -285,14 +287,13 @@ begin
   perform private.check_deadline();
   return private.find_profiles(
     request => request, asked => asked, filter => filter, query_vector => query_vector,
-    context_vector => context_vector, semantic_ratio => case when me is null then 0.5 else 0.7 end
+    context_vector => context_vector, semantic_ratio => 0.5
   );
 end
 $$;
 comment on function api.search_profiles(jsonb) is
   'Searches profiles for {q, asked, vector, model, interests, cities, countries, limit, offset, explain, facets,
-highlight, like, timeout}. A user''s search has a semantic ratio of 0.7 and prefers what is near to their own context;
-an anonymous one has 0.5. `like` is a profile that takes the place of the context, and ranks by itself if there is no
+highlight, like, timeout}. A user''s search prefers what is near to their own context. `like` is a profile that takes the place of the context, and ranks by itself if there is no
 `q`. After `timeout` milliseconds the search is cancelled (57014). Definer, because no role may read the index; this
 function is the only access to it, beside api.complete_search.';
 grant execute on function api.search_profiles(jsonb) to edge_functions;
