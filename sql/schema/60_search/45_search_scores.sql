@@ -106,6 +106,7 @@ declare
     select word from unnest(asked.terms) union select word from unnest(asked.words)
     union select unnest(completions) union select '.'
   ) end;
+  any_word constant tsquery := (select private.any_of(query) from unnest(asked.units));
   full_stop constant tsquery := private.lexeme('.')::tsquery;
   -- Find the texts that begin with a word of the query.
   openings constant tsquery[] := array(
@@ -123,7 +124,7 @@ begin
         -- Marks the words that count with a weight, and drops all others. To read them all takes five times as long.
         coalesce(ts_filter(setweight(setweight(stored.words, 'D'), 'A', lexemes), '{a}'), stored.words) as words
       from private.search_words as stored
-      where stored.profile_id = any (ids)
+      where stored.profile_id = any (ids) and ts_match_vq(stored.words, any_word)
     ),
     occurrences as materialized (
       select entries.profile_id, lexeme, positions
