@@ -1186,12 +1186,26 @@ as $$
 declare
   me bigint := private.my_id();
   cut_off constant bigint[] := case when emails then coalesce(private.blocked_users_of(me), '{}') end;
+  -- A call of shown_email for each of them made the list of conversations a tenth dearer.
+  is_shown constant boolean := coalesce(current_setting('api.partner_email', true), '') <> 'after_reply';
 begin
   return query
     select
       mine.id,
-      voyager.id, voyager.name, case when emails then private.shown_email(voyager, mine.id, cut_off) end,
-      local.id, local.name, case when emails then private.shown_email(local, mine.id, cut_off) end,
+      voyager.id, voyager.name,
+      case
+        when not emails then null
+        when voyager.id = any (cut_off) then ''
+        when is_shown then voyager.email
+        else private.shown_email(voyager, mine.id)
+      end,
+      local.id, local.name,
+      case
+        when not emails then null
+        when local.id = any (cut_off) then ''
+        when is_shown then local.email
+        else private.shown_email(local, mine.id)
+      end,
       mine.created_at
     from public.conversations as mine
     join public.users as voyager on voyager.id = mine.voyager_id
@@ -4135,22 +4149,20 @@ $$;
 comment on function private.require_first_contact(bigint, bigint, integer) is
   'Raises 403 if nothing more may reach the partner before they have answered. Only for definer functions.';
 
-create function private.shown_email(person public.users, conversation bigint, cut_off bigint[])
+create function private.shown_email(person public.users, conversation bigint)
 returns text
 language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   return case
-    when person.id = any (cut_off) then ''
-    when coalesce(current_setting('api.partner_email', true), '') <> 'after_reply' then person.email
     when person.id = private.my_id() or private.has_written(person.id, conversation) then person.email
     else ''
   end;
 end
 $$;
-comment on function private.shown_email(public.users, bigint, bigint[]) is
-  'The e-mail address of a participant as the caller sees it: a partner''s is empty across a block, and with
-PARTNER_EMAIL=after_reply until they have written. Only for definer functions.';
+comment on function private.shown_email(public.users, bigint) is
+  'The e-mail address of a participant as the caller sees it with PARTNER_EMAIL=after_reply: the partner''s is empty
+until they have written. Only for definer functions.';
 
 -- The log of changes: what GET /conversations/changes reads. A row is written by the transaction that makes the change,
 -- so it commits or rolls back with it; unlike an event of Realtime it is never lost.
@@ -4852,27 +4864,24 @@ create table private.search_places (
 comment on table private.search_places is
   'The names of each place in any language, how what belongs to it is called (Dutch), and its districts, whose people
 live in the place as well: all as private.words_of writes them. private.add_place adds one.';
-create index search_places_names_idx on private.search_places using gin (names) with (fastupdate = off);
-create index search_places_parts_idx on private.search_places using gin (parts) with (fastupdate = off);
-create index search_places_adjectives_idx on private.search_places using gin (adjectives) with (fastupdate = off);
+create index search_places_names_idx
+  on private.search_places using gin ((names || parts || adjectives)) with (fastupdate = off);
 alter table private.search_places enable row level security;
 
 create function private.places_among(candidates text[])
 returns text[]
 language plpgsql stable security invoker
 set search_path = ''
+set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
   return array(
-    select name from private.search_places cross join unnest(names) as name
-    where names && candidates and name = any (candidates)
-    union
-    select part from private.search_places cross join unnest(parts) as part
-    where parts && candidates and part = any (candidates)
-    union
-    select '@' || adjective from private.search_places cross join unnest(adjectives) as adjective
-    where adjectives && candidates and adjective = any (candidates)
+    select distinct sign || candidate
+    from private.search_places
+    cross join lateral (values ('', names || parts), ('@', adjectives)) as kinds (sign, listed)
+    cross join unnest(candidates) as candidate
+    where names || parts || adjectives && candidates and candidate = any (listed)
   );
 end
 $$;
@@ -4893,7 +4902,7 @@ begin
     select name
     from private.search_places
     cross join lateral unnest(names || array(select '@' || adjective from unnest(adjectives) as adjective)) as name
-    where names && written or parts && written
+    where names || parts || adjectives && written and names || parts && written
     except
     select unnest(written)
     order by 1
@@ -6173,22 +6182,28 @@ comment on type private.search_term is
   'A word of the index that a word of the query may stand for, or the beginning of such words. `place` and `unit` are
 those of the query word.';
 
+create function private.term_query(term private.search_term)
+returns tsquery
+language sql immutable parallel safe
+as $$
+  select (private.lexeme(term.word) || case when term.is_prefix then ':*' else '' end)::tsquery
+$$;
+comment on function private.term_query(private.search_term) is 'Finds the profiles that have a term.';
+
 create type private.search_unit as (
   unit integer,
   quoted boolean,
   is_phrase boolean,
   places integer[],
-  queries tsquery[],
   query tsquery,
   holders integer,
   rarity double precision,
   is_named boolean
 );
 comment on type private.search_unit is
-  'A word or phrase to look for. `queries` find the profiles that have the word without a typing error, with one, and
-with two; or those that have the phrase, and those that have it in their name. `query` finds what any of them finds.
-`holders` is about how many there are, `rarity` how much it says to have it: ln(1 + profiles / holders). `is_named`:
-above all a name of people or places.';
+  'A word or phrase to look for. `query` finds the profiles that have it, or what it may stand for. `holders` is about
+how many there are, `rarity` how much it says to have it: ln(1 + profiles / holders). `is_named`: above all a name of
+people or places.';
 
 create type private.search_query as (
   words private.query_word[],
@@ -6455,7 +6470,7 @@ begin
   );
   asked.units := array(
     select row(
-      units.unit, quoted, is_phrase, places, queries, joined.query, holders,
+      units.unit, quoted, is_phrase, places, written.query, holders,
       ln(1 + greatest(1, profiles) / greatest(1, holders)), either.is_named
     )::private.search_unit
     from (
@@ -6467,28 +6482,19 @@ begin
         bool_or(unfinished) as is_unfinished,
         string_agg(word, ' ' order by position) = any (asked.places) as is_place,
         array_agg(place order by place) filter (where place is not null) as places,
-        string_agg(private.lexeme(word), ' <-> ' order by position)::tsquery as phrase,
-        string_agg(private.lexeme(word) || ':a', ' <-> ' order by position)::tsquery as phrase_in_name
+        string_agg(private.lexeme(word), ' <-> ' order by position)::tsquery as phrase
       from unnest(asked.words)
       where not excluded
       group by unit
     ) as units
     cross join lateral (
-      select case when is_phrase then array[phrase, phrase_in_name] else array(
-        select (
-          select string_agg(
-            private.lexeme(word) || case when is_prefix then ':*' else '' end, ' | ' order by is_prefix, word
-          )
-          from unnest(asked.terms) as term
-          where term.unit = units.unit and term.typos = errors
-        )::tsquery
-        from generate_series(0, 2) as errors
-      ) end as queries
+      select case when is_phrase then phrase else (
+        select private.any_of(private.term_query(term)) from unnest(asked.terms) as term where term.unit = units.unit
+      ) end as query
       offset 0
     ) as written
-    cross join lateral (select private.any_of(each_query) as query from unnest(queries) as each_query) as joined
     cross join lateral private.measure_word(
-      query => joined.query, is_known => is_known, profiles => profiles, sample => sample
+      query => written.query, is_known => is_known, profiles => profiles, sample => sample
     ) as measured
     -- Fes is a city, whether or not it may go on as festivals.
     cross join lateral (
@@ -6537,8 +6543,8 @@ begin
       select
         place,
         private.closest_bit(place, typos) as bit,
-        private.any_of((private.lexeme(word) || case when is_prefix then ':*' else '' end)::tsquery) as query
-      from unnest(asked.terms)
+        private.any_of(private.term_query(term)) as query
+      from unnest(asked.terms) as term
       group by place, typos
     )
     -- In reverse order the distance counts one more.
@@ -6838,7 +6844,7 @@ begin
       cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
       group by kind
       union all
-      select queries[:1] from unnest(asked.units) where quoted
+      select array[query] from unnest(asked.units) where quoted
       union all
       -- Whole decades, and the years before and after them. Who has no age is not left out.
       select array_agg(distinct private.lexeme(private.facet('age', case
@@ -6965,7 +6971,10 @@ create function private.keyword_scores(
   words_asked integer,
   attribute_weights integer[] default '{0, 1, 2, 3, 4, 5}'
 )
-returns table (profile_id bigint, score double precision, ranks private.keyword_ranks)
+returns table (
+  profile_id bigint, score double precision, ranks private.keyword_ranks, coverage double precision,
+  names_found double precision, in_name boolean
+)
 language plpgsql stable security invoker
 set search_path = ''
 -- Planning this statement takes longer than running it. And Postgres underestimates how many rows the expressions
@@ -6977,6 +6986,19 @@ declare
   max_weight constant integer := (select max(weight) from unnest(attribute_weights) as weight);
   typo_budgets constant integer[] := array(
     select private.typo_budget(word) from unnest(asked.words) where not excluded and place is not null order by place
+  );
+  -- By place: the share of the query's rarity that the word has, and if it is a name.
+  shares constant double precision[] := array(
+    select rarity / cardinality(places) / (select sum(rarity) from unnest(asked.units))
+    from unnest(asked.units)
+    cross join unnest(places) as place
+    order by place
+  );
+  named_shares constant double precision[] := array(
+    select case when is_named then shares[place] else 0 end
+    from unnest(asked.units)
+    cross join unnest(places) as place
+    order by place
   );
   prefix constant private.search_term := (select term from unnest(asked.terms) as term where term.is_prefix);
   phrases constant private.search_unit[] := array(
@@ -6994,6 +7016,7 @@ declare
     select word from unnest(asked.terms) union select word from unnest(asked.words)
     union select unnest(completions) union select '.'
   ) end;
+  any_word constant tsquery := (select private.any_of(query) from unnest(asked.units));
   full_stop constant tsquery := private.lexeme('.')::tsquery;
   -- Find the texts that begin with a word of the query.
   openings constant tsquery[] := array(
@@ -7011,7 +7034,7 @@ begin
         -- Marks the words that count with a weight, and drops all others. To read them all takes five times as long.
         coalesce(ts_filter(setweight(setweight(stored.words, 'D'), 'A', lexemes), '{a}'), stored.words) as words
       from private.search_words as stored
-      where stored.profile_id = any (ids)
+      where stored.profile_id = any (ids) and ts_match_vq(stored.words, any_word)
     ),
     occurrences as materialized (
       select entries.profile_id, lexeme, positions
@@ -7031,7 +7054,7 @@ begin
       select entries.profile_id, phrase.unit
       from entries
       cross join unnest(phrases) as phrase
-      where not ts_match_vq(entries.words, phrase.queries[1])
+      where not ts_match_vq(entries.words, phrase.query)
     ),
     best_matches as materialized (
       select occurrences.profile_id, terms.place, min(best.cost) as cost, bool_or(terms.exact) as exact
@@ -7063,6 +7086,9 @@ begin
         sum(best_matches.cost % 1000000 / 100)::integer as attribute_cost,
         sum(best_matches.cost % 100)::integer as position_cost,
         count(*) filter (where best_matches.exact)::integer as exact_words,
+        least(1, sum(shares[best_matches.place])) as coverage,
+        sum(named_shares[best_matches.place]) as names_found,
+        bool_and(best_matches.cost < 100) and count(*) = words_asked as in_name,
         min(best_matches.place) as first_place,
         bit_or(1::bigint << best_matches.place) as places,
         bit_or(private.closest_bit(best_matches.place, best_matches.cost / 1000000)) as closest
@@ -7072,7 +7098,9 @@ begin
     pairs as materialized (
       select * from private.word_pairs(asked) where words_asked > 1
     )
-    select tallies.profile_id, private.keyword_score(ranked.ranks), ranked.ranks
+    select
+      tallies.profile_id, private.keyword_score(ranked.ranks), ranked.ranks, tallies.coverage, tallies.names_found,
+      tallies.in_name
     from tallies
     join entries on entries.profile_id = tallies.profile_id
     cross join lateral (
@@ -7107,7 +7135,9 @@ end
 $$;
 comment on function private.keyword_scores(bigint[], private.search_query, integer, integer[]) is
   'The keyword scores of the profiles that contain some of the terms. words_asked is how many words the query has;
-attribute_weights are the weights of name, interests, city, country, biography, and first and last name.';
+attribute_weights are the weights of name, interests, city, country, biography, and first and last name. `coverage` is
+the share of the query''s rarity that a profile has, `names_found` that of its names and places; `in_name`: all the
+words are in the name, as typed.';
 
 create function private.semantic_score(
   cosine double precision,
@@ -7147,7 +7177,7 @@ comment on function private.final_score(
   double precision, double precision, double precision, boolean, boolean, double precision
 ) is
   'What profiles are ranked by: the weighted sum of both scores, and at least the keyword score where the name contains
-all the words. Whoever has all the words gets .15 of what is missing to 1. `context`, 0 to 0.05, is the share of what is
+all the words. Whoever has all the words gets .15 of what is missing to 1. `context`, 0 to 0.04, is the share of what is
 then missing that nearness to the caller''s own interests adds; without any word it is missing to the semantic ratio.';
 
 create function private.shown_score(score double precision)
@@ -7233,10 +7263,7 @@ create function private.keyword_candidates(
   filter private.search_filter,
   max_results integer
 )
-returns table (
-  profile_id bigint, coverage double precision, names_found double precision, at_least double precision,
-  at_most double precision, in_name boolean
-)
+returns table (profile_id bigint, rank real)
 language plpgsql stable security invoker
 set search_path = ''
 -- As in measure_word.
@@ -7244,11 +7271,15 @@ set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
+  -- Of the classes D to A. Whoever has all the words comes first.
+  weights constant real[] := '{.2, .4, .8, 1}';
   units constant private.search_unit[] := asked.units;
-  words_asked constant integer := (select max(place) from unnest(asked.terms));
-  rarity_asked constant double precision := (select sum(rarity) from unnest(units));
   is_short_list constant boolean := coalesce(cardinality(filter.passing) <= max_results, false);
   all_words constant tsquery := (select private.all_of(query) from unnest(units));
+  any_word constant tsquery := (select private.any_of(query) from unnest(units));
+  as_typed constant tsquery := (
+    select private.any_of(private.term_query(term)) from unnest(asked.terms) as term where typos = 0
+  );
   -- The rarest words, as long as they have few enough holders. The others only add profiles that have all the words: a
   -- word in more than every fourth profile distinguishes none. With 25 profiles or fewer no word is common.
   rare_words constant tsquery := (
@@ -7258,11 +7289,11 @@ declare
       from unnest(units)
       window rarest as (order by holders, unit)
     ) as ranked
-    where rank = 1
+    where ranked.rank = 1
       or holders_so_far <= max_results and holders <= greatest(25, private.count_profiles() / 4)
   );
   -- Looked up one by one: the few who pass the filter, which is quicker than the index of words; or else whoever has
-  -- exactly this name, who come first, also if more people than max_results have its words.
+  -- exactly this name, also if more people than max_results have its words.
   listed constant bigint[] := case
     when is_short_list then filter.passing
     when max_results > any (select holders from unnest(units)) then '{}'
@@ -7278,43 +7309,19 @@ declare
   end;
 begin
   return query
-    with parts as materialized (
-      select
-        is_phrase, rarity, case when is_named then rarity else 0 end as named_rarity,
-        queries[1] as query_1, queries[2] as query_2, queries[3] as query_3, cardinality(places) as size, budget, bits
-      from unnest(units) as each
-      cross join lateral (
-        select sum(private.typo_budget(word)) as budget, bit_or(private.closest_bit(place, 0)) as bits
-        from unnest(asked.words) as part
-        where part.unit = each.unit and place = any (places)
-      ) as words_of_unit
-    ),
-    pairs as materialized (
-      select * from private.word_pairs(asked) where words_asked > 1
-    )
     select
       found.profile_id,
-      least(1, tally.coverage),
-      tally.names_found,
-      -- At worst the words are at the end of a text, at best they are all of it.
-      private.keyword_score(row(
-        words_asked, words_matched, typos, typo_max, proximity_cost, max_attribute_cost, 5 * words_matched + 1,
-        10 * words_matched, 1, 0
-      )::private.keyword_ranks),
-      private.keyword_score(row(
-        words_asked, words_matched, typos, typo_max, proximity_cost, min_attribute_cost, 5 * words_matched + 1,
-        0, 3, words_matched
-      )::private.keyword_ranks),
-      tally.in_name
-    -- Nothing holds the words of the found profiles for later: to copy them took as long as to find them.
+      (first + ts_rank(weights, words, any_word) + ts_rank(weights, words, as_typed))::real
     from (
-      select stored.profile_id, stored.words
+      select
+        stored.profile_id, stored.words,
+        case when not ts_match_vq(stored.words, all_words) then 0 when is_short_list then 4 else 8 end as first
       from private.search_words as stored
       where stored.profile_id = any (listed)
         and ts_match_vq(stored.words, all_words || rare_words)
         and private.matches_filter(stored.profile_id, stored.words, filter)
       union all
-      select stored.profile_id, stored.words
+      select stored.profile_id, stored.words, 4
       from private.search_words as stored
       where not is_short_list
         and stored.words @@ all_words
@@ -7323,7 +7330,7 @@ begin
         -- As a subquery, because Postgres hashes its rows and not those of an array.
         and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
       union all
-      select stored.profile_id, stored.words
+      select stored.profile_id, stored.words, 0
       from private.search_words as stored
       where not is_short_list
         and cardinality(units) > 1
@@ -7333,55 +7340,12 @@ begin
         and private.matches_filter(stored.profile_id, stored.words, filter)
         and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
       limit max_results
-    ) as found
-    cross join lateral (
-      select
-        sum(rarity) / rarity_asked as coverage,
-        sum(named_rarity) / rarity_asked as names_found,
-        sum(size)::integer as words_matched,
-        sum(match / 10)::integer as typos,
-        sum(budget)::integer as budget,
-        -- Weight C stands for three attributes, and a phrase elsewhere for any.
-        sum(size * (array[0, 1, 2, 4, 0])[match % 10 + 1])::integer as min_attribute_cost,
-        sum(size * (array[0, 1, 5, 4, 5])[match % 10 + 1])::integer as max_attribute_cost,
-        bool_and(match = 0) and count(*) = cardinality(units) as in_name,
-        bit_or(bits << match / 10) as closest
-      from (
-        -- How the profile matches each unit: the class of the best weight, and 10 more for each typing error. A phrase
-        -- in the name is 0, elsewhere 4.
-        select
-          parts.*,
-          case
-            when is_phrase then case when ts_match_vq(words, query_2) then 0 when ts_match_vq(words, query_1) then 4 end
-            else coalesce(
-              private.weight_class(words, query_1),
-              10 + private.weight_class(words, query_2),
-              20 + private.weight_class(words, query_3)
-            )
-          end as match
-        from parts
-        -- Else Postgres computes the match again for each use of it.
-        offset 0
-      ) as matches
-      where match is not null
-    ) as tally
-    cross join lateral (
-      select
-        greatest(budget, case when words_matched > 1 then words_matched else 0 end) + 1 as typo_max,
-        3 * (words_matched - 1) - (
-          select coalesce(sum(private.nearness(words, pair)), 0)::integer
-          from pairs as pair
-          where words_matched > 1 and closest & pair.bits = pair.bits
-        ) as proximity_cost
-      offset 0
-    ) as near
-    where words_matched > 0;
+    ) as found;
 end
 $$;
 comment on function private.keyword_candidates(private.search_query, private.search_filter, integer) is
   'Up to max_results profiles that contain words of the query and pass the filter: first those with all the words, then
-those with the rarest. at_least and at_most are bounds of the keyword score; coverage is the share of the query''s
-rarity that they have, names_found that of its names and places.';
+those with the rarest. `rank` roughly tells who of them will have the best keyword scores, at 1 µs each.';
 
 create function private.any_profiles(filter private.search_filter, max_results integer)
 returns table (profile_id bigint)
@@ -7412,12 +7376,9 @@ create function private.nearest_profiles(
 returns table (profile_id bigint, distance double precision)
 language plpgsql stable security invoker
 set search_path = 'extensions'
--- The vector index is read in batches of ef_search, until a whole batch has nobody nearer than those already found. So
--- the walk is short where vectors cluster, as a model's do, and long where they do not: of 10,000 profiles it reads
--- 160 to 350, and finds .96 of the nearest or more. One batch of 120 took less time and found .79 to .86 of them where
--- vectors do not cluster; one of 300 finds as many there, but takes as long everywhere (docs/scale.md).
+-- The vector index is read in batches of ef_search, and a filter may make several necessary.
 set hnsw.iterative_scan = 'relaxed_order'
-set hnsw.ef_search = 40
+set hnsw.ef_search = 160
 -- The walk gives up after so many, which matters where a filter lets nearly nobody pass.
 set hnsw.max_scan_tuples = 10000
 -- Allow only one plan, a scan of the vector index.
@@ -7425,68 +7386,40 @@ set plan_cache_mode = 'force_generic_plan'
 set enable_seqscan = off
 set enable_sort = off
 as $$
-declare
-  batch constant integer := current_setting('hnsw.ef_search')::integer;
-  found_ids bigint[] := array[]::bigint[];
-  distances double precision[] := array[]::double precision[];
-  last_distance double precision := 0;
-  visited integer := 0;
-  misses integer := 0;
-  away double precision;
-  meets_filter boolean;
 begin
-  -- A scan of their vectors is exact, and quicker than the vector index, in which the rows that pass a filter are far
-  -- apart.
-  if filter.passing is not null then
-    return query
-      select nearest.profile_id, nearest.away
-      from (
+  return query
+    select nearest.profile_id, nearest.away
+    from (
+      (
+        -- A scan of their vectors is exact, and quicker than the vector index, in which the rows that pass a filter are
+        -- far apart. Else Postgres would walk the whole vector index, as sorting is off.
         select entry.profile_id, embedding <=> query_vector as away
         from private.search_entries as entry
         where entry.profile_id = any (filter.passing) and model = query_model
-        -- Else Postgres would walk the whole vector index, as sorting is off.
         offset 0
-      ) as nearest
-      where nearest.away <= max_distance
-      order by nearest.away, nearest.profile_id
-      limit max_results;
-    return;
-  end if;
-  for profile_id, away, meets_filter in
-    select
-      entry.profile_id,
-      embedding <=> query_vector,
-      filter.required is null and filter.excluded is null
-        or exists (
-          select
-          from private.search_words as stored
-          where stored.profile_id = entry.profile_id
-            and private.matches_filter(stored.profile_id, stored.words, filter)
-        )
-    from private.search_entries as entry
-    where model = query_model and entry.profile_id <> all (filter.hidden_ids)
-    order by embedding <=> query_vector
-  loop
-    visited := visited + 1;
-    if away <= max_distance and (cardinality(found_ids) < max_results or away < last_distance) then
-      misses := 0;
-      if meets_filter then
-        if cardinality(found_ids) < max_results then
-          last_distance := greatest(last_distance, away);
-        end if;
-        found_ids := found_ids || profile_id;
-        distances := distances || away;
-      end if;
-    else
-      misses := misses + 1;
-      -- Few who are near a query are also far from each other, so the walk comes to them late.
-      exit when misses >= batch and (cardinality(found_ids) >= max_results or visited >= 2 * max_results);
-    end if;
-  end loop;
-  return query
-    select nearest.id, nearest.away
-    from unnest(found_ids, distances) as nearest (id, away)
-    order by nearest.away, nearest.id
+      )
+      union all
+      (
+        select entry.profile_id, embedding <=> query_vector
+        from private.search_entries as entry
+        where filter.passing is null
+          and model = query_model
+          and entry.profile_id <> all (filter.hidden_ids)
+          and (
+            filter.required is null and filter.excluded is null
+            or exists (
+              select
+              from private.search_words as stored
+              where stored.profile_id = entry.profile_id
+                and private.matches_filter(stored.profile_id, stored.words, filter)
+            )
+          )
+        order by embedding <=> query_vector
+        limit max_results
+      )
+    ) as nearest
+    where nearest.away <= max_distance
+    order by nearest.away, nearest.profile_id
     limit max_results;
 end
 $$;
@@ -7496,8 +7429,8 @@ comment on function private.nearest_profiles(
   'Up to max_results profiles within max_distance of a vector, and their cosine distances. Scans the vector index, or
 all vectors if few pass the filter.';
 
--- The search: api.search_profiles reads what is asked for, and find_profiles takes the candidates, scores those that
--- can be on the requested page, and prints it. Of the search's functions only those of schema api are security definer;
+-- The search: api.search_profiles reads what is asked for, and find_profiles takes the candidates, scores the best of
+-- them, and prints the requested page. Of the search's functions only those of schema api are security definer;
 -- no role may call the functions behind them.
 
 create function private.find_profiles(
@@ -7518,8 +7451,10 @@ declare
   -- No query has more hits, and no total counts further.
   max_results constant integer := 1000;
   max_neighbours constant integer := 100;
+  -- So many of those with the words are scored, beside the neighbours, and the others only for a page behind them.
+  max_scored constant integer := 100;
   -- The most that nearness to the caller's own interests can add to a score.
-  context_share constant double precision := 0.05;
+  context_share constant double precision := 0.04;
   query_model constant text := request ->> 'model';
   page_limit constant integer := (request ->> 'limit')::integer;
   page_offset constant bigint := (request ->> 'offset')::bigint;
@@ -7536,8 +7471,6 @@ declare
   model private.search_models;
   max_distance double precision;
   neighbour_ids bigint[];
-  distances double precision[];
-  has_other_models boolean;
   hits json;
   total integer;
   distribution json;
@@ -7552,177 +7485,110 @@ begin
     context_vector := null;
   end if;
   if query_vector is not null then
-    -- Without words there is no threshold: every profile is a hit.
-    max_distance := case when has_words then 1 - model.similarity_threshold else 2 end;
-    select array_agg(profile_id), array_agg(distance)
-    into neighbour_ids, distances
-    from private.nearest_profiles(
-      query_vector => query_vector, query_model => query_model, filter => filter, max_results => max_neighbours,
-      max_distance => max_distance
-    );
-    if cardinality(distances) = max_neighbours or not has_words then
-      -- The index overlooks some that are as near as the last ones.
-      max_distance := (select coalesce(max(distance) - 0.03, 0) from unnest(distances) as distance);
-    end if;
-    -- Some embeddings are of another model until theirs are made anew. From both ends of an index: without such rows
-    -- Postgres would look for one through the whole table.
-    has_other_models := exists (
-      select from private.search_entries as entry having query_model <> any (array[min(entry.model), max(entry.model)])
+    neighbour_ids := array(
+      select profile_id
+      from private.nearest_profiles(
+        query_vector => query_vector, query_model => query_model, filter => filter, max_results => max_neighbours,
+        -- Without words there is no threshold: every profile is a hit.
+        max_distance => case when has_words then 1 - model.similarity_threshold else 2 end
+      )
     );
   end if;
   perform private.check_deadline();
 
-  with by_words as materialized (
-    select * from private.keyword_candidates(asked => asked, filter => filter, max_results => max_results)
-    where has_words
-    union all
-    -- Without words every profile is a hit, with score 1 unless the caller's context ranks them.
-    select profile_id, 1, names_share, score, score, false
-    from private.any_profiles(filter => filter, max_results => max_results)
-    cross join (select case when query_vector is null then 1 else 0 end as score) as scores
-    where not has_words
-  ),
-  candidates as materialized (
-    select
-      profile_id, distance, coverage,
-      coalesce(in_name, false) as in_name,
-      coalesce(coverage * at_least, 0) as min_keyword,
-      coalesce(coverage * at_most, 0) as max_keyword,
-      greatest(0, names_share - coalesce(names_found, 0)) as names_missing,
-      has_words and coalesce(coverage > 0.999999, false) as has_all,
-      case when query_vector is null then 0 else semantic_ratio end as full_ratio,
-      query_vector is not null and distance is null and (
-        has_other_models
-        or exists (
-          select from private.search_entries as entry where entry.profile_id = joined.profile_id and embedding is null
-        )
-      ) as may_lack_embedding
-    from by_words
-    full join unnest(neighbour_ids, distances) as neighbours (profile_id, distance) using (profile_id) as joined
-  ),
-  -- Bounds of the scores before any embedding is read. Who is no neighbour is further away than max_distance, and who
-  -- has no embedding is scored by words alone.
-  bounded as materialized (
-    select
-      *,
-      case when may_lack_embedding then 0 else private.final_score(
-        semantic_ratio => full_ratio, keyword => min_keyword,
-        semantic => case when distance is null then 0 else max_semantic end, in_name => in_name,
-        has_all_words => has_all, context => 0
-      ) end as lowest,
-      case when may_lack_embedding then 1 else private.final_score(
-        semantic_ratio => full_ratio, keyword => max_keyword, semantic => max_semantic, in_name => in_name,
-        has_all_words => has_all, context => case when context_vector is null then 0 else context_share end
-      ) end as highest
-    from candidates
-    cross join lateral (
-      select private.semantic_score(
-        cosine => 1 - coalesce(distance, max_distance), model => model, names_missing => names_missing
-      ) as max_semantic
-    ) as parts
-  ),
-  -- Closer bounds, with the embeddings of those that can still reach the page.
-  measured as materialized (
-    select
-      *,
-      private.final_score(
-        semantic_ratio => ratio, keyword => min_keyword, semantic => semantic, in_name => in_name,
-        has_all_words => has_all, context => context
-      ) as lowest_score,
-      private.final_score(
-        semantic_ratio => ratio, keyword => max_keyword, semantic => semantic, in_name => in_name,
-        has_all_words => has_all, context => context
-      ) as highest_score
+  with matches as materialized (
+    select profile_id, row_number() over (order by rank desc, profile_id) as place
     from (
-      select *
-      from bounded
-      -- 1e-9 allows for rounding.
-      where highest >= coalesce(
-        (select lowest from bounded order by lowest desc offset page_end - 1 limit 1) - 1e-9, 0
-      )
-    ) as possible
-    -- `offset 0` makes Postgres look up the entries instead of reading all.
+      select * from private.keyword_candidates(asked => asked, filter => filter, max_results => max_results)
+      where has_words
+      union all
+      select profile_id, 0 from private.any_profiles(filter => filter, max_results => max_results)
+      where not has_words
+    ) as found
+  ),
+  -- Whoever is behind them is scored only for a page that they are on, and is never put before them.
+  candidates as materialized (
+    select either.profile_id, neighbour is null and place > max_scored as is_behind
+    from matches
+    full join unnest(neighbour_ids) as neighbour on neighbour = matches.profile_id
+    cross join lateral (select coalesce(matches.profile_id, neighbour) as profile_id) as either
+  ),
+  scoring as materialized (
+    select *
+    from candidates
+    where not is_behind or page_end > (select count(*) from candidates where not is_behind)
+  ),
+  scored as (
+    select
+      *,
+      private.final_score(
+        semantic_ratio => ratio, keyword => keyword, semantic => semantic, in_name => named,
+        has_all_words => has_words and coalesce(coverage > 0.999999, false), context => context
+      ) as own_score
+    from scoring
+    left join private.keyword_scores(
+      ids => array(select profile_id from scoring where has_words), asked => asked,
+      words_asked => (select max(place) from unnest(asked.terms))
+    ) as exact using (profile_id)
     cross join lateral (
       select
-        case
-          when entry.model <> query_model then null
-          -- The index may have overlooked somebody nearer than that. As near as they are, they would be on the pages
-          -- for which their embedding is read, and on no other.
-          when distance is null and not may_lack_embedding
-            then least(1 - (embedding <=> query_vector), 1 - max_distance)
-          else 1 - (embedding <=> query_vector)
-        end as cosine,
-        case when entry.model = query_model then 1 - (embedding <=> context_vector) end as context_cosine
+        case when entry.model = query_model then 1 - (entry.embedding <=> query_vector) end as cosine,
+        case when entry.model = query_model then 1 - (entry.embedding <=> context_vector) end as context_cosine
       from private.search_entries as entry
-      where entry.profile_id = possible.profile_id
+      where entry.profile_id = scoring.profile_id
+      -- Makes Postgres look up the entries instead of reading all.
       offset 0
     ) as entry
     cross join lateral (
       select
-        private.semantic_score(cosine => cosine, model => model, names_missing => names_missing) as semantic,
-        -- If one score is missing, for the query or for one entry (such as one whose words the model does not know),
-        -- the other one has all the weight.
-        case when cosine is null then 0 else full_ratio end as ratio,
+        -- Without words every profile is a hit, with score 1 unless the caller's context ranks them.
+        case when has_words then coalesce(coverage * exact.score, 0) else (query_vector is null)::integer end
+          as keyword,
+        greatest(0, names_share - coalesce(names_found, 0)) as names_missing,
+        -- An entry without a vector (such as one whose words the model does not know) is scored by words alone.
+        case when cosine is null then 0 else semantic_ratio end as ratio,
+        coalesce(in_name, false) as named,
         context_share * greatest(0, coalesce(context_cosine, 0)) as context
-    ) as exact_parts
-  ),
-  -- No score of the page is lower than floor, and none is higher than ceiling.
-  page_bounds as materialized (
-    select floor, ceiling, (select count(*) from measured where lowest_score > ceiling) as certainly_before
-    from (
-      select
-        coalesce(
-          (select lowest_score from measured order by lowest_score desc offset page_end - 1 limit 1) - 1e-9, 0
-        ) as floor,
-        (select highest_score from measured order by highest_score desc offset page_offset limit 1) + 1e-9 as ceiling
-    ) as bounds
-  ),
-  contenders as materialized (
-    select measured.*
-    from measured
-    cross join page_bounds
-    where highest_score >= floor and lowest_score <= ceiling
+    ) as parts
+    cross join lateral (
+      select private.semantic_score(cosine => cosine, model => model, names_missing => names_missing) as semantic
+    ) as by_meaning
   ),
   page as (
     select
       *,
-      private.final_score(
-        semantic_ratio => ratio, keyword => keyword, semantic => semantic, in_name => in_name,
-        has_all_words => has_all, context => context
-      ) as score
-    from contenders
-    left join private.keyword_scores(
-      ids => array(select profile_id from contenders where has_words and coverage is not null), asked => asked,
-      words_asked => (select max(place) from unnest(asked.terms))
-    ) as exact (profile_id, words_score, ranks) using (profile_id)
-    cross join lateral (
-      select coalesce(coverage * words_score, min_keyword) as keyword
-    ) as by_keyword
-    order by score desc, keyword desc, profile_id
+      -- Scores never rise down the list.
+      min(private.shown_score(own_score)) over (
+        order by is_behind, own_score desc, keyword desc, profile_id
+        rows between unbounded preceding and current row
+      ) as shown_score
+    from scored
+    order by is_behind, own_score desc, keyword desc, profile_id
     limit greatest(0, least(page_limit, max_results - page_offset))
-    offset (select page_offset - certainly_before from page_bounds)
+    offset page_offset
   )
   select
-    coalesce(json_agg(body order by score desc, keyword desc, profile_id), '[]'),
+    coalesce(json_agg(body order by is_behind, own_score desc, keyword desc, profile_id), '[]'),
     (select least(max_results, count(*)) from candidates),
     case
       when facets is not null then private.facet_distribution(facets, array(select profile_id from candidates))
     end
   into hits, total, distribution
   from page
-  join private.search_entries as entry using (profile_id)
-  cross join lateral (select private.shown_score(score) as shown) as calibrated
   cross join lateral (
     select case
       when explain then (
-        private.hit_body(entry, shown)::jsonb || jsonb_build_object('_rankingScoreDetails', jsonb_build_object(
+        private.hit_body(entry, shown_score)::jsonb || jsonb_build_object('_rankingScoreDetails', jsonb_build_object(
           'words', private.keyword_details(ranks), 'coverage', coverage, 'keyword', keyword,
           'cosine', cosine, 'similarityFloor', model.similarity_floor, 'similarityCeiling', model.similarity_ceiling,
-          'namesMissing', names_missing, 'semantic', semantic, 'ratio', ratio, 'named', in_name, 'context', context
+          'namesMissing', names_missing, 'semantic', semantic, 'ratio', ratio, 'named', named, 'context', context
         ))
       )::json
-      else private.hit_body(entry, shown)
+      else private.hit_body(entry, shown_score)
     end as body
+    from private.search_entries as entry
+    where entry.profile_id = page.profile_id
+    offset 0
   ) as printed;
   perform private.check_deadline();
   if (request ->> 'highlight')::boolean then
@@ -7743,9 +7609,8 @@ comment on function private.find_profiles(
   jsonb, private.search_query, private.search_filter, extensions.halfvec, extensions.halfvec, double precision
 ) is
   'The ranking of a search {q, model, limit, offset, explain, facets, highlight}: profiles that contain words of the
-query or are similar to it in meaning, filtered, best first. At most 1,000 count by words and 100 by meaning. Embeddings
-are read, and then exact keyword scores computed, only for those that can be on the page. Facets are counted over all
-candidates.';
+query or are similar to it in meaning, filtered, best first. At most 1,000 count by words and 100 by meaning. Facets are
+counted over all candidates.';
 
 create function api.search_profiles(request jsonb)
 returns json
@@ -7753,16 +7618,22 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
   me constant bigint := private.my_id();
+  understood constant json := case when request ? 'guess' then api.understand_query(request) end;
   asked private.search_query := case
-    when request -> 'asked' is null then private.read_query(coalesce(request ->> 'words', request ->> 'q', ''))
-    else jsonb_populate_record(null::private.search_query, request -> 'asked')
+    when request ? 'asked' then jsonb_populate_record(null::private.search_query, request -> 'asked')
+    when request ? 'guess' then json_populate_record(null::private.search_query, understood -> 'asked')
+    else private.read_query(coalesce(request ->> 'words', request ->> 'q', ''))
   end;
-  filter private.search_filter := private.read_filter(request, asked, me);
+  filter private.search_filter;
   query_vector extensions.halfvec := (request ->> 'vector')::extensions.halfvec;
   context_vector extensions.halfvec;
   liked private.search_entries;
 begin
+  if understood ->> 'text' is distinct from request ->> 'guess' then
+    return json_build_object('understood', understood);
+  end if;
   perform set_config('api.time_limit', coalesce(request ->> 'timeout' || ' ms', ''), true);
+  filter := private.read_filter(request, asked, me);
   if request ->> 'like' is not null then
     liked := private.like_profile((request ->> 'like')::bigint, me);
     filter.hidden_ids := filter.hidden_ids || liked.profile_id;
@@ -7790,87 +7661,15 @@ begin
 end
 $$;
 comment on function api.search_profiles(jsonb) is
-  'Searches profiles for {q, asked, vector, model, interests, cities, countries, limit, offset, explain, facets,
-highlight, like, timeout}. A user''s search prefers what is near to their own context. `like` is a profile that takes the place of the context, and ranks by itself if there is no
-`q`. After `timeout` milliseconds the search is cancelled (57014). Definer, because no role may read the index; this
-function is the only access to it, beside api.complete_search.';
+  'Searches profiles for {q, asked, guess, vector, model, interests, cities, countries, limit, offset, explain, facets,
+highlight, like, timeout}. `guess`, with what api.understand_query takes, stands for `asked`: the text that the vector
+was made from, as api.understand_query returned it before. If that has changed, the answer is {understood}. A user''s
+search prefers what is near to their own context. `like` is a profile that takes the place of the context, and ranks by
+itself if there is no `q`. After `timeout` milliseconds the search is cancelled (57014). Definer, because no role may
+read the index; this function is the only access to it, beside api.complete_search.';
 grant execute on function api.search_profiles(jsonb) to edge_functions;
 
 -- Where hits have the words of a query, if a search asks for highlights.
-
-create function private.combining_marks()
-returns text
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return '\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06ed\u093c\u09be'
-    || '\u09d7\u0b3e\u0b56\u0b57\u0bbe\u0bd7\u0c56\u0cc2\u0cd5\u0cd6\u0d3e\u0d57\u0dca\u0dcf\u0ddf\u0e31\u0e34-\u0e3a'
-    || '\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u102b-\u103e\u1160-\u11ff\u17b6-\u17d3\u1ab0-\u1aff\u1b35'
-    || '\u1dc0-\u1dff\u200d\u20d0-\u20ff\u3099\u309a\ufe00-\ufe0f\ufe20-\ufe2f\uff9e\uff9f\uffa0-\uffdc';
-end
-$$;
-comment on function private.combining_marks() is
-  'For a character class: what belongs to the character before it. Has every character that NFKC may compose with the
-one before it (NFC_Quick_Check=Maybe), and the marks that unaccent removes.';
-
-create function private.folded_pieces(
-  value text,
-  out folded text,
-  out starts integer[],
-  out folded_starts integer[],
-  out are_plain boolean[]
-)
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-declare
-  combining constant text := private.combining_marks();
-  -- Characters that fold into exactly one, so that a run of them needs no places of its own.
-  plain constant text := '\u0001-\u007f\u00c0-\u00c5\u00c7-\u00cf\u00d1-\u00d6\u00d8-\u00dd\u00e0-\u00e5\u00e7-\u00ef'
-    || '\u00f1-\u00f6\u00f8-\u00fd\u00ff\u0410-\u044f\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3';
-  pattern text;
-  joined text;
-begin
-  folded := private.fold(value);
-  -- Most texts are such a run.
-  if value !~ ('[^' || plain || ']') then
-    joined := folded;
-    starts := '{0}';
-    folded_starts := '{0}';
-    are_plain := '{true}';
-  end if;
-  -- Into pieces that fold into the same text as the whole does. A mark after a plain character may compose with it;
-  -- then into characters with their marks, and if even they do not, all is one piece.
-  foreach pattern in array array[
-    '([' || plain || ']+)|([^' || plain || '][' || combining || ']*)', '(^$)|(.[' || combining || ']*)', '(^$)|(.+)'
-  ] loop
-    exit when joined = folded;
-    select
-      string_agg(piece_folded, '' order by number),
-      array_agg(char_start order by number),
-      array_agg(folded_start order by number),
-      array_agg(is_plain order by number)
-    into joined, starts, folded_starts, are_plain
-    from (
-      select
-        number, piece_folded, is_plain,
-        (sum(char_length(piece)) over (order by number) - char_length(piece))::integer as char_start,
-        (sum(char_length(piece_folded)) over (order by number) - char_length(piece_folded))::integer as folded_start
-      from (
-        select
-          ordinality as number, part[1] is not null as is_plain, coalesce(part[1], part[2]) as piece,
-          private.fold(coalesce(part[1], part[2])) as piece_folded
-        from regexp_matches(value, pattern, 'g') with ordinality as matched (part, ordinality)
-      ) as cut
-    ) as pieces
-    where piece_folded <> '';
-  end loop;
-  starts := starts || char_length(value);
-  folded_starts := folded_starts || char_length(folded);
-end
-$$;
-comment on function private.folded_pieces(text) is
-  'Cuts a text so that each place of the folded text can be told from one of the text: where each piece starts in both,
-from 0, and at last their lengths; and whether each character of a piece folds into one. And the folded text.';
 
 create function private.word_places(value text)
 returns table (place integer, word text, start integer, length integer)
@@ -7878,50 +7677,30 @@ language plpgsql immutable parallel safe set search_path = ''
 as $$
 declare
   letters constant text := private.unspaced_letters();
-  folded text;
-  starts integer[];
-  folded_starts integer[];
-  are_plain boolean[];
+  -- What folds into nothing else and belongs to no word.
+  between constant text := '[:space:][:cntrl:]!-/:-@\[-`{-~\u00a1\u00a7\u00ab\u00b6'
+    || '\u00b7\u00bb\u00bf\u2010-\u2027\u2030-\u205e\u3001-\u301f';
 begin
-  select * into folded, starts, folded_starts, are_plain from private.folded_pieces(value);
   return query
     select
-      listed.place,
-      left(listed.word, 60),
-      word_start,
-      case
-        when are_plain[last_piece] and last_letter + 1 < folded_starts[last_piece + 1]
-          then starts[last_piece] + last_letter - folded_starts[last_piece] + 1
-        else starts[last_piece + 1]
-      end - word_start
+      (row_number() over (order by number, position))::integer, folded.word, char_start, char_length(token)
     from (
       select
-        ordinality::integer as place,
-        part[2] as word,
-        (sum(char_length(part[1]) + char_length(part[2])) over (order by ordinality))::integer - 1 as last_letter
+        ordinality as number, part[2] as token,
+        (sum(char_length(part[1]) + char_length(part[2])) over (order by ordinality))::integer - char_length(part[2])
+          as char_start
       from regexp_matches(
-        folded,
-        '([[:space:][:punct:][:cntrl:]]*)((?=[^[:space:][:punct:][:cntrl:]])[' || letters
-          || ']|[^[:space:][:punct:][:cntrl:]' || letters || ']+)',
-        'g'
+        value,
+        -- A voiced sound mark belongs to the kana before it.
+        '([' || between || ']*)([' || letters || '][\u3099\u309a\uff9e\uff9f]*|[^' || between || letters || ']+)', 'g'
       ) with ordinality as matched (part, ordinality)
-    ) as listed
-    cross join lateral (
-      select
-        width_bucket(last_letter - char_length(listed.word) + 1, folded_starts) as first_piece,
-        width_bucket(last_letter, folded_starts) as last_piece
-    ) as pieces
-    cross join lateral (
-      select starts[first_piece] + case
-        when are_plain[first_piece] then last_letter - char_length(listed.word) + 1 - folded_starts[first_piece]
-        else 0
-      end as word_start
-    ) as begun;
+    ) as tokens
+    cross join lateral unnest(private.words_of(token)) with ordinality as folded (word, position);
 end
 $$;
 comment on function private.word_places(text) is
   'The words of a text as private.words_of has them, and where each stands in the text as written: from which character,
-0 for the first, and how many. A character that folds into several words belongs to each.';
+0 for the first, and how many. If what is written together folds into several words, it belongs to each.';
 
 create type private.text_match as (
   hit integer,
@@ -8043,7 +7822,9 @@ declare
   room constant integer := max_length - 2;
   size constant integer := char_length(biography);
   part_of_word constant text := '[^[:space:]' || private.unspaced_letters() || ']+';
-  combining constant text := '[' || private.combining_marks() || ']';
+  -- Accents, and the vowel signs of the scripts without spaces.
+  combining constant text := '[\u0300-\u036f\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece'
+    || '\u102b-\u103e\u17b6-\u17d3\u3099\u309a]';
   first integer := 0;
   last integer := 0;
   start integer;

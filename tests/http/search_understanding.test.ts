@@ -298,3 +298,16 @@ describe('a place', () => {
     expect(body._understood.languages).toEqual(['turkish'])
   })
 })
+
+test('a query that was understood before means what profiles make of it now', async () => {
+  const place = uniqueCity('Karst')
+  await makePeople([{ name: 'Caver', city: place, biography: 'Caves, caverns and grottoes' }])
+  const ask = () => searchIn(place)({ q: 'stalactitez ' })
+  await until(
+    () => searchIn(place)({ q: 'cavern', explain: 'true' }),
+    ({ body }) => body.hits[0]?._rankingScoreDetails.cosine > 0,
+  )
+  expect(namesOf(await ask())).toEqual([])
+  await makePeople([{ name: 'Elsewhere', city: uniqueCity('Elsewhere'), biography: 'Stalactites' }])
+  expect(namesOf(await ask())).toEqual(['Caver'])
+})

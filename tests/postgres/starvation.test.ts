@@ -1,6 +1,6 @@
-// Nobody is starved: 25 accounts write as much of each kind as the hosted limits allow, at once and then as these refill.
-// Another person's GET /users/me stays quick meanwhile. It is asked at fixed times, so that slow answers are not
-// counted less often than quick ones.
+// Nobody is starved: 25 accounts write as much of each kind as the hosted limits allow, at once and then as these
+// refill. Another person's GET /users/me stays quick meanwhile. It is asked at fixed times, so that slow answers are
+// not counted less often than quick ones.
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { parseRate, rateNames } from '../../functions/_shared/rates.ts'
