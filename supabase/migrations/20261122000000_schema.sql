@@ -7150,20 +7150,38 @@ create function private.final_score(
   keyword double precision,
   semantic double precision,
   in_name boolean,
+  has_all_words boolean,
   context double precision
 )
 returns double precision
 language sql immutable parallel safe
 as $$
-  select 1 - (1 - context) * (
-    1 - greatest(keyword + semantic_ratio * (semantic - keyword), case when in_name then keyword end)
+  select context * case when keyword > 0 then 1 else semantic_ratio end + (1 - context) * (
+    1 - case when has_all_words then 0.85 else 1 end * (
+      1 - greatest(keyword + semantic_ratio * (semantic - keyword), case when in_name then keyword end)
+    )
   )
 $$;
 comment on function private.final_score(
-  double precision, double precision, double precision, boolean, double precision
+  double precision, double precision, double precision, boolean, boolean, double precision
 ) is
-  'The weighted sum of both scores, and at least the keyword score where the name contains all the words. `context`, 0
-to 0.1, is the share of the rest that nearness to the caller''s own interests adds.';
+  'What profiles are ranked by: the weighted sum of both scores, and at least the keyword score where the name contains
+all the words. Whoever has all the words gets .15 of what is missing to 1. `context`, 0 to 0.04, is the share of what is
+then missing that nearness to the caller''s own interests adds; without any word it is missing to the semantic ratio.';
+
+create function private.shown_score(score double precision)
+returns double precision
+language sql immutable parallel safe
+as $$
+  select case
+    when score < 0.44 then score * 0.5 / 0.44
+    when score < 0.5 then 0.5 + (score - 0.44) * 0.2 / 0.06
+    else 0.7 + (score - 0.5) * 0.6
+  end
+$$;
+comment on function private.shown_score(double precision) is
+  'A final score as hits show it, in the same order. At .5 half of the hits by meaning alone are wanted, which reach .7
+(bench/search/quality.ts --curve), with a semantic ratio of 0.5.';
 
 create function private.keyword_details(ranks private.keyword_ranks)
 returns json
@@ -7409,7 +7427,7 @@ declare
   -- So many of those with the words are scored at once, beside the neighbours, the others only for a page behind them.
   block_size constant integer := 100;
   -- The most that nearness to the caller's own interests can add to a score.
-  context_share constant double precision := 0.1;
+  context_share constant double precision := 0.04;
   query_model constant text := request ->> 'model';
   page_limit constant integer := (request ->> 'limit')::integer;
   page_offset constant bigint := (request ->> 'offset')::bigint;
@@ -7484,7 +7502,8 @@ begin
     select
       *,
       private.final_score(
-        semantic_ratio => ratio, keyword => keyword, semantic => semantic, in_name => named, context => context
+        semantic_ratio => ratio, keyword => keyword, semantic => semantic, in_name => named,
+        has_all_words => has_words and coalesce(coverage > 0.999999, false), context => context
       ) as own_score
     from scoring
     left join private.keyword_scores(
@@ -7506,13 +7525,8 @@ begin
         case when has_words then coalesce(coverage * exact.score, 0) else (query_vector is null)::integer end
           as keyword,
         greatest(0, names_share - coalesce(names_found, 0)) as names_missing,
-        -- If one score is missing, for the query or for one entry (such as one whose words the model does not know),
-        -- the other one has all the weight.
-        case
-          when cosine is null then 0
-          when has_words and exists (select from matches) then semantic_ratio
-          else 1
-        end as ratio,
+        -- An entry without a vector (such as one whose words the model does not know) is scored by words alone.
+        case when cosine is null then 0 else semantic_ratio end as ratio,
         coalesce(in_name, false) as named,
         context_share * greatest(0, coalesce(context_cosine, 0)) as context
     ) as parts
@@ -7524,7 +7538,7 @@ begin
     select
       *,
       -- Scores never rise down the list.
-      min(own_score) over (
+      min(private.shown_score(own_score)) over (
         order by block, own_score desc, keyword desc, profile_id
         rows between unbounded preceding and current row
       ) as shown_score
@@ -7622,7 +7636,7 @@ begin
   perform private.check_deadline();
   return private.find_profiles(
     request => request, asked => asked, filter => filter, query_vector => query_vector,
-    context_vector => context_vector, semantic_ratio => case when me is null then 0.5 else 0.7 end
+    context_vector => context_vector, semantic_ratio => 0.5
   );
 end
 $$;
@@ -7630,10 +7644,9 @@ comment on function api.search_profiles(jsonb) is
   'Searches profiles for {q, asked, guess, vector, model, interests, cities, countries, limit, offset, explain, facets,
 highlight, like, timeout}. `guess`, with what api.understand_query takes, stands for `asked`: the text that the vector
 was made from, as api.understand_query returned it before. If that has changed, the answer is {understood}. A user''s
-search has a semantic ratio of 0.7 and prefers what is near to their own context; an anonymous one has 0.5. `like` is a
-profile that takes the place of the context, and ranks by itself if there is no `q`. After `timeout` milliseconds the
-search is cancelled (57014). Definer, because no role may read the index; this function is the only access to it,
-beside api.complete_search.';
+search prefers what is near to their own context. `like` is a profile that takes the place of the context, and ranks by
+itself if there is no `q`. After `timeout` milliseconds the search is cancelled (57014). Definer, because no role may
+read the index; this function is the only access to it, beside api.complete_search.';
 grant execute on function api.search_profiles(jsonb) to edge_functions;
 
 -- Where hits have the words of a query, if a search asks for highlights.

@@ -121,6 +121,8 @@ describe('a sentence', () => {
       { name: 'Ewe', city: place, biography: 'Rockclimbing. Camping with dogs, 3 children', age: 35 },
       { name: 'Dan O’Brien', city: place, biography: 'Beekeeping for years, rock climbing', age: null },
       { name: 'Ana', city: place, biography: 'Bee keeping; I speak Turkish', age: 30 },
+      { name: 'Lee', city: place, biography: 'Tai chi at dawn', age: 50 },
+      { name: 'Kit', city: place, biography: 'Chickens and a tailor', age: 50 },
     ])
   )
   const understood = async (q: string) => (await inPlace({ q, explain: 'true' })).body._understood
@@ -140,6 +142,11 @@ describe('a sentence', () => {
   test('of more than ten words that carry meaning is embedded as a whole', async () => {
     const words = 'kayak rivers mountains guitar jazz opera bread cheese wine chess football pottery'
     expect((await understood(words)).embedded).toContain('pottery')
+  })
+
+  test('that ends with a short word is not completed where that is a word', async () => {
+    expect(namesOf(await inPlace({ q: 'tai chi' }))[0]).toBe('Lee')
+    expect((await understood('tai chi')).embedded).not.toContain('chickens')
   })
 
   test.each([
@@ -181,6 +188,8 @@ describe('a sentence', () => {
     ['rock climbing', 'Ewe'],
     ['rockclimbing ', 'Ewe'],
     ['bee keeping', 'Dan O’Brien'],
+    ['bee-keeping', 'Dan O’Brien'],
+    ['rock-climbing ', 'Ewe'],
     ['three children', 'Ewe'],
   ])('%j finds %j by words, however it is written', async (q, name) => {
     const { body } = await inPlace({ q, explain: 'true' })
@@ -189,6 +198,56 @@ describe('a sentence', () => {
     expect(asked?.[0]).toBe(asked?.[1])
     expect(asked).toBeDefined()
   })
+})
+
+describe('a score', () => {
+  const place = uniqueCity('Scoria')
+  const inPlace = searchIn(place)
+  beforeAll(async () => {
+    await makePeople([
+      { name: 'Pottery', city: place, biography: 'Ceramics' },
+      { name: 'Both', city: place, biography: 'Pottery and accordions' },
+      { name: 'One', city: place, biography: 'Pottery, clay, ceramics, glazing' },
+      { name: 'Like', city: place, biography: 'Ceramics' },
+    ])
+    await until(
+      () => inPlace({ q: 'pottery', explain: 'true' }),
+      ({ body }) =>
+        body.hits.length === 4 &&
+        body.hits.every((hit: { _rankingScoreDetails: { cosine: unknown } }) =>
+          hit._rankingScoreDetails.cosine !== null
+        ),
+    )
+  })
+  const scores = async (q: string): Promise<Record<string, number>> =>
+    Object.fromEntries(
+      (await inPlace({ q })).body.hits.map((hit: { name: string; _rankingScore: number }) => [
+        hit.name,
+        hit._rankingScore,
+      ]),
+    )
+
+  test('is 1 for who has all the words, and at most .7 for a meaning alone', async () => {
+    for (const q of ['pottery ', 'ceramic artist ']) {
+      const { Pottery, Like } = await scores(q)
+      if (q === 'pottery ') expect(Pottery).toBe(1)
+      expect(Like).toBeGreaterThan(0.3)
+      expect(Like).toBeLessThanOrEqual(0.7)
+    }
+  })
+
+  test('of all the words is above one of some of them, however near in meaning', async () => {
+    const { Both, One } = await scores('pottery accordions ')
+    expect(Both).toBeGreaterThan(One!)
+    expect(Both).toBeLessThan(1)
+  })
+
+  test.each(['locksmith', 'carpenter', 'welder', 'glassblower'])(
+    'of a trade that nobody has, %s, says so',
+    async (q) => {
+      expect(Math.max(0, ...Object.values(await scores(`${q} `)))).toBeLessThan(0.5)
+    },
+  )
 })
 
 describe('a place', () => {

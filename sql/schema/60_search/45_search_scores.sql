@@ -251,20 +251,38 @@ create function private.final_score(
   keyword double precision,
   semantic double precision,
   in_name boolean,
+  has_all_words boolean,
   context double precision
 )
 returns double precision
 language sql immutable parallel safe
 as $$
-  select 1 - (1 - context) * (
-    1 - greatest(keyword + semantic_ratio * (semantic - keyword), case when in_name then keyword end)
+  select context * case when keyword > 0 then 1 else semantic_ratio end + (1 - context) * (
+    1 - case when has_all_words then 0.85 else 1 end * (
+      1 - greatest(keyword + semantic_ratio * (semantic - keyword), case when in_name then keyword end)
+    )
   )
 $$;
 comment on function private.final_score(
-  double precision, double precision, double precision, boolean, double precision
+  double precision, double precision, double precision, boolean, boolean, double precision
 ) is
-  'The weighted sum of both scores, and at least the keyword score where the name contains all the words. `context`, 0
-to 0.1, is the share of the rest that nearness to the caller''s own interests adds.';
+  'What profiles are ranked by: the weighted sum of both scores, and at least the keyword score where the name contains
+all the words. Whoever has all the words gets .15 of what is missing to 1. `context`, 0 to 0.04, is the share of what is
+then missing that nearness to the caller''s own interests adds; without any word it is missing to the semantic ratio.';
+
+create function private.shown_score(score double precision)
+returns double precision
+language sql immutable parallel safe
+as $$
+  select case
+    when score < 0.44 then score * 0.5 / 0.44
+    when score < 0.5 then 0.5 + (score - 0.44) * 0.2 / 0.06
+    else 0.7 + (score - 0.5) * 0.6
+  end
+$$;
+comment on function private.shown_score(double precision) is
+  'A final score as hits show it, in the same order. At .5 half of the hits by meaning alone are wanted, which reach .7
+(bench/search/quality.ts --curve), with a semantic ratio of 0.5.';
 
 create function private.keyword_details(ranks private.keyword_ranks)
 returns json

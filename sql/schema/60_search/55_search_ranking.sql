@@ -23,7 +23,7 @@ declare
   -- So many of those with the words are scored at once, beside the neighbours, the others only for a page behind them.
   block_size constant integer := 100;
   -- The most that nearness to the caller's own interests can add to a score.
-  context_share constant double precision := 0.1;
+  context_share constant double precision := 0.04;
   query_model constant text := request ->> 'model';
   page_limit constant integer := (request ->> 'limit')::integer;
   page_offset constant bigint := (request ->> 'offset')::bigint;
@@ -98,7 +98,8 @@ begin
     select
       *,
       private.final_score(
-        semantic_ratio => ratio, keyword => keyword, semantic => semantic, in_name => named, context => context
+        semantic_ratio => ratio, keyword => keyword, semantic => semantic, in_name => named,
+        has_all_words => has_words and coalesce(coverage > 0.999999, false), context => context
       ) as own_score
     from scoring
     left join private.keyword_scores(
@@ -120,13 +121,8 @@ begin
         case when has_words then coalesce(coverage * exact.score, 0) else (query_vector is null)::integer end
           as keyword,
         greatest(0, names_share - coalesce(names_found, 0)) as names_missing,
-        -- If one score is missing, for the query or for one entry (such as one whose words the model does not know),
-        -- the other one has all the weight.
-        case
-          when cosine is null then 0
-          when has_words and exists (select from matches) then semantic_ratio
-          else 1
-        end as ratio,
+        -- An entry without a vector (such as one whose words the model does not know) is scored by words alone.
+        case when cosine is null then 0 else semantic_ratio end as ratio,
         coalesce(in_name, false) as named,
         context_share * greatest(0, coalesce(context_cosine, 0)) as context
     ) as parts
@@ -138,7 +134,7 @@ begin
     select
       *,
       -- Scores never rise down the list.
-      min(own_score) over (
+      min(private.shown_score(own_score)) over (
         order by block, own_score desc, keyword desc, profile_id
         rows between unbounded preceding and current row
       ) as shown_score
@@ -236,7 +232,7 @@ begin
   perform private.check_deadline();
   return private.find_profiles(
     request => request, asked => asked, filter => filter, query_vector => query_vector,
-    context_vector => context_vector, semantic_ratio => case when me is null then 0.5 else 0.7 end
+    context_vector => context_vector, semantic_ratio => 0.5
   );
 end
 $$;
@@ -244,8 +240,7 @@ comment on function api.search_profiles(jsonb) is
   'Searches profiles for {q, asked, guess, vector, model, interests, cities, countries, limit, offset, explain, facets,
 highlight, like, timeout}. `guess`, with what api.understand_query takes, stands for `asked`: the text that the vector
 was made from, as api.understand_query returned it before. If that has changed, the answer is {understood}. A user''s
-search has a semantic ratio of 0.7 and prefers what is near to their own context; an anonymous one has 0.5. `like` is a
-profile that takes the place of the context, and ranks by itself if there is no `q`. After `timeout` milliseconds the
-search is cancelled (57014). Definer, because no role may read the index; this function is the only access to it,
-beside api.complete_search.';
+search prefers what is near to their own context. `like` is a profile that takes the place of the context, and ranks by
+itself if there is no `q`. After `timeout` milliseconds the search is cancelled (57014). Definer, because no role may
+read the index; this function is the only access to it, beside api.complete_search.';
 grant execute on function api.search_profiles(jsonb) to edge_functions;

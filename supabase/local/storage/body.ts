@@ -81,7 +81,8 @@ const partsOf = (body: Buffer, boundary: string): Part[] => {
     parts.push({
       name: /\bname="([^"]*)"/i.exec(about)?.[1] ?? '',
       isFile: /\bfilename\*?=/i.test(about),
-      type: /^content-type: *(.+?) *$/im.exec(about)?.[1] ?? null,
+      // Not with the spaces in the pattern, which would try each of a long row of them.
+      type: /^content-type:(.*)$/im.exec(about)?.[1]?.trim() || null,
       content: body.subarray(head + 4, next),
     })
     from = next + end.length

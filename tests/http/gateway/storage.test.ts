@@ -324,6 +324,18 @@ describe('a request', () => {
     expect(await outcome(ana.avatars.upload(longer, png, picture))).toBe(`400 Invalid key: ${longer}`)
   })
 
+  test('with a long row of spaces in a form holds up nobody', async () => {
+    const start = performance.now()
+    const { status } = await call('POST', `${origin}/storage/v1/object/avatars/${newPhoto()}`, undefined, {
+      token: ana.token,
+      headers: { 'Content-Type': 'multipart/form-data; boundary=a' },
+      raw: `--a\r\nContent-Type: x${' '.repeat(80_000)}y\r\n\r\n1\r\n--a--`,
+    })
+    expect(status).toBe(400)
+    // 7 s, growing with the square, where the pattern has the spaces.
+    expect(performance.now() - start).toBeLessThan(2000)
+  })
+
   test('does not wait for another person who has begun many uploads', async () => {
     const ends: (() => void)[] = []
     const slow = () =>
