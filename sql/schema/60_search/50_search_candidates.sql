@@ -73,7 +73,10 @@ begin
   return query
     select
       found.profile_id,
-      (first + ts_rank(weights, words, any_word) + ts_rank(weights, words, as_typed))::real
+      (
+        first + ts_rank(weights, words, any_word)
+          + case when as_typed <> any_word then ts_rank(weights, words, as_typed) else 0 end
+      )::real
     from (
       select
         stored.profile_id, stored.words,
@@ -108,25 +111,6 @@ $$;
 comment on function private.keyword_candidates(private.search_query, private.search_filter, integer) is
   'Up to max_results profiles that contain words of the query and pass the filter: first those with all the words, then
 those with the rarest. `rank` roughly tells who of them will have the best keyword scores, at 1 µs each.';
-
-create function private.any_profiles(filter private.search_filter, max_results integer)
-returns table (profile_id bigint)
-language plpgsql stable security invoker
-set search_path = ''
-set plan_cache_mode = 'force_generic_plan'
-as $$
-begin
-  return query
-    select stored.profile_id
-    from private.search_words as stored
-    where private.matches_filter(stored.profile_id, stored.words, filter)
-      and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
-    order by stored.profile_id
-    limit max_results;
-end
-$$;
-comment on function private.any_profiles(private.search_filter, integer) is
-  'The first max_results profiles that pass a filter.';
 
 create function private.nearest_profiles(
   query_vector extensions.halfvec,

@@ -20,8 +20,8 @@ declare
   -- No query has more hits, and no total counts further.
   max_results constant integer := 1000;
   max_neighbours constant integer := 100;
-  -- So many of those with the words are scored, beside the neighbours, and the others only for a page behind them.
-  max_scored constant integer := 100;
+  -- So many of those with the words are scored at once, beside the neighbours, the others only for a page behind them.
+  block_size constant integer := 100;
   -- The most that nearness to the caller's own interests can add to a score.
   context_share constant double precision := 0.04;
   query_model constant text := request ->> 'model';
@@ -71,13 +71,20 @@ begin
       select * from private.keyword_candidates(asked => asked, filter => filter, max_results => max_results)
       where has_words
       union all
-      select profile_id, 0 from private.any_profiles(filter => filter, max_results => max_results)
-      where not has_words
+      (
+        select profile_id, 0
+        from private.search_words as stored
+        where not has_words
+          and private.matches_filter(stored.profile_id, stored.words, filter)
+          and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
+        order by profile_id
+        limit max_results
+      )
     ) as found
   ),
-  -- Whoever is behind them is scored only for a page that they are on, and is never put before them.
+  -- Nobody is put before those of an earlier block.
   candidates as materialized (
-    select either.profile_id, neighbour is null and place > max_scored as is_behind
+    select either.profile_id, case when neighbour is null then (place - 1) / block_size else 0 end as block
     from matches
     full join unnest(neighbour_ids) as neighbour on neighbour = matches.profile_id
     cross join lateral (select coalesce(matches.profile_id, neighbour) as profile_id) as either
@@ -85,7 +92,7 @@ begin
   scoring as materialized (
     select *
     from candidates
-    where not is_behind or page_end > (select count(*) from candidates where not is_behind)
+    where block <= coalesce((select block from candidates order by block offset page_end - 1 limit 1), max_results)
   ),
   scored as (
     select
@@ -128,16 +135,16 @@ begin
       *,
       -- Scores never rise down the list.
       min(private.shown_score(own_score)) over (
-        order by is_behind, own_score desc, keyword desc, profile_id
+        order by block, own_score desc, keyword desc, profile_id
         rows between unbounded preceding and current row
       ) as shown_score
     from scored
-    order by is_behind, own_score desc, keyword desc, profile_id
+    order by block, own_score desc, keyword desc, profile_id
     limit greatest(0, least(page_limit, max_results - page_offset))
     offset page_offset
   )
   select
-    coalesce(json_agg(body order by is_behind, own_score desc, keyword desc, profile_id), '[]'),
+    coalesce(json_agg(body order by block, own_score desc, keyword desc, profile_id), '[]'),
     (select least(max_results, count(*)) from candidates),
     case
       when facets is not null then private.facet_distribution(facets, array(select profile_id from candidates))

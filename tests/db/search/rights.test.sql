@@ -96,7 +96,6 @@ from unnest(array[
   $$hidden_profiles_of(null)$$,
   $$read_filter('{}', null, null)$$,
   $$find_passing(filter => null, alternatives => '{}', sample => null, profiles => 1)$$,
-  $$any_profiles(filter => null, max_results => 1)$$,
   $$keyword_candidates(asked => null, filter => null, max_results => 1)$$,
   $$check_deadline()$$,
   $$nearest_profiles(
