@@ -5601,30 +5601,7 @@ as $$
 declare
   found text[] := array[letters];
 begin
-  for step in 1..depth loop
-    found := array(
-      select unnest(found)
-      union
-      select overlay(word placing '' from place for 1)
-      from unnest(found) as word
-      cross join generate_series(1, char_length(word)) as place
-    );
-  end loop;
-  return found;
-end
-$$;
-comment on function private.deletions(text, integer) is 'The letters without up to `depth` of them.';
-
-create function private.deletion_keys(word text)
-returns text[]
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-declare
-  depth constant integer := case when char_length(word) < 7 then 1 else 2 end;
-  letters constant text := left(word, 4 + depth);
-  found text[] := array[letters];
-begin
-  -- Every new word of the lexicon pays this: 5 µs, where private.deletions takes 60.
+  -- Every new word of the lexicon pays this: 5 µs, where one statement for each depth takes 60.
   for one in 1..char_length(letters) loop
     found := found || overlay(letters placing '' from one for 1);
     if depth = 2 then
@@ -5634,6 +5611,18 @@ begin
     end if;
   end loop;
   return found;
+end
+$$;
+comment on function private.deletions(text, integer) is 'The letters without up to `depth` of them, which is 1 or 2.';
+
+create function private.deletion_keys(word text)
+returns text[]
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+declare
+  depth constant integer := case when char_length(word) < 7 then 1 else 2 end;
+begin
+  return private.deletions(left(word, 4 + depth), depth);
 end
 $$;
 comment on function private.deletion_keys(text) is
@@ -7272,7 +7261,7 @@ set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   -- Of the classes D to A. Whoever has all the words comes first.
-  weights constant real[] := '{.2, .4, .8, 1}';
+  weights constant real[] := array[.2, .4, .8, 1]::real[];
   units constant private.search_unit[] := asked.units;
   is_short_list constant boolean := coalesce(cardinality(filter.passing) <= max_results, false);
   all_words constant tsquery := (select private.all_of(query) from unnest(units));
@@ -7311,7 +7300,10 @@ begin
   return query
     select
       found.profile_id,
-      (first + ts_rank(weights, words, any_word) + ts_rank(weights, words, as_typed))::real
+      (
+        first + ts_rank(weights, words, any_word)
+          + case when as_typed <> any_word then ts_rank(weights, words, as_typed) else 0 end
+      )::real
     from (
       select
         stored.profile_id, stored.words,
@@ -7346,25 +7338,6 @@ $$;
 comment on function private.keyword_candidates(private.search_query, private.search_filter, integer) is
   'Up to max_results profiles that contain words of the query and pass the filter: first those with all the words, then
 those with the rarest. `rank` roughly tells who of them will have the best keyword scores, at 1 µs each.';
-
-create function private.any_profiles(filter private.search_filter, max_results integer)
-returns table (profile_id bigint)
-language plpgsql stable security invoker
-set search_path = ''
-set plan_cache_mode = 'force_generic_plan'
-as $$
-begin
-  return query
-    select stored.profile_id
-    from private.search_words as stored
-    where private.matches_filter(stored.profile_id, stored.words, filter)
-      and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
-    order by stored.profile_id
-    limit max_results;
-end
-$$;
-comment on function private.any_profiles(private.search_filter, integer) is
-  'The first max_results profiles that pass a filter.';
 
 create function private.nearest_profiles(
   query_vector extensions.halfvec,
@@ -7451,8 +7424,8 @@ declare
   -- No query has more hits, and no total counts further.
   max_results constant integer := 1000;
   max_neighbours constant integer := 100;
-  -- So many of those with the words are scored, beside the neighbours, and the others only for a page behind them.
-  max_scored constant integer := 100;
+  -- So many of those with the words are scored at once, beside the neighbours, the others only for a page behind them.
+  block_size constant integer := 100;
   -- The most that nearness to the caller's own interests can add to a score.
   context_share constant double precision := 0.04;
   query_model constant text := request ->> 'model';
@@ -7469,7 +7442,6 @@ declare
     select coalesce(sum(rarity) filter (where is_named) / sum(rarity), 0) from unnest(asked.units)
   );
   model private.search_models;
-  max_distance double precision;
   neighbour_ids bigint[];
   hits json;
   total integer;
@@ -7502,13 +7474,20 @@ begin
       select * from private.keyword_candidates(asked => asked, filter => filter, max_results => max_results)
       where has_words
       union all
-      select profile_id, 0 from private.any_profiles(filter => filter, max_results => max_results)
-      where not has_words
+      (
+        select profile_id, 0
+        from private.search_words as stored
+        where not has_words
+          and private.matches_filter(stored.profile_id, stored.words, filter)
+          and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
+        order by profile_id
+        limit max_results
+      )
     ) as found
   ),
-  -- Whoever is behind them is scored only for a page that they are on, and is never put before them.
+  -- Nobody is put before those of an earlier block.
   candidates as materialized (
-    select either.profile_id, neighbour is null and place > max_scored as is_behind
+    select either.profile_id, case when neighbour is null then (place - 1) / block_size else 0 end as block
     from matches
     full join unnest(neighbour_ids) as neighbour on neighbour = matches.profile_id
     cross join lateral (select coalesce(matches.profile_id, neighbour) as profile_id) as either
@@ -7516,7 +7495,7 @@ begin
   scoring as materialized (
     select *
     from candidates
-    where not is_behind or page_end > (select count(*) from candidates where not is_behind)
+    where block <= coalesce((select block from candidates order by block offset page_end - 1 limit 1), max_results)
   ),
   scored as (
     select
@@ -7559,16 +7538,16 @@ begin
       *,
       -- Scores never rise down the list.
       min(private.shown_score(own_score)) over (
-        order by is_behind, own_score desc, keyword desc, profile_id
+        order by block, own_score desc, keyword desc, profile_id
         rows between unbounded preceding and current row
       ) as shown_score
     from scored
-    order by is_behind, own_score desc, keyword desc, profile_id
+    order by block, own_score desc, keyword desc, profile_id
     limit greatest(0, least(page_limit, max_results - page_offset))
     offset page_offset
   )
   select
-    coalesce(json_agg(body order by is_behind, own_score desc, keyword desc, profile_id), '[]'),
+    coalesce(json_agg(body order by block, own_score desc, keyword desc, profile_id), '[]'),
     (select least(max_results, count(*)) from candidates),
     case
       when facets is not null then private.facet_distribution(facets, array(select profile_id from candidates))
