@@ -8144,9 +8144,9 @@ begin
 end
 $$;
 comment on function private.completions(text, text[], bigint[], integer) is
-  'Values of a kind, names, cities or interests, of searchable profiles, that go on from each of the typed parts at their
-beginning or from a later word. First those that begin with them, then the most frequent in 200 profiles that have
-one.';
+  'Values of a kind, names, cities or interests, of searchable profiles, that go on from each of the typed parts at
+their beginning or from a later word. First those that begin with them, then the most frequent in 200 profiles that
+have one.';
 
 create function private.complete(parts text[], hidden_ids bigint[], max_results integer)
 returns json
@@ -8175,8 +8175,8 @@ declare
   max_results constant integer := (request ->> 'limit')::integer;
   words constant text[] := private.words_of(request ->> 'q');
   hidden_ids constant bigint[] := private.hidden_profiles_of(private.my_id());
-  none constant text := json_build_object('interests', '[]'::json, 'cities', '[]'::json, 'names', '[]'::json);
-  completed json := none;
+  none constant json := json_build_object('interests', '[]'::json, 'cities', '[]'::json, 'names', '[]'::json);
+  completed json;
 begin
   if cardinality(words) = 0 then
     return none;
@@ -8185,7 +8185,7 @@ begin
     parts => array[array_to_string(words, ' ')], hidden_ids => hidden_ids, max_results => max_results
   );
   -- Else each word for itself, as a search would read it: Zoe Lop(ez) of Zoe Maria Lopez, obr(ien), hikng.
-  if completed::text = none then
+  if completed::text = none::text then
     completed := private.complete(
       parts => array(
         select coalesce(
