@@ -34,7 +34,7 @@ set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   -- Of the classes D to A. Whoever has all the words comes first.
-  weights constant real[] := '{.2, .4, .8, 1}';
+  weights constant real[] := array[.2, .4, .8, 1]::real[];
   units constant private.search_unit[] := asked.units;
   is_short_list constant boolean := coalesce(cardinality(filter.passing) <= max_results, false);
   all_words constant tsquery := (select private.all_of(query) from unnest(units));

@@ -38,7 +38,6 @@ declare
     select coalesce(sum(rarity) filter (where is_named) / sum(rarity), 0) from unnest(asked.units)
   );
   model private.search_models;
-  max_distance double precision;
   neighbour_ids bigint[];
   hits json;
   total integer;

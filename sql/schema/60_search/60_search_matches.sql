@@ -67,6 +67,10 @@ declare
     ) as words
     where unit = any (telling)
   );
+  -- The o of O'Brien is marked where another word of the query follows.
+  letters constant integer[] := array(
+    select unit from unnest(asked.words) where word ~ '^[a-z]$' and not quoted and cardinality(asked.units) > 1
+  );
 begin
   return query
     with texts as (
@@ -114,7 +118,15 @@ begin
       select *, rank() over (partition by words_found.hit, words_found.unit order by typos) as rank
       from words_found
     ) as ranked
-    where rank = 1
+    where rank = 1 and (
+      ranked.unit <> all (letters) or exists (
+        select
+        from words_found as following
+        where (following.hit, following.field) = (ranked.hit, ranked.field)
+          and following.element is not distinct from ranked.element
+          and following.start = ranked.start + ranked.length + 1
+      )
+    )
     union all
     -- Each word of a phrase says where the phrase would begin. All of them say so where it does.
     select words.hit, words.field, words.element, phrases.unit, min(words.start),
