@@ -32,8 +32,8 @@ const brown = new Set(
   soufiane mbarek fadma younes latifa ayoub brahim noor yara cemal dilan`.split(/\s+/),
 )
 const fair = new Set(
-  `ingrid siobhan wiebke friederike lennart marlies jonte antje mareike birgit morag callum fergus ilse rory shona imogen
-  gunilla hank ewan detlef enno kit rosalind josie gwilym olena dorota`.split(/\s+/),
+  `ingrid siobhan wiebke friederike lennart marlies jonte antje mareike birgit morag callum fergus ilse rory shona
+  imogen gunilla hank ewan detlef enno kit rosalind josie gwilym olena dorota`.split(/\s+/),
 )
 
 const random = (text) => {
@@ -140,13 +140,15 @@ const draw = ({ name, age }) => {
     <circle cx="29.500" cy="51" r="4.500" fill="${skin}"/><circle cx="70.500" cy="51" r="4.500" fill="${skin}"/>
     <path d="M30 44c0-13 8-20 20-20s20 7 20 20v8c0 12-10 20-20 20s-20-8-20-20z" fill="${skin}"/>
     ${beard ? `<path d="M30 51c3 6 8 6 20 5 12 1 17 1 20-5v3c0 12-9 20-20 20s-20-8-20-20z" fill="${hair}"/>` : ''}
-    <circle cx="38" cy="57" r="4" fill="#e2604f" opacity=".22"/><circle cx="62" cy="57" r="4" fill="#e2604f" opacity=".22"/>
+    <circle cx="38" cy="57" r="4" fill="#e2604f" opacity=".22"/>
+    <circle cx="62" cy="57" r="4" fill="#e2604f" opacity=".22"/>
     ${eyes}<path d="M38 43.500q4-2.500 7-.5M55 43q4-2 7 .5" ${line} opacity=".75"/>
     <path d="M50 50q3 5-1 6" ${line} opacity=".35"/>${mouth}
     <g fill="${hair}" stroke="${hair}" stroke-width="1.5" stroke-linejoin="round">${front}</g>
     ${
     glasses
-      ? `<g fill="#fff" fill-opacity=".1" stroke="#3a3330" stroke-width="1.600"><circle cx="41.500" cy="49.500" r="6.500"/>
+      ? `<g fill="#fff" fill-opacity=".1" stroke="#3a3330" stroke-width="1.6">
+         <circle cx="41.500" cy="49.500" r="6.500"/>
          <circle cx="58.500" cy="49.500" r="6.500"/><path d="M48 49q2-2 4 0" fill="none"/></g>`
       : ''
   }</svg>`
