@@ -65,7 +65,7 @@ begin
   perform private.check_deadline();
 
   with matches as materialized (
-    select profile_id, row_number() over (order by rank desc, profile_id) as place
+    select profile_id, rank, row_number() over (order by rank desc, profile_id) as place
     from (
       select * from private.keyword_candidates(asked => asked, filter => filter, max_results => max_results)
       where has_words
@@ -83,15 +83,25 @@ begin
   ),
   -- Nobody is put before those of an earlier block.
   candidates as materialized (
-    select either.profile_id, case when neighbour is null then (place - 1) / block_size else 0 end as block
+    select either.profile_id, rank,
+      -- Without words to score, one block does.
+      case
+        when neighbour is null and (has_words or query_vector is null) then (place - 1) / block_size else 0
+      end as block
     from matches
     full join unnest(neighbour_ids) as neighbour on neighbour = matches.profile_id
     cross join lateral (select coalesce(matches.profile_id, neighbour) as profile_id) as either
   ),
+  wanted as materialized (
+    select first_block, (select count(*) from candidates where block between 1 and first_block - 1) as skipped
+    from (select block as first_block from candidates order by block offset page_offset limit 1) as reached
+  ),
   scoring as materialized (
-    select *
+    select profile_id, block
     from candidates
-    where block <= coalesce((select block from candidates order by block offset page_end - 1 limit 1), max_results)
+    where block = 0
+      or block between (select first_block from wanted)
+        and coalesce((select block from candidates order by block offset page_end - 1 limit 1), max_results)
   ),
   scored as (
     select
@@ -132,15 +142,23 @@ begin
   page as (
     select
       *,
-      -- Scores never rise down the list.
-      min(private.shown_score(own_score)) over (
-        order by block, own_score desc, keyword desc, profile_id
-        rows between unbounded preceding and current row
-      ) as shown_score
+      -- Scores never rise down the list: those behind the first block stay between the ranks of their own and the next.
+      case when block = 0 then private.shown_score(own_score) else least(
+        last_shown * coalesce((select max(rank) from candidates where candidates.block = scored.block) / last_rank, 1),
+        greatest(
+          private.shown_score(own_score),
+          last_shown * (select max(rank) from candidates where candidates.block = scored.block + 1) / last_rank
+        )
+      ) end as shown_score
     from scored
+    cross join (
+      select
+        (select min(private.shown_score(own_score)) from scored where block = 0) as last_shown,
+        (select nullif(max(rank), 0) from candidates where block > 0) as last_rank
+    ) as ends
     order by block, own_score desc, keyword desc, profile_id
     limit greatest(0, least(page_limit, max_results - page_offset))
-    offset page_offset
+    offset page_offset - coalesce((select skipped from wanted), 0)
   )
   select
     coalesce(json_agg(body order by block, own_score desc, keyword desc, profile_id), '[]'),
