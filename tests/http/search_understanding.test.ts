@@ -302,8 +302,13 @@ describe('a place', () => {
   })
 
   test('is told from a language', async () => {
-    const { body } = await search({ q: 'speaks Turkish ', explain: 'true' })
-    expect(body._understood.languages).toEqual(['turkish'])
+    const told = async (q: string) => {
+      const { places, languages } = (await search({ q, explain: 'true' })).body._understood
+      return { places, languages }
+    }
+    expect(await told('speaks Turkish ')).toEqual({ places: [], languages: ['turkish'] })
+    expect(await told('Turkish coffee ')).toEqual({ places: ['turkish'], languages: [] })
+    expect(await told('teaching in Austria ')).toEqual({ places: ['austria'], languages: [] })
   })
 })
 
