@@ -59,6 +59,7 @@ const slow = [
     'notifications/kills',
     'notifications/worker',
     'postgres/outage',
+    'postgres/starvation',
     'postgres/walk',
     'realtime/events',
     'search/sync',

@@ -2213,7 +2213,7 @@ export interface operations {
                      *         "biography": "Prague raised me, Leipzig pays me: I plan the maintenance of regional trains, which means free weekends and a staff discount I abuse shamelessly. Last year I slept in eleven night trains, photographed every station clock on the way, and walked the Ligurian coast with a tent that leaks. Hosting is not really for me. What I look for is somebody with a hill behind the house, a small brewery in front of it, and no fixed plan for Sunday.",
                      *         "country": "Germany",
                      *         "city": "Leipzig",
-                     *         "image_url": "https://images.example.com/people/tomas-novak.jpg",
+                     *         "image_url": "http://127.0.0.1:54321/storage/v1/object/public/avatars/6168535b-033d-4999-863e-1f3178589c71/portrait.webp",
                      *         "is_searchable": true,
                      *         "Interests": [
                      *           {
@@ -3513,7 +3513,7 @@ export interface operations {
                      *         "biography": "Prague raised me, Leipzig pays me: I plan the maintenance of regional trains, which means free weekends and a staff discount I abuse shamelessly. Last year I slept in eleven night trains, photographed every station clock on the way, and walked the Ligurian coast with a tent that leaks. Hosting is not really for me. What I look for is somebody with a hill behind the house, a small brewery in front of it, and no fixed plan for Sunday.",
                      *         "country": "Germany",
                      *         "city": "Leipzig",
-                     *         "image_url": "https://images.example.com/people/tomas-novak.jpg",
+                     *         "image_url": "http://127.0.0.1:54321/storage/v1/object/public/avatars/6168535b-033d-4999-863e-1f3178589c71/portrait.webp",
                      *         "is_searchable": true,
                      *         "Interests": [
                      *           {
@@ -3832,14 +3832,14 @@ export interface operations {
                      *           },
                      *           "_snippet": "…get the view from my landlady's terrace, grilled mackerel, and later a jazz cellar near Praça da Alegria where my brother plays the double bass, not…",
                      *           "biography": "I repair azulejos for a living, mostly in stairwells nobody visits, with a dentist's pick and a great deal of patience. By four I am out of the workshop and, if it is a Tuesday or a Saturday, at the Feira da Ladra, arguing about the price of broken tiles. Guests get the view from my landlady's terrace, grilled mackerel, and later a jazz cellar near Praça da Alegria where my brother plays the double bass, not very well.",
-                     *           "image_url": "https://images.example.com/people/ines-carvalho.jpg",
+                     *           "image_url": "http://127.0.0.1:54321/storage/v1/object/public/avatars/4d018301-e679-4faa-8f35-77ee599d1065/portrait.webp",
                      *           "interests": [
                      *             "Ceramics",
                      *             "Coffee",
                      *             "Food markets",
                      *             "Jazz"
                      *           ],
-                     *           "_rankingScore": 0.68
+                     *           "_rankingScore": 0.86
                      *         },
                      *         {
                      *           "id": 137,
@@ -3858,14 +3858,14 @@ export interface operations {
                      *           },
                      *           "_snippet": "Walnut for the back, spruce for the face. An oud takes me three months and I have stopped apologising for it. Yerevan trained me, love moved me to Kalamaria,…",
                      *           "biography": "Walnut for the back, spruce for the face. An oud takes me three months and I have stopped apologising for it. Yerevan trained me, love moved me to Kalamaria, and I stayed for the light on the gulf. Guests sit in the workshop as long as they like. I do not speak while gluing. Later I speak a lot, and there is apricot brandy.",
-                     *           "image_url": "https://images.example.com/people/levon-sahakyan.jpg",
+                     *           "image_url": "http://127.0.0.1:54321/storage/v1/object/public/avatars/8ce6d14e-202c-4d76-8d92-5def5c326914/portrait.webp",
                      *           "interests": [
                      *             "Chess",
                      *             "Jazz",
                      *             "Local crafts",
                      *             "Wine"
                      *           ],
-                     *           "_rankingScore": 0.64
+                     *           "_rankingScore": 0.84
                      *         }
                      *       ],
                      *       "query": "jazz",
@@ -4063,7 +4063,7 @@ export interface operations {
                      *         "biography": "I repair azulejos for a living, mostly in stairwells nobody visits, with a dentist's pick and a great deal of patience. By four I am out of the workshop and, if it is a Tuesday or a Saturday, at the Feira da Ladra, arguing about the price of broken tiles. Guests get the view from my landlady's terrace, grilled mackerel, and later a jazz cellar near Praça da Alegria where my brother plays the double bass, not very well.",
                      *         "country": "Portugal",
                      *         "city": "Lisbon",
-                     *         "image_url": "https://images.example.com/people/ines-carvalho.jpg",
+                     *         "image_url": "http://127.0.0.1:54321/storage/v1/object/public/avatars/4d018301-e679-4faa-8f35-77ee599d1065/portrait.webp",
                      *         "interests": [
                      *           {
                      *             "id": 10,

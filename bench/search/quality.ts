@@ -1,21 +1,22 @@
 /**
  * Measures how well the search ranks: the labelled queries of tests/search through private.find_profiles, by words
- * alone, by meaning alone and by both, with the offline provider's embeddings. `own` and `stranger` are both .7 for
+ * alone, by meaning alone and by both, with the offline provider's embeddings. `own` and `stranger` are both for
  * callers whose own interests are those of a profile that is exactly meant (which gains most by that), and those of one
  * that is irrelevant. For every kind of query it prints
  *   nDCG@10     order of the first ten, gain 2^grade - 1; where nobody is meant, 1 if no score is above .5
  *   MRR         1 / rank of the first hit with grade 2 or 3
  *   recall@20   share of the profiles with grade 2 or 3 among the first twenty
  *   total       mean estimatedTotalHits
- * and with --each every query whose hybrid order is worse by .1 or more than that of words or meaning alone. The last
+ * and with --each every query whose hybrid order is worse by .1 or more than that of words or meaning alone; with
+ * --curve the share of the hits by meaning alone that are graded, by the score that they show. The last
  * line is the nDCG of every kind and mode as JSON, which tests/search/quality.test.ts compares with figures.json.
  *
- *   deno run -A bench/search/quality.ts [--set=unseen] [--each] [--try=similarity_floor,similarity_ceiling,
+ *   deno run -A bench/search/quality.ts [--set=unseen] [--each] [--curve] [--try=similarity_floor,similarity_ceiling,
  *     similarity_threshold] [--deployed=URL]
  *
  * Runs on PGlite, or on the empty Postgres of DATABASE_URL. --try replaces the similarities of private.search_models.
  * --deployed also sends every query to this address of the function `users`, which uses the same database; what it
- * answers should be as good as `both .5`.
+ * answers should be as good as `both`.
  */
 import { embedder, findProfiles, loadLabelled, mean, openEmpty, type Query, sets } from './labelled.ts'
 
@@ -36,10 +37,9 @@ const deployed = Deno.args.find((arg) => arg.startsWith('--deployed='))?.slice('
 const modes = {
   'words': { vector: false, ratio: 0 },
   'meaning': { vector: true, ratio: 1 },
-  'both .5': { vector: true, ratio: 0.5 },
-  'both .7': { vector: true, ratio: 0.7 },
-  'own': { vector: true, ratio: 0.7, context: 'kindred' },
-  'stranger': { vector: true, ratio: 0.7, context: 'stranger' },
+  'both': { vector: true, ratio: 0.5 },
+  'own': { vector: true, ratio: 0.5, context: 'kindred' },
+  'stranger': { vector: true, ratio: 0.5, context: 'stranger' },
   ...deployed && { deployed: { vector: true, ratio: 0.5, url: deployed } },
 } satisfies Record<string, Setting>
 type Mode = keyof typeof modes
@@ -76,7 +76,7 @@ const ask = async (url: string, { q, filters: { interests, cities, countries } }
   return await answer.json()
 }
 
-const find = async (query: Query, { vector, ratio, context }: Setting): Promise<Answer> => {
+const find = async (query: Query, { vector, ratio, context }: Setting, limit = 20): Promise<Answer> => {
   const queryVector = vector && query.vector ? JSON.stringify(query.vector) : null
   const filters = JSON.stringify(query.filters)
   const parameters = [
@@ -85,7 +85,7 @@ const find = async (query: Query, { vector, ratio, context }: Setting): Promise<
     embedder.model,
     ratio,
     filters,
-    20,
+    limit,
     context ? query[context] : null,
     JSON.stringify(query.asked),
   ]
@@ -142,16 +142,34 @@ for (const kind of [...kinds, 'all']) {
 
 if (Deno.args.includes('--each')) {
   console.log(
-    '\nnDCG@10 of queries where both .7 is worse than words or meaning alone: words, meaning, both .5, both .7',
+    '\nnDCG@10 of queries where both is worse than words or meaning alone: words, meaning, both',
   )
   for (const { query, scores } of results) {
-    const [words, meaning, half, hybrid] = (Object.keys(modes) as Mode[]).map((mode) => scores[mode].ndcg)
+    const [words, meaning, hybrid] = (Object.keys(modes) as Mode[]).map((mode) => scores[mode].ndcg)
     if (Math.max(words!, meaning!) - hybrid! < 0.1) continue
     console.log(
       `${query.id} ${query.kind.padEnd(11)}${
-        [words, meaning, half, hybrid].map((value) => value!.toFixed(2)).join(' ')
+        [words, meaning, hybrid].map((value) => value!.toFixed(2)).join(' ')
       }  ${query.q}`,
     )
+  }
+}
+
+if (Deno.args.includes('--curve')) {
+  console.log('\nhits by meaning alone: score, how many, share that is graded')
+  const alone: { score: number; isWanted: boolean }[] = []
+  for (const query of queries) {
+    const byWords = new Set((await find(query, modes.words, 1000)).hits.map(({ id }) => id))
+    const { hits } = await find(query, modes.both, 1000)
+    alone.push(
+      ...hits.filter(({ id }) => !byWords.has(id))
+        .map(({ id, _rankingScore }) => ({ score: _rankingScore, isWanted: query.grades.has(id) })),
+    )
+  }
+  for (const from of [0, 0.1, 0.2, 0.3, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65]) {
+    const some = alone.filter(({ score }) => score >= from && score < from + (from < 0.4 ? 0.1 : 0.05) + 1e-9)
+    const share = mean(some.map(({ isWanted }) => isWanted ? 1 : 0))
+    console.log(`${from.toFixed(2)} ${String(some.length).padStart(5)} ${share.toFixed(2)}`)
   }
 }
 console.log(JSON.stringify(ndcg))

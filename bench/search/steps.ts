@@ -114,7 +114,7 @@ for (const [kind, all] of makeKinds(profiles)) {
     ['candidates by words', share(part('private.keyword_candidates').total)],
     ['exact scores of words', share(part('private.keyword_scores').total)],
     ['JSON', json],
-    ['bounds, embeddings, ranking', share(part('private.find_profiles').self) - json],
+    ['embeddings, ranking', share(part('private.find_profiles').self) - json],
   ]
   const rest = used - steps.reduce((sum, [, time]) => sum + time, 0)
   console.log(kind)

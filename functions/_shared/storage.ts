@@ -43,8 +43,7 @@ const callStorage = async <Result>(
     })
     if (response.ok) return await read(response)
     const status = await statusOf(response)
-    // The local stack has no Storage and answers 501; that is not a failure.
-    if (status !== 501) log('warn', 'Storage refused', { what, status })
+    log('warn', 'Storage refused', { what, status })
   } catch (error) {
     log('warn', 'Storage did not answer', { what, kind: (error as Error).name })
   }

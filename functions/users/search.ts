@@ -7,7 +7,7 @@ import { currentProvider } from '../_shared/embeddings/current_provider.ts'
 import { queryVector } from '../_shared/embeddings/query_vector.ts'
 import { route } from '../_shared/openapi.ts'
 import { consumeRateLimit } from '../_shared/rate_limit.ts'
-import type { Rpc } from '../_shared/rpc.ts'
+import type { Rpc, RpcResult } from '../_shared/rpc.ts'
 import * as shape from '../_shared/schemas/users.ts'
 import { settings } from '../_shared/settings.ts'
 import type { Claims } from '../_shared/token.ts'
@@ -19,6 +19,15 @@ export const search = new Hono()
 // Without a limit, searches take all connections and messages wait behind them. Two connections serve a hundred
 // ordinary searches a second; beyond that a retry is faster than the queue.
 const searchLimiter = limitConcurrency(settings.searchConcurrency, 100, 4000)
+
+/** What the database made of queries last, to be embedded before it is asked again: {text} of understand_query. */
+const texts = new Map<string, string | null>()
+const maxTexts = 1000
+
+const remember = (q: string, text: string | null): void => {
+  if (texts.size >= maxTexts) texts.delete(texts.keys().next().value!)
+  texts.set(q, text)
+}
 
 interface Understood {
   /** What to embed; null for the query as typed. */
@@ -32,7 +41,22 @@ interface Understood {
 const understand = async (db: Rpc, q: string, read: ReadQuery): Promise<Understood> => {
   if (read.words.trim() === '') return { text: '', suggestion: null }
   const request = { ...await understandable(q, read), timeout: settings.searchTimeout }
-  return JSON.parse((await searchLimiter(() => db`understand_query(${request})`)).body)
+  const understood = JSON.parse((await searchLimiter(() => db`understand_query(${request})`)).body)
+  remember(q, understood.text)
+  return understood
+}
+
+/**
+ * The answer to a query that was understood before, in one statement: the database understands it anew, and searches
+ * with the vector of what it meant then. Null if it means something else by now.
+ */
+const searchAgain = async (db: Rpc, q: string, read: ReadQuery, request: object): Promise<RpcResult | null> => {
+  const guess = texts.get(q)
+  if (guess === undefined) return null
+  const vector = await queryVector(textToEmbed(guess, read))
+  const asked = { ...request, ...await understandable(q, read), guess, vector }
+  const reply = await searchLimiter(() => db`search_profiles(${asked})`)
+  return reply.body.startsWith('{"understood"') ? null : reply
 }
 
 /** Counts a search or a completion. */
@@ -53,14 +77,10 @@ search.get(
     await consumeSearchLimit(c.var.claims, c.req.raw.headers)
     const { q = '', filterInterests, filterCity, filterCountry, suggest, explain, highlight, ...others } = c.var.query
     const read = readQuery(q)
-    const { text, suggestion, asked } = await understand(c.var.db, q, read)
-    const embedded = textToEmbed(text, read)
     const request = {
       ...others,
       q,
       words: read.words,
-      asked,
-      vector: await queryVector(embedded),
       model: currentProvider().model,
       interests: filterInterests,
       cities: filterCity,
@@ -70,8 +90,14 @@ search.get(
       highlight: highlight === 'true',
       timeout: settings.searchTimeout,
     }
-    const reply = await searchLimiter(() => c.var.db`search_profiles(${request})`)
-    if (suggest !== 'true' && explain !== 'true') return sendJson(c, reply)
+    const isExplained = suggest === 'true' || explain === 'true'
+    const known = isExplained ? null : await searchAgain(c.var.db, q, read, request)
+    if (known) return sendJson(c, known)
+    const { text, suggestion, asked } = await understand(c.var.db, q, read)
+    const embedded = textToEmbed(text, read)
+    const vector = await queryVector(embedded)
+    const reply = await searchLimiter(() => c.var.db`search_profiles(${{ ...request, asked, vector }})`)
+    if (!isExplained) return sendJson(c, reply)
     return c.json({
       ...JSON.parse(reply.body),
       ...(suggest === 'true' && { _suggestion: suggestion }),

@@ -10,6 +10,7 @@ import { openEdgeFunctions } from './edge_functions.ts'
 import { openGateway } from './gateway.ts'
 import { type Inbox, openInbox } from './inbox.ts'
 import { openPlatform } from './platform.ts'
+import { uploadPortraits } from './portraits.ts'
 import { openRealtime } from './realtime/server.ts'
 import { allSettings, misspeltSettings } from '../../functions/_shared/setting_rules.ts'
 import { CannotStart } from './cannot_start.ts'
@@ -113,8 +114,10 @@ const start = async (): Promise<void> => {
     dashboard,
     inbox,
   )
+  const fetchHere = async (request: Request) => await gateway.fetch(request, { peerAddress: '127.0.0.1' })
+  provideFetch((input, init) => fetchHere(new Request(input, init)))
+  if (settings.seed === 'demo') await uploadPortraits(database, keys, fetchHere)
   handler = (request, info) => gateway.fetch(request, { peerAddress: info.remoteAddr.hostname })
-  provideFetch(async (input, init) => await gateway.fetch(new Request(input, init), { peerAddress: '127.0.0.1' }))
 
   // pg_cron does this on Supabase: it makes the embeddings that were not made right after a write, sends what is due to
   // people who are away, lets the clock of the reservations take its steps, and deletes evidence whose time has passed.

@@ -1,5 +1,6 @@
 import { type Database, retryOnConflict } from './database.ts'
 import { CannotStart } from './cannot_start.ts'
+import type { Settings } from './settings.ts'
 
 const root = new URL('../../', import.meta.url)
 const read = (path: string): string => Deno.readTextFileSync(new URL(path, root))
@@ -75,7 +76,7 @@ const seeds = {
 }
 
 /** Seeds a new database, in one transaction; does nothing if it was seeded before. */
-export const seed = async (database: Database, name: keyof typeof seeds): Promise<void> => {
+export const seed = async (database: Database, { seed: name, port }: Settings): Promise<void> => {
   const before = await database.query('select from supabase_migrations.seed_files', [])
   if (before.length > 0) return
   if (name === 'demo') console.log('Adding 220 demo users and their conversations …')
@@ -83,7 +84,8 @@ export const seed = async (database: Database, name: keyof typeof seeds): Promis
     const record = `insert into supabase_migrations.seed_files (path, hash) values (${
       literal(`../sql/seed/${file}`)
     }, 'seed')`
-    return `${read(`sql/seed/${file}`)};${record}`
+    // The seed names the default address of the portraits.
+    return `${read(`sql/seed/${file}`).replaceAll('127.0.0.1:54321', `127.0.0.1:${port}`)};${record}`
   })
   await inOneTransaction(database, scripts.join(';\n'))
 }

@@ -44,6 +44,6 @@ export const openPlatform = async (
   await app.ensureSystemSchema()
   await retryOnConflict(() => database.run('grant usage on schema auth to anon, authenticated, service_role'))
   await migrate(database)
-  await seed(database, settings.seed)
+  await seed(database, settings)
   return app as unknown as App
 }

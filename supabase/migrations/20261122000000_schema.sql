@@ -1186,12 +1186,26 @@ as $$
 declare
   me bigint := private.my_id();
   cut_off constant bigint[] := case when emails then coalesce(private.blocked_users_of(me), '{}') end;
+  -- A call of shown_email for each of them made the list of conversations a tenth dearer.
+  is_shown constant boolean := coalesce(current_setting('api.partner_email', true), '') <> 'after_reply';
 begin
   return query
     select
       mine.id,
-      voyager.id, voyager.name, case when emails then private.shown_email(voyager, mine.id, cut_off) end,
-      local.id, local.name, case when emails then private.shown_email(local, mine.id, cut_off) end,
+      voyager.id, voyager.name,
+      case
+        when not emails then null
+        when voyager.id = any (cut_off) then ''
+        when is_shown then voyager.email
+        else private.shown_email(voyager, mine.id)
+      end,
+      local.id, local.name,
+      case
+        when not emails then null
+        when local.id = any (cut_off) then ''
+        when is_shown then local.email
+        else private.shown_email(local, mine.id)
+      end,
       mine.created_at
     from public.conversations as mine
     join public.users as voyager on voyager.id = mine.voyager_id
@@ -4135,22 +4149,20 @@ $$;
 comment on function private.require_first_contact(bigint, bigint, integer) is
   'Raises 403 if nothing more may reach the partner before they have answered. Only for definer functions.';
 
-create function private.shown_email(person public.users, conversation bigint, cut_off bigint[])
+create function private.shown_email(person public.users, conversation bigint)
 returns text
 language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   return case
-    when person.id = any (cut_off) then ''
-    when coalesce(current_setting('api.partner_email', true), '') <> 'after_reply' then person.email
     when person.id = private.my_id() or private.has_written(person.id, conversation) then person.email
     else ''
   end;
 end
 $$;
-comment on function private.shown_email(public.users, bigint, bigint[]) is
-  'The e-mail address of a participant as the caller sees it: a partner''s is empty across a block, and with
-PARTNER_EMAIL=after_reply until they have written. Only for definer functions.';
+comment on function private.shown_email(public.users, bigint) is
+  'The e-mail address of a participant as the caller sees it with PARTNER_EMAIL=after_reply: the partner''s is empty
+until they have written. Only for definer functions.';
 
 -- The log of changes: what GET /conversations/changes reads. A row is written by the transaction that makes the change,
 -- so it commits or rolls back with it; unlike an event of Realtime it is never lost.
@@ -4669,8 +4681,8 @@ grant execute on function api.list_changes(text, integer) to edge_functions;
 --   35 api.understand_query: completed, corrected, a name, or nothing; what remains, the Edge Function embeds
 --   55 api.search_profiles: from here on with the vector
 --   40 read_filter: what every hit must meet, and who meets it if they are few
---   55 find_profiles, the ranking: 50 nearest_profiles and keyword_candidates, with bounds of their scores;
---      45 keyword_scores, exact, for those who can be on the page; the page as JSON
+--   55 find_profiles, the ranking: 50 nearest_profiles and keyword_candidates; 45 keyword_scores, for the best of them;
+--      the page as JSON
 --   60 and 65 highlights, facets and nearness to one profile, if asked for
 -- Around it: 10 tables · 12 names of places · 15 how texts become words · 20 triggers that keep the index in sync
 -- 70 completions of a search box · 75 embeddings, made later from a queue · 80 audit and repair
@@ -4852,27 +4864,24 @@ create table private.search_places (
 comment on table private.search_places is
   'The names of each place in any language, how what belongs to it is called (Dutch), and its districts, whose people
 live in the place as well: all as private.words_of writes them. private.add_place adds one.';
-create index search_places_names_idx on private.search_places using gin (names) with (fastupdate = off);
-create index search_places_parts_idx on private.search_places using gin (parts) with (fastupdate = off);
-create index search_places_adjectives_idx on private.search_places using gin (adjectives) with (fastupdate = off);
+create index search_places_names_idx
+  on private.search_places using gin ((names || parts || adjectives)) with (fastupdate = off);
 alter table private.search_places enable row level security;
 
 create function private.places_among(candidates text[])
 returns text[]
 language plpgsql stable security invoker
 set search_path = ''
+set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
   return array(
-    select name from private.search_places cross join unnest(names) as name
-    where names && candidates and name = any (candidates)
-    union
-    select part from private.search_places cross join unnest(parts) as part
-    where parts && candidates and part = any (candidates)
-    union
-    select '@' || adjective from private.search_places cross join unnest(adjectives) as adjective
-    where adjectives && candidates and adjective = any (candidates)
+    select distinct sign || candidate
+    from private.search_places
+    cross join lateral (values ('', names || parts), ('@', adjectives)) as kinds (sign, listed)
+    cross join unnest(candidates) as candidate
+    where names || parts || adjectives && candidates and candidate = any (listed)
   );
 end
 $$;
@@ -4893,7 +4902,7 @@ begin
     select name
     from private.search_places
     cross join lateral unnest(names || array(select '@' || adjective from unnest(adjectives) as adjective)) as name
-    where names && written or parts && written
+    where names || parts || adjectives && written and names || parts && written
     except
     select unnest(written)
     order by 1
@@ -5592,30 +5601,7 @@ as $$
 declare
   found text[] := array[letters];
 begin
-  for step in 1..depth loop
-    found := array(
-      select unnest(found)
-      union
-      select overlay(word placing '' from place for 1)
-      from unnest(found) as word
-      cross join generate_series(1, char_length(word)) as place
-    );
-  end loop;
-  return found;
-end
-$$;
-comment on function private.deletions(text, integer) is 'The letters without up to `depth` of them.';
-
-create function private.deletion_keys(word text)
-returns text[]
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-declare
-  depth constant integer := case when char_length(word) < 7 then 1 else 2 end;
-  letters constant text := left(word, 4 + depth);
-  found text[] := array[letters];
-begin
-  -- Every new word of the lexicon pays this: 5 µs, where private.deletions takes 60.
+  -- Every new word of the lexicon pays this: 5 µs, where one statement for each depth takes 60.
   for one in 1..char_length(letters) loop
     found := found || overlay(letters placing '' from one for 1);
     if depth = 2 then
@@ -5625,6 +5611,18 @@ begin
     end if;
   end loop;
   return found;
+end
+$$;
+comment on function private.deletions(text, integer) is 'The letters without up to `depth` of them, which is 1 or 2.';
+
+create function private.deletion_keys(word text)
+returns text[]
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+declare
+  depth constant integer := case when char_length(word) < 7 then 1 else 2 end;
+begin
+  return private.deletions(left(word, 4 + depth), depth);
 end
 $$;
 comment on function private.deletion_keys(text) is
@@ -6173,22 +6171,28 @@ comment on type private.search_term is
   'A word of the index that a word of the query may stand for, or the beginning of such words. `place` and `unit` are
 those of the query word.';
 
+create function private.term_query(term private.search_term)
+returns tsquery
+language sql immutable parallel safe
+as $$
+  select (private.lexeme(term.word) || case when term.is_prefix then ':*' else '' end)::tsquery
+$$;
+comment on function private.term_query(private.search_term) is 'Finds the profiles that have a term.';
+
 create type private.search_unit as (
   unit integer,
   quoted boolean,
   is_phrase boolean,
   places integer[],
-  queries tsquery[],
   query tsquery,
   holders integer,
   rarity double precision,
   is_named boolean
 );
 comment on type private.search_unit is
-  'A word or phrase to look for. `queries` find the profiles that have the word without a typing error, with one, and
-with two; or those that have the phrase, and those that have it in their name. `query` finds what any of them finds.
-`holders` is about how many there are, `rarity` how much it says to have it: ln(1 + profiles / holders). `is_named`:
-above all a name of people or places.';
+  'A word or phrase to look for. `query` finds the profiles that have it, or what it may stand for. `holders` is about
+how many there are, `rarity` how much it says to have it: ln(1 + profiles / holders). `is_named`: above all a name of
+people or places.';
 
 create type private.search_query as (
   words private.query_word[],
@@ -6303,9 +6307,18 @@ create function private.split_of(typed text, unfinished boolean)
 returns text[]
 language plpgsql stable security invoker
 set search_path = ''
+-- Postgres takes the half of the lexicon for a range of it.
+set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
+  if char_length(typed) < 4 or exists (
+    select
+    from private.search_lexicon as lexicon
+    where lexicon.word >= typed and lexicon.word <= case when unfinished then typed || u&'\+10FFFF' else typed end
+  ) then
+    return array[typed];
+  end if;
   return coalesce(
     (
       select array[first, second]
@@ -6313,13 +6326,6 @@ begin
       cross join lateral (select left(typed, cut) as first, substr(typed, cut + 1) as second) as pieces
       -- O'Brien, d'Angelo and l'Aquila are two words.
       where (cut > 1 or first in ('d', 'l', 'o'))
-        and char_length(typed) > 3
-        and not exists (
-          select
-          from private.search_lexicon as lexicon
-          where lexicon.word >= typed
-            and lexicon.word <= case when unfinished then typed || u&'\+10FFFF' else typed end
-        )
         and exists (select from private.search_lexicon as lexicon where lexicon.word = first)
         and exists (select from private.search_lexicon as lexicon where lexicon.word = second)
         and exists (
@@ -6435,12 +6441,15 @@ begin
       where not parsed.is_literal
       union all
       -- What was written apart.
-      select lexicon.word, 0, false
+      select joined, 0, false
       from unnest(asked.words) as other
-      join private.search_lexicon as lexicon
-        on lexicon.word = case when other.place > parsed.place then parsed.word || other.word
-          else other.word || parsed.word end
+      cross join lateral (
+        select case when other.place > parsed.place then parsed.word || other.word else other.word || parsed.word end
+          as joined
+      ) as pair
       where abs(other.place - parsed.place) = 1 and not other.excluded and not other.quoted and not parsed.is_literal
+        -- Not exists(): Postgres would hash the whole lexicon.
+        and (select lexicon.word from private.search_lexicon as lexicon where lexicon.word = joined limit 1) is not null
       union all
       select corrections.word, corrections.typos, false
       from private.corrections_of(parsed.word, parsed.unfinished) as corrections
@@ -6450,7 +6459,7 @@ begin
   );
   asked.units := array(
     select row(
-      units.unit, quoted, is_phrase, places, queries, joined.query, holders,
+      units.unit, quoted, is_phrase, places, written.query, holders,
       ln(1 + greatest(1, profiles) / greatest(1, holders)), either.is_named
     )::private.search_unit
     from (
@@ -6462,28 +6471,19 @@ begin
         bool_or(unfinished) as is_unfinished,
         string_agg(word, ' ' order by position) = any (asked.places) as is_place,
         array_agg(place order by place) filter (where place is not null) as places,
-        string_agg(private.lexeme(word), ' <-> ' order by position)::tsquery as phrase,
-        string_agg(private.lexeme(word) || ':a', ' <-> ' order by position)::tsquery as phrase_in_name
+        string_agg(private.lexeme(word), ' <-> ' order by position)::tsquery as phrase
       from unnest(asked.words)
       where not excluded
       group by unit
     ) as units
     cross join lateral (
-      select case when is_phrase then array[phrase, phrase_in_name] else array(
-        select (
-          select string_agg(
-            private.lexeme(word) || case when is_prefix then ':*' else '' end, ' | ' order by is_prefix, word
-          )
-          from unnest(asked.terms) as term
-          where term.unit = units.unit and term.typos = errors
-        )::tsquery
-        from generate_series(0, 2) as errors
-      ) end as queries
+      select case when is_phrase then phrase else (
+        select private.any_of(private.term_query(term)) from unnest(asked.terms) as term where term.unit = units.unit
+      ) end as query
       offset 0
     ) as written
-    cross join lateral (select private.any_of(each_query) as query from unnest(queries) as each_query) as joined
     cross join lateral private.measure_word(
-      query => joined.query, is_known => is_known, profiles => profiles, sample => sample
+      query => written.query, is_known => is_known, profiles => profiles, sample => sample
     ) as measured
     -- Fes is a city, whether or not it may go on as festivals.
     cross join lateral (
@@ -6532,8 +6532,8 @@ begin
       select
         place,
         private.closest_bit(place, typos) as bit,
-        private.any_of((private.lexeme(word) || case when is_prefix then ':*' else '' end)::tsquery) as query
-      from unnest(asked.terms)
+        private.any_of(private.term_query(term)) as query
+      from unnest(asked.terms) as term
       group by place, typos
     )
     -- In reverse order the distance counts one more.
@@ -6833,7 +6833,7 @@ begin
       cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
       group by kind
       union all
-      select queries[:1] from unnest(asked.units) where quoted
+      select array[query] from unnest(asked.units) where quoted
       union all
       -- Whole decades, and the years before and after them. Who has no age is not left out.
       select array_agg(distinct private.lexeme(private.facet('age', case
@@ -6960,7 +6960,10 @@ create function private.keyword_scores(
   words_asked integer,
   attribute_weights integer[] default '{0, 1, 2, 3, 4, 5}'
 )
-returns table (profile_id bigint, score double precision, ranks private.keyword_ranks)
+returns table (
+  profile_id bigint, score double precision, ranks private.keyword_ranks, coverage double precision,
+  names_found double precision, in_name boolean
+)
 language plpgsql stable security invoker
 set search_path = ''
 -- Planning this statement takes longer than running it. And Postgres underestimates how many rows the expressions
@@ -6972,6 +6975,19 @@ declare
   max_weight constant integer := (select max(weight) from unnest(attribute_weights) as weight);
   typo_budgets constant integer[] := array(
     select private.typo_budget(word) from unnest(asked.words) where not excluded and place is not null order by place
+  );
+  -- By place: the share of the query's rarity that the word has, and if it is a name.
+  shares constant double precision[] := array(
+    select rarity / cardinality(places) / (select sum(rarity) from unnest(asked.units))
+    from unnest(asked.units)
+    cross join unnest(places) as place
+    order by place
+  );
+  named_shares constant double precision[] := array(
+    select case when is_named then shares[place] else 0 end
+    from unnest(asked.units)
+    cross join unnest(places) as place
+    order by place
   );
   prefix constant private.search_term := (select term from unnest(asked.terms) as term where term.is_prefix);
   phrases constant private.search_unit[] := array(
@@ -6989,6 +7005,7 @@ declare
     select word from unnest(asked.terms) union select word from unnest(asked.words)
     union select unnest(completions) union select '.'
   ) end;
+  any_word constant tsquery := (select private.any_of(query) from unnest(asked.units));
   full_stop constant tsquery := private.lexeme('.')::tsquery;
   -- Find the texts that begin with a word of the query.
   openings constant tsquery[] := array(
@@ -7006,7 +7023,7 @@ begin
         -- Marks the words that count with a weight, and drops all others. To read them all takes five times as long.
         coalesce(ts_filter(setweight(setweight(stored.words, 'D'), 'A', lexemes), '{a}'), stored.words) as words
       from private.search_words as stored
-      where stored.profile_id = any (ids)
+      where stored.profile_id = any (ids) and ts_match_vq(stored.words, any_word)
     ),
     occurrences as materialized (
       select entries.profile_id, lexeme, positions
@@ -7026,7 +7043,7 @@ begin
       select entries.profile_id, phrase.unit
       from entries
       cross join unnest(phrases) as phrase
-      where not ts_match_vq(entries.words, phrase.queries[1])
+      where not ts_match_vq(entries.words, phrase.query)
     ),
     best_matches as materialized (
       select occurrences.profile_id, terms.place, min(best.cost) as cost, bool_or(terms.exact) as exact
@@ -7058,6 +7075,9 @@ begin
         sum(best_matches.cost % 1000000 / 100)::integer as attribute_cost,
         sum(best_matches.cost % 100)::integer as position_cost,
         count(*) filter (where best_matches.exact)::integer as exact_words,
+        least(1, sum(shares[best_matches.place])) as coverage,
+        sum(named_shares[best_matches.place]) as names_found,
+        bool_and(best_matches.cost < 100) and count(*) = words_asked as in_name,
         min(best_matches.place) as first_place,
         bit_or(1::bigint << best_matches.place) as places,
         bit_or(private.closest_bit(best_matches.place, best_matches.cost / 1000000)) as closest
@@ -7067,7 +7087,9 @@ begin
     pairs as materialized (
       select * from private.word_pairs(asked) where words_asked > 1
     )
-    select tallies.profile_id, private.keyword_score(ranked.ranks), ranked.ranks
+    select
+      tallies.profile_id, private.keyword_score(ranked.ranks), ranked.ranks, tallies.coverage, tallies.names_found,
+      tallies.in_name
     from tallies
     join entries on entries.profile_id = tallies.profile_id
     cross join lateral (
@@ -7102,7 +7124,9 @@ end
 $$;
 comment on function private.keyword_scores(bigint[], private.search_query, integer, integer[]) is
   'The keyword scores of the profiles that contain some of the terms. words_asked is how many words the query has;
-attribute_weights are the weights of name, interests, city, country, biography, and first and last name.';
+attribute_weights are the weights of name, interests, city, country, biography, and first and last name. `coverage` is
+the share of the query''s rarity that a profile has, `names_found` that of its names and places; `in_name`: all the
+words are in the name, as typed.';
 
 create function private.semantic_score(
   cosine double precision,
@@ -7126,20 +7150,38 @@ create function private.final_score(
   keyword double precision,
   semantic double precision,
   in_name boolean,
+  has_all_words boolean,
   context double precision
 )
 returns double precision
 language sql immutable parallel safe
 as $$
-  select 1 - (1 - context) * (
-    1 - greatest(keyword + semantic_ratio * (semantic - keyword), case when in_name then keyword end)
+  select context * case when keyword > 0 then 1 else semantic_ratio end + (1 - context) * (
+    1 - case when has_all_words then 0.85 else 1 end * (
+      1 - greatest(keyword + semantic_ratio * (semantic - keyword), case when in_name then keyword end)
+    )
   )
 $$;
 comment on function private.final_score(
-  double precision, double precision, double precision, boolean, double precision
+  double precision, double precision, double precision, boolean, boolean, double precision
 ) is
-  'The weighted sum of both scores, and at least the keyword score where the name contains all the words. `context`, 0
-to 0.1, is the share of the rest that nearness to the caller''s own interests adds.';
+  'What profiles are ranked by: the weighted sum of both scores, and at least the keyword score where the name contains
+all the words. Whoever has all the words gets .15 of what is missing to 1. `context`, 0 to 0.04, is the share of what is
+then missing that nearness to the caller''s own interests adds; without any word it is missing to the semantic ratio.';
+
+create function private.shown_score(score double precision)
+returns double precision
+language sql immutable parallel safe
+as $$
+  select case
+    when score < 0.44 then score * 0.5 / 0.44
+    when score < 0.5 then 0.5 + (score - 0.44) * 0.2 / 0.06
+    else 0.7 + (score - 0.5) * 0.6
+  end
+$$;
+comment on function private.shown_score(double precision) is
+  'A final score as hits show it, in the same order. At .5 half of the hits by meaning alone are wanted, which reach .7
+(bench/search/quality.ts --curve), with a semantic ratio of 0.5.';
 
 create function private.keyword_details(ranks private.keyword_ranks)
 returns json
@@ -7210,10 +7252,7 @@ create function private.keyword_candidates(
   filter private.search_filter,
   max_results integer
 )
-returns table (
-  profile_id bigint, coverage double precision, names_found double precision, at_least double precision,
-  at_most double precision, in_name boolean
-)
+returns table (profile_id bigint, rank real)
 language plpgsql stable security invoker
 set search_path = ''
 -- As in measure_word.
@@ -7221,11 +7260,15 @@ set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
+  -- Of the classes D to A. Whoever has all the words comes first.
+  weights constant real[] := array[.2, .4, .8, 1]::real[];
   units constant private.search_unit[] := asked.units;
-  words_asked constant integer := (select max(place) from unnest(asked.terms));
-  rarity_asked constant double precision := (select sum(rarity) from unnest(units));
   is_short_list constant boolean := coalesce(cardinality(filter.passing) <= max_results, false);
   all_words constant tsquery := (select private.all_of(query) from unnest(units));
+  any_word constant tsquery := (select private.any_of(query) from unnest(units));
+  as_typed constant tsquery := (
+    select private.any_of(private.term_query(term)) from unnest(asked.terms) as term where typos = 0
+  );
   -- The rarest words, as long as they have few enough holders. The others only add profiles that have all the words: a
   -- word in more than every fourth profile distinguishes none. With 25 profiles or fewer no word is common.
   rare_words constant tsquery := (
@@ -7235,11 +7278,11 @@ declare
       from unnest(units)
       window rarest as (order by holders, unit)
     ) as ranked
-    where rank = 1
+    where ranked.rank = 1
       or holders_so_far <= max_results and holders <= greatest(25, private.count_profiles() / 4)
   );
   -- Looked up one by one: the few who pass the filter, which is quicker than the index of words; or else whoever has
-  -- exactly this name, who come first, also if more people than max_results have its words.
+  -- exactly this name, also if more people than max_results have its words.
   listed constant bigint[] := case
     when is_short_list then filter.passing
     when max_results > any (select holders from unnest(units)) then '{}'
@@ -7255,43 +7298,22 @@ declare
   end;
 begin
   return query
-    with parts as materialized (
-      select
-        is_phrase, rarity, case when is_named then rarity else 0 end as named_rarity,
-        queries[1] as query_1, queries[2] as query_2, queries[3] as query_3, cardinality(places) as size, budget, bits
-      from unnest(units) as each
-      cross join lateral (
-        select sum(private.typo_budget(word)) as budget, bit_or(private.closest_bit(place, 0)) as bits
-        from unnest(asked.words) as part
-        where part.unit = each.unit and place = any (places)
-      ) as words_of_unit
-    ),
-    pairs as materialized (
-      select * from private.word_pairs(asked) where words_asked > 1
-    )
     select
       found.profile_id,
-      least(1, tally.coverage),
-      tally.names_found,
-      -- At worst the words are at the end of a text, at best they are all of it.
-      private.keyword_score(row(
-        words_asked, words_matched, typos, typo_max, proximity_cost, max_attribute_cost, 5 * words_matched + 1,
-        10 * words_matched, 1, 0
-      )::private.keyword_ranks),
-      private.keyword_score(row(
-        words_asked, words_matched, typos, typo_max, proximity_cost, min_attribute_cost, 5 * words_matched + 1,
-        0, 3, words_matched
-      )::private.keyword_ranks),
-      tally.in_name
-    -- Nothing holds the words of the found profiles for later: to copy them took as long as to find them.
+      (
+        first + ts_rank(weights, words, any_word)
+          + case when as_typed <> any_word then ts_rank(weights, words, as_typed) else 0 end
+      )::real
     from (
-      select stored.profile_id, stored.words
+      select
+        stored.profile_id, stored.words,
+        case when not ts_match_vq(stored.words, all_words) then 0 when is_short_list then 4 else 8 end as first
       from private.search_words as stored
       where stored.profile_id = any (listed)
         and ts_match_vq(stored.words, all_words || rare_words)
         and private.matches_filter(stored.profile_id, stored.words, filter)
       union all
-      select stored.profile_id, stored.words
+      select stored.profile_id, stored.words, 4
       from private.search_words as stored
       where not is_short_list
         and stored.words @@ all_words
@@ -7300,7 +7322,7 @@ begin
         -- As a subquery, because Postgres hashes its rows and not those of an array.
         and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
       union all
-      select stored.profile_id, stored.words
+      select stored.profile_id, stored.words, 0
       from private.search_words as stored
       where not is_short_list
         and cardinality(units) > 1
@@ -7310,74 +7332,12 @@ begin
         and private.matches_filter(stored.profile_id, stored.words, filter)
         and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
       limit max_results
-    ) as found
-    cross join lateral (
-      select
-        sum(rarity) / rarity_asked as coverage,
-        sum(named_rarity) / rarity_asked as names_found,
-        sum(size)::integer as words_matched,
-        sum(match / 10)::integer as typos,
-        sum(budget)::integer as budget,
-        -- Weight C stands for three attributes, and a phrase elsewhere for any.
-        sum(size * (array[0, 1, 2, 4, 0])[match % 10 + 1])::integer as min_attribute_cost,
-        sum(size * (array[0, 1, 5, 4, 5])[match % 10 + 1])::integer as max_attribute_cost,
-        bool_and(match = 0) and count(*) = cardinality(units) as in_name,
-        bit_or(bits << match / 10) as closest
-      from (
-        -- How the profile matches each unit: the class of the best weight, and 10 more for each typing error. A phrase
-        -- in the name is 0, elsewhere 4.
-        select
-          parts.*,
-          case
-            when is_phrase then case when ts_match_vq(words, query_2) then 0 when ts_match_vq(words, query_1) then 4 end
-            else coalesce(
-              private.weight_class(words, query_1),
-              10 + private.weight_class(words, query_2),
-              20 + private.weight_class(words, query_3)
-            )
-          end as match
-        from parts
-        -- Else Postgres computes the match again for each use of it.
-        offset 0
-      ) as matches
-      where match is not null
-    ) as tally
-    cross join lateral (
-      select
-        greatest(budget, case when words_matched > 1 then words_matched else 0 end) + 1 as typo_max,
-        3 * (words_matched - 1) - (
-          select coalesce(sum(private.nearness(words, pair)), 0)::integer
-          from pairs as pair
-          where words_matched > 1 and closest & pair.bits = pair.bits
-        ) as proximity_cost
-      offset 0
-    ) as near
-    where words_matched > 0;
+    ) as found;
 end
 $$;
 comment on function private.keyword_candidates(private.search_query, private.search_filter, integer) is
   'Up to max_results profiles that contain words of the query and pass the filter: first those with all the words, then
-those with the rarest. at_least and at_most are bounds of the keyword score; coverage is the share of the query''s
-rarity that they have, names_found that of its names and places.';
-
-create function private.any_profiles(filter private.search_filter, max_results integer)
-returns table (profile_id bigint)
-language plpgsql stable security invoker
-set search_path = ''
-set plan_cache_mode = 'force_generic_plan'
-as $$
-begin
-  return query
-    select stored.profile_id
-    from private.search_words as stored
-    where private.matches_filter(stored.profile_id, stored.words, filter)
-      and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
-    order by stored.profile_id
-    limit max_results;
-end
-$$;
-comment on function private.any_profiles(private.search_filter, integer) is
-  'The first max_results profiles that pass a filter.';
+those with the rarest. `rank` roughly tells who of them will have the best keyword scores, at 1 µs each.';
 
 create function private.nearest_profiles(
   query_vector extensions.halfvec,
@@ -7389,12 +7349,9 @@ create function private.nearest_profiles(
 returns table (profile_id bigint, distance double precision)
 language plpgsql stable security invoker
 set search_path = 'extensions'
--- The vector index is read in batches of ef_search, until a whole batch has nobody nearer than those already found. So
--- the walk is short where vectors cluster, as a model's do, and long where they do not: of 10,000 profiles it reads
--- 160 to 350, and finds .96 of the nearest or more. One batch of 120 took less time and found .79 to .86 of them where
--- vectors do not cluster; one of 300 finds as many there, but takes as long everywhere (docs/scale.md).
+-- The vector index is read in batches of ef_search, and a filter may make several necessary.
 set hnsw.iterative_scan = 'relaxed_order'
-set hnsw.ef_search = 40
+set hnsw.ef_search = 160
 -- The walk gives up after so many, which matters where a filter lets nearly nobody pass.
 set hnsw.max_scan_tuples = 10000
 -- Allow only one plan, a scan of the vector index.
@@ -7402,68 +7359,40 @@ set plan_cache_mode = 'force_generic_plan'
 set enable_seqscan = off
 set enable_sort = off
 as $$
-declare
-  batch constant integer := current_setting('hnsw.ef_search')::integer;
-  found_ids bigint[] := array[]::bigint[];
-  distances double precision[] := array[]::double precision[];
-  last_distance double precision := 0;
-  visited integer := 0;
-  misses integer := 0;
-  away double precision;
-  meets_filter boolean;
 begin
-  -- A scan of their vectors is exact, and quicker than the vector index, in which the rows that pass a filter are far
-  -- apart.
-  if filter.passing is not null then
-    return query
-      select nearest.profile_id, nearest.away
-      from (
+  return query
+    select nearest.profile_id, nearest.away
+    from (
+      (
+        -- A scan of their vectors is exact, and quicker than the vector index, in which the rows that pass a filter are
+        -- far apart. Else Postgres would walk the whole vector index, as sorting is off.
         select entry.profile_id, embedding <=> query_vector as away
         from private.search_entries as entry
         where entry.profile_id = any (filter.passing) and model = query_model
-        -- Else Postgres would walk the whole vector index, as sorting is off.
         offset 0
-      ) as nearest
-      where nearest.away <= max_distance
-      order by nearest.away, nearest.profile_id
-      limit max_results;
-    return;
-  end if;
-  for profile_id, away, meets_filter in
-    select
-      entry.profile_id,
-      embedding <=> query_vector,
-      filter.required is null and filter.excluded is null
-        or exists (
-          select
-          from private.search_words as stored
-          where stored.profile_id = entry.profile_id
-            and private.matches_filter(stored.profile_id, stored.words, filter)
-        )
-    from private.search_entries as entry
-    where model = query_model and entry.profile_id <> all (filter.hidden_ids)
-    order by embedding <=> query_vector
-  loop
-    visited := visited + 1;
-    if away <= max_distance and (cardinality(found_ids) < max_results or away < last_distance) then
-      misses := 0;
-      if meets_filter then
-        if cardinality(found_ids) < max_results then
-          last_distance := greatest(last_distance, away);
-        end if;
-        found_ids := found_ids || profile_id;
-        distances := distances || away;
-      end if;
-    else
-      misses := misses + 1;
-      -- Few who are near a query are also far from each other, so the walk comes to them late.
-      exit when misses >= batch and (cardinality(found_ids) >= max_results or visited >= 2 * max_results);
-    end if;
-  end loop;
-  return query
-    select nearest.id, nearest.away
-    from unnest(found_ids, distances) as nearest (id, away)
-    order by nearest.away, nearest.id
+      )
+      union all
+      (
+        select entry.profile_id, embedding <=> query_vector
+        from private.search_entries as entry
+        where filter.passing is null
+          and model = query_model
+          and entry.profile_id <> all (filter.hidden_ids)
+          and (
+            filter.required is null and filter.excluded is null
+            or exists (
+              select
+              from private.search_words as stored
+              where stored.profile_id = entry.profile_id
+                and private.matches_filter(stored.profile_id, stored.words, filter)
+            )
+          )
+        order by embedding <=> query_vector
+        limit max_results
+      )
+    ) as nearest
+    where nearest.away <= max_distance
+    order by nearest.away, nearest.profile_id
     limit max_results;
 end
 $$;
@@ -7473,8 +7402,8 @@ comment on function private.nearest_profiles(
   'Up to max_results profiles within max_distance of a vector, and their cosine distances. Scans the vector index, or
 all vectors if few pass the filter.';
 
--- The search: api.search_profiles reads what is asked for, and find_profiles takes the candidates, scores those that
--- can be on the requested page, and prints it. Of the search's functions only those of schema api are security definer;
+-- The search: api.search_profiles reads what is asked for, and find_profiles takes the candidates, scores the best of
+-- them, and prints the requested page. Of the search's functions only those of schema api are security definer;
 -- no role may call the functions behind them.
 
 create function private.find_profiles(
@@ -7495,8 +7424,10 @@ declare
   -- No query has more hits, and no total counts further.
   max_results constant integer := 1000;
   max_neighbours constant integer := 100;
+  -- So many of those with the words are scored at once, beside the neighbours, the others only for a page behind them.
+  block_size constant integer := 100;
   -- The most that nearness to the caller's own interests can add to a score.
-  context_share constant double precision := 0.1;
+  context_share constant double precision := 0.04;
   query_model constant text := request ->> 'model';
   page_limit constant integer := (request ->> 'limit')::integer;
   page_offset constant bigint := (request ->> 'offset')::bigint;
@@ -7511,10 +7442,7 @@ declare
     select coalesce(sum(rarity) filter (where is_named) / sum(rarity), 0) from unnest(asked.units)
   );
   model private.search_models;
-  max_distance double precision;
   neighbour_ids bigint[];
-  distances double precision[];
-  has_other_models boolean;
   hits json;
   total integer;
   distribution json;
@@ -7529,175 +7457,135 @@ begin
     context_vector := null;
   end if;
   if query_vector is not null then
-    -- Without words there is no threshold: every profile is a hit.
-    max_distance := case when has_words then 1 - model.similarity_threshold else 2 end;
-    select array_agg(profile_id), array_agg(distance)
-    into neighbour_ids, distances
-    from private.nearest_profiles(
-      query_vector => query_vector, query_model => query_model, filter => filter, max_results => max_neighbours,
-      max_distance => max_distance
-    );
-    if cardinality(distances) = max_neighbours or not has_words then
-      -- The index overlooks some that are as near as the last ones.
-      max_distance := (select coalesce(max(distance) - 0.03, 0) from unnest(distances) as distance);
-    end if;
-    -- Some embeddings are of another model until theirs are made anew. From both ends of an index: without such rows
-    -- Postgres would look for one through the whole table.
-    has_other_models := exists (
-      select from private.search_entries as entry having query_model <> any (array[min(entry.model), max(entry.model)])
+    neighbour_ids := array(
+      select profile_id
+      from private.nearest_profiles(
+        query_vector => query_vector, query_model => query_model, filter => filter, max_results => max_neighbours,
+        -- Without words there is no threshold: every profile is a hit.
+        max_distance => case when has_words then 1 - model.similarity_threshold else 2 end
+      )
     );
   end if;
   perform private.check_deadline();
 
-  with by_words as materialized (
-    select * from private.keyword_candidates(asked => asked, filter => filter, max_results => max_results)
-    where has_words
-    union all
-    -- Without words every profile is a hit, with score 1 unless the caller's context ranks them.
-    select profile_id, 1, names_share, score, score, false
-    from private.any_profiles(filter => filter, max_results => max_results)
-    cross join (select case when query_vector is null then 1 else 0 end as score) as scores
-    where not has_words
-  ),
-  candidates as materialized (
-    select
-      profile_id, distance, coverage,
-      coalesce(in_name, false) as in_name,
-      coalesce(coverage * at_least, 0) as min_keyword,
-      coalesce(coverage * at_most, 0) as max_keyword,
-      greatest(0, names_share - coalesce(names_found, 0)) as names_missing,
-      case
-        when query_vector is null then 0
-        when has_words and exists (select from by_words) then semantic_ratio
-        else 1
-      end as full_ratio,
-      query_vector is not null and distance is null and (
-        has_other_models
-        or exists (
-          select from private.search_entries as entry where entry.profile_id = joined.profile_id and embedding is null
-        )
-      ) as may_lack_embedding
-    from by_words
-    full join unnest(neighbour_ids, distances) as neighbours (profile_id, distance) using (profile_id) as joined
-  ),
-  -- Bounds of the scores before any embedding is read. Who is no neighbour is further away than max_distance, and who
-  -- has no embedding is scored by words alone.
-  bounded as materialized (
-    select
-      *,
-      case when may_lack_embedding then 0 else private.final_score(
-        semantic_ratio => full_ratio, keyword => min_keyword,
-        semantic => case when distance is null then 0 else max_semantic end, in_name => in_name, context => 0
-      ) end as lowest,
-      case when may_lack_embedding then 1 else private.final_score(
-        semantic_ratio => full_ratio, keyword => max_keyword, semantic => max_semantic, in_name => in_name,
-        context => case when context_vector is null then 0 else context_share end
-      ) end as highest
-    from candidates
-    cross join lateral (
-      select private.semantic_score(
-        cosine => 1 - coalesce(distance, max_distance), model => model, names_missing => names_missing
-      ) as max_semantic
-    ) as parts
-  ),
-  -- Closer bounds, with the embeddings of those that can still reach the page.
-  measured as materialized (
-    select
-      *,
-      private.final_score(
-        semantic_ratio => ratio, keyword => min_keyword, semantic => semantic, in_name => in_name, context => context
-      ) as lowest_score,
-      private.final_score(
-        semantic_ratio => ratio, keyword => max_keyword, semantic => semantic, in_name => in_name, context => context
-      ) as highest_score
+  with matches as materialized (
+    select profile_id, rank, row_number() over (order by rank desc, profile_id) as place
     from (
-      select *
-      from bounded
-      -- 1e-9 allows for rounding.
-      where highest >= coalesce(
-        (select lowest from bounded order by lowest desc offset page_end - 1 limit 1) - 1e-9, 0
+      select * from private.keyword_candidates(asked => asked, filter => filter, max_results => max_results)
+      where has_words
+      union all
+      (
+        select profile_id, 0
+        from private.search_words as stored
+        where not has_words
+          and private.matches_filter(stored.profile_id, stored.words, filter)
+          and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
+        order by profile_id
+        limit max_results
       )
-    ) as possible
-    -- `offset 0` makes Postgres look up the entries instead of reading all.
+    ) as found
+  ),
+  -- Nobody is put before those of an earlier block.
+  candidates as materialized (
+    select either.profile_id, rank,
+      -- Without words to score, one block does.
+      case
+        when neighbour is null and (has_words or query_vector is null) then (place - 1) / block_size else 0
+      end as block
+    from matches
+    full join unnest(neighbour_ids) as neighbour on neighbour = matches.profile_id
+    cross join lateral (select coalesce(matches.profile_id, neighbour) as profile_id) as either
+  ),
+  wanted as materialized (
+    select first_block, (select count(*) from candidates where block between 1 and first_block - 1) as skipped
+    from (select block as first_block from candidates order by block offset page_offset limit 1) as reached
+  ),
+  scoring as materialized (
+    select profile_id, block
+    from candidates
+    where block = 0
+      or block between (select first_block from wanted)
+        and coalesce((select block from candidates order by block offset page_end - 1 limit 1), max_results)
+  ),
+  scored as (
+    select
+      *,
+      private.final_score(
+        semantic_ratio => ratio, keyword => keyword, semantic => semantic, in_name => named,
+        has_all_words => has_words and coalesce(coverage > 0.999999, false), context => context
+      ) as own_score
+    from scoring
+    left join private.keyword_scores(
+      ids => array(select profile_id from scoring where has_words), asked => asked,
+      words_asked => (select max(place) from unnest(asked.terms))
+    ) as exact using (profile_id)
     cross join lateral (
       select
-        case
-          when entry.model <> query_model then null
-          -- The index may have overlooked somebody nearer than that. As near as they are, they would be on the pages
-          -- for which their embedding is read, and on no other.
-          when distance is null and not may_lack_embedding
-            then least(1 - (embedding <=> query_vector), 1 - max_distance)
-          else 1 - (embedding <=> query_vector)
-        end as cosine,
-        case when entry.model = query_model then 1 - (embedding <=> context_vector) end as context_cosine
+        case when entry.model = query_model then 1 - (entry.embedding <=> query_vector) end as cosine,
+        case when entry.model = query_model then 1 - (entry.embedding <=> context_vector) end as context_cosine
       from private.search_entries as entry
-      where entry.profile_id = possible.profile_id
+      where entry.profile_id = scoring.profile_id
+      -- Makes Postgres look up the entries instead of reading all.
       offset 0
     ) as entry
     cross join lateral (
       select
-        private.semantic_score(cosine => cosine, model => model, names_missing => names_missing) as semantic,
-        -- If one score is missing, for the query or for one entry (such as one whose words the model does not know),
-        -- the other one has all the weight.
-        case when cosine is null then 0 else full_ratio end as ratio,
+        -- Without words every profile is a hit, with score 1 unless the caller's context ranks them.
+        case when has_words then coalesce(coverage * exact.score, 0) else (query_vector is null)::integer end
+          as keyword,
+        greatest(0, names_share - coalesce(names_found, 0)) as names_missing,
+        -- An entry without a vector (such as one whose words the model does not know) is scored by words alone.
+        case when cosine is null then 0 else semantic_ratio end as ratio,
+        coalesce(in_name, false) as named,
         context_share * greatest(0, coalesce(context_cosine, 0)) as context
-    ) as exact_parts
-  ),
-  -- No score of the page is lower than floor, and none is higher than ceiling.
-  page_bounds as materialized (
-    select floor, ceiling, (select count(*) from measured where lowest_score > ceiling) as certainly_before
-    from (
-      select
-        coalesce(
-          (select lowest_score from measured order by lowest_score desc offset page_end - 1 limit 1) - 1e-9, 0
-        ) as floor,
-        (select highest_score from measured order by highest_score desc offset page_offset limit 1) + 1e-9 as ceiling
-    ) as bounds
-  ),
-  contenders as materialized (
-    select measured.*
-    from measured
-    cross join page_bounds
-    where highest_score >= floor and lowest_score <= ceiling
+    ) as parts
+    cross join lateral (
+      select private.semantic_score(cosine => cosine, model => model, names_missing => names_missing) as semantic
+    ) as by_meaning
   ),
   page as (
     select
       *,
-      private.final_score(
-        semantic_ratio => ratio, keyword => keyword, semantic => semantic, in_name => in_name, context => context
-      ) as score
-    from contenders
-    left join private.keyword_scores(
-      ids => array(select profile_id from contenders where has_words and coverage is not null), asked => asked,
-      words_asked => (select max(place) from unnest(asked.terms))
-    ) as exact (profile_id, words_score, ranks) using (profile_id)
-    cross join lateral (
-      select coalesce(coverage * words_score, min_keyword) as keyword
-    ) as by_keyword
-    order by score desc, keyword desc, profile_id
+      -- Scores never rise down the list: those behind the first block stay between the ranks of their own and the next.
+      case when block = 0 then private.shown_score(own_score) else least(
+        last_shown * coalesce((select max(rank) from candidates where candidates.block = scored.block) / last_rank, 1),
+        greatest(
+          private.shown_score(own_score),
+          last_shown * (select max(rank) from candidates where candidates.block = scored.block + 1) / last_rank
+        )
+      ) end as shown_score
+    from scored
+    cross join (
+      select
+        (select min(private.shown_score(own_score)) from scored where block = 0) as last_shown,
+        (select nullif(max(rank), 0) from candidates where block > 0) as last_rank
+    ) as ends
+    order by block, own_score desc, keyword desc, profile_id
     limit greatest(0, least(page_limit, max_results - page_offset))
-    offset (select page_offset - certainly_before from page_bounds)
+    offset page_offset - coalesce((select skipped from wanted), 0)
   )
   select
-    coalesce(json_agg(body order by score desc, keyword desc, profile_id), '[]'),
+    coalesce(json_agg(body order by block, own_score desc, keyword desc, profile_id), '[]'),
     (select least(max_results, count(*)) from candidates),
     case
       when facets is not null then private.facet_distribution(facets, array(select profile_id from candidates))
     end
   into hits, total, distribution
   from page
-  join private.search_entries as entry using (profile_id)
   cross join lateral (
     select case
       when explain then (
-        private.hit_body(entry, score)::jsonb || jsonb_build_object('_rankingScoreDetails', jsonb_build_object(
+        private.hit_body(entry, shown_score)::jsonb || jsonb_build_object('_rankingScoreDetails', jsonb_build_object(
           'words', private.keyword_details(ranks), 'coverage', coverage, 'keyword', keyword,
           'cosine', cosine, 'similarityFloor', model.similarity_floor, 'similarityCeiling', model.similarity_ceiling,
-          'namesMissing', names_missing, 'semantic', semantic, 'ratio', ratio, 'named', in_name, 'context', context
+          'namesMissing', names_missing, 'semantic', semantic, 'ratio', ratio, 'named', named, 'context', context
         ))
       )::json
-      else private.hit_body(entry, score)
+      else private.hit_body(entry, shown_score)
     end as body
+    from private.search_entries as entry
+    where entry.profile_id = page.profile_id
+    offset 0
   ) as printed;
   perform private.check_deadline();
   if (request ->> 'highlight')::boolean then
@@ -7718,9 +7606,8 @@ comment on function private.find_profiles(
   jsonb, private.search_query, private.search_filter, extensions.halfvec, extensions.halfvec, double precision
 ) is
   'The ranking of a search {q, model, limit, offset, explain, facets, highlight}: profiles that contain words of the
-query or are similar to it in meaning, filtered, best first. At most 1,000 count by words and 100 by meaning. Embeddings
-are read, and then exact keyword scores computed, only for those that can be on the page. Facets are counted over all
-candidates.';
+query or are similar to it in meaning, filtered, best first. At most 1,000 count by words and 100 by meaning. Facets are
+counted over all candidates.';
 
 create function api.search_profiles(request jsonb)
 returns json
@@ -7728,16 +7615,22 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
   me constant bigint := private.my_id();
+  understood constant json := case when request ? 'guess' then api.understand_query(request) end;
   asked private.search_query := case
-    when request -> 'asked' is null then private.read_query(coalesce(request ->> 'words', request ->> 'q', ''))
-    else jsonb_populate_record(null::private.search_query, request -> 'asked')
+    when request ? 'asked' then jsonb_populate_record(null::private.search_query, request -> 'asked')
+    when request ? 'guess' then json_populate_record(null::private.search_query, understood -> 'asked')
+    else private.read_query(coalesce(request ->> 'words', request ->> 'q', ''))
   end;
-  filter private.search_filter := private.read_filter(request, asked, me);
+  filter private.search_filter;
   query_vector extensions.halfvec := (request ->> 'vector')::extensions.halfvec;
   context_vector extensions.halfvec;
   liked private.search_entries;
 begin
+  if understood ->> 'text' is distinct from request ->> 'guess' then
+    return json_build_object('understood', understood);
+  end if;
   perform set_config('api.time_limit', coalesce(request ->> 'timeout' || ' ms', ''), true);
+  filter := private.read_filter(request, asked, me);
   if request ->> 'like' is not null then
     liked := private.like_profile((request ->> 'like')::bigint, me);
     filter.hidden_ids := filter.hidden_ids || liked.profile_id;
@@ -7760,93 +7653,20 @@ begin
   perform private.check_deadline();
   return private.find_profiles(
     request => request, asked => asked, filter => filter, query_vector => query_vector,
-    context_vector => context_vector, semantic_ratio => case when me is null then 0.5 else 0.7 end
+    context_vector => context_vector, semantic_ratio => 0.5
   );
 end
 $$;
 comment on function api.search_profiles(jsonb) is
-  'Searches profiles for {q, asked, vector, model, interests, cities, countries, limit, offset, explain, facets,
-highlight, like, timeout}. A user''s search has a semantic ratio of 0.7 and prefers what is near to their own context;
-an anonymous one has 0.5. `like` is a profile that takes the place of the context, and ranks by itself if there is no
-`q`. After `timeout` milliseconds the search is cancelled (57014). Definer, because no role may read the index; this
-function is the only access to it, beside api.complete_search.';
+  'Searches profiles for {q, asked, guess, vector, model, interests, cities, countries, limit, offset, explain, facets,
+highlight, like, timeout}. `guess`, with what api.understand_query takes, stands for `asked`: the text that the vector
+was made from, as api.understand_query returned it before. If that has changed, the answer is {understood}. A user''s
+search prefers what is near to their own context. `like` is a profile that takes the place of the context, and ranks by
+itself if there is no `q`. After `timeout` milliseconds the search is cancelled (57014). Definer, because no role may
+read the index; this function is the only access to it, beside api.complete_search.';
 grant execute on function api.search_profiles(jsonb) to edge_functions;
 
 -- Where hits have the words of a query, if a search asks for highlights.
-
-create function private.combining_marks()
-returns text
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return '\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06ed\u093c\u09be'
-    || '\u09d7\u0b3e\u0b56\u0b57\u0bbe\u0bd7\u0c56\u0cc2\u0cd5\u0cd6\u0d3e\u0d57\u0dca\u0dcf\u0ddf\u0e31\u0e34-\u0e3a'
-    || '\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u102b-\u103e\u1160-\u11ff\u17b6-\u17d3\u1ab0-\u1aff\u1b35'
-    || '\u1dc0-\u1dff\u200d\u20d0-\u20ff\u3099\u309a\ufe00-\ufe0f\ufe20-\ufe2f\uff9e\uff9f\uffa0-\uffdc';
-end
-$$;
-comment on function private.combining_marks() is
-  'For a character class: what belongs to the character before it. Has every character that NFKC may compose with the
-one before it (NFC_Quick_Check=Maybe), and the marks that unaccent removes.';
-
-create function private.folded_pieces(
-  value text,
-  out folded text,
-  out starts integer[],
-  out folded_starts integer[],
-  out are_plain boolean[]
-)
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-declare
-  combining constant text := private.combining_marks();
-  -- Characters that fold into exactly one, so that a run of them needs no places of its own.
-  plain constant text := '\u0001-\u007f\u00c0-\u00c5\u00c7-\u00cf\u00d1-\u00d6\u00d8-\u00dd\u00e0-\u00e5\u00e7-\u00ef'
-    || '\u00f1-\u00f6\u00f8-\u00fd\u00ff\u0410-\u044f\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3';
-  pattern text;
-  joined text;
-begin
-  folded := private.fold(value);
-  -- Most texts are such a run.
-  if value !~ ('[^' || plain || ']') then
-    joined := folded;
-    starts := '{0}';
-    folded_starts := '{0}';
-    are_plain := '{true}';
-  end if;
-  -- Into pieces that fold into the same text as the whole does. A mark after a plain character may compose with it;
-  -- then into characters with their marks, and if even they do not, all is one piece.
-  foreach pattern in array array[
-    '([' || plain || ']+)|([^' || plain || '][' || combining || ']*)', '(^$)|(.[' || combining || ']*)', '(^$)|(.+)'
-  ] loop
-    exit when joined = folded;
-    select
-      string_agg(piece_folded, '' order by number),
-      array_agg(char_start order by number),
-      array_agg(folded_start order by number),
-      array_agg(is_plain order by number)
-    into joined, starts, folded_starts, are_plain
-    from (
-      select
-        number, piece_folded, is_plain,
-        (sum(char_length(piece)) over (order by number) - char_length(piece))::integer as char_start,
-        (sum(char_length(piece_folded)) over (order by number) - char_length(piece_folded))::integer as folded_start
-      from (
-        select
-          ordinality as number, part[1] is not null as is_plain, coalesce(part[1], part[2]) as piece,
-          private.fold(coalesce(part[1], part[2])) as piece_folded
-        from regexp_matches(value, pattern, 'g') with ordinality as matched (part, ordinality)
-      ) as cut
-    ) as pieces
-    where piece_folded <> '';
-  end loop;
-  starts := starts || char_length(value);
-  folded_starts := folded_starts || char_length(folded);
-end
-$$;
-comment on function private.folded_pieces(text) is
-  'Cuts a text so that each place of the folded text can be told from one of the text: where each piece starts in both,
-from 0, and at last their lengths; and whether each character of a piece folds into one. And the folded text.';
 
 create function private.word_places(value text)
 returns table (place integer, word text, start integer, length integer)
@@ -7854,50 +7674,30 @@ language plpgsql immutable parallel safe set search_path = ''
 as $$
 declare
   letters constant text := private.unspaced_letters();
-  folded text;
-  starts integer[];
-  folded_starts integer[];
-  are_plain boolean[];
+  -- What folds into nothing else and belongs to no word.
+  between constant text := '[:space:][:cntrl:]!-/:-@\[-`{-~\u00a1\u00a7\u00ab\u00b6'
+    || '\u00b7\u00bb\u00bf\u2010-\u2027\u2030-\u205e\u3001-\u301f';
 begin
-  select * into folded, starts, folded_starts, are_plain from private.folded_pieces(value);
   return query
     select
-      listed.place,
-      left(listed.word, 60),
-      word_start,
-      case
-        when are_plain[last_piece] and last_letter + 1 < folded_starts[last_piece + 1]
-          then starts[last_piece] + last_letter - folded_starts[last_piece] + 1
-        else starts[last_piece + 1]
-      end - word_start
+      (row_number() over (order by number, position))::integer, folded.word, char_start, char_length(token)
     from (
       select
-        ordinality::integer as place,
-        part[2] as word,
-        (sum(char_length(part[1]) + char_length(part[2])) over (order by ordinality))::integer - 1 as last_letter
+        ordinality as number, part[2] as token,
+        (sum(char_length(part[1]) + char_length(part[2])) over (order by ordinality))::integer - char_length(part[2])
+          as char_start
       from regexp_matches(
-        folded,
-        '([[:space:][:punct:][:cntrl:]]*)((?=[^[:space:][:punct:][:cntrl:]])[' || letters
-          || ']|[^[:space:][:punct:][:cntrl:]' || letters || ']+)',
-        'g'
+        value,
+        -- A voiced sound mark belongs to the kana before it.
+        '([' || between || ']*)([' || letters || '][\u3099\u309a\uff9e\uff9f]*|[^' || between || letters || ']+)', 'g'
       ) with ordinality as matched (part, ordinality)
-    ) as listed
-    cross join lateral (
-      select
-        width_bucket(last_letter - char_length(listed.word) + 1, folded_starts) as first_piece,
-        width_bucket(last_letter, folded_starts) as last_piece
-    ) as pieces
-    cross join lateral (
-      select starts[first_piece] + case
-        when are_plain[first_piece] then last_letter - char_length(listed.word) + 1 - folded_starts[first_piece]
-        else 0
-      end as word_start
-    ) as begun;
+    ) as tokens
+    cross join lateral unnest(private.words_of(token)) with ordinality as folded (word, position);
 end
 $$;
 comment on function private.word_places(text) is
   'The words of a text as private.words_of has them, and where each stands in the text as written: from which character,
-0 for the first, and how many. A character that folds into several words belongs to each.';
+0 for the first, and how many. If what is written together folds into several words, it belongs to each.';
 
 create type private.text_match as (
   hit integer,
@@ -7934,6 +7734,10 @@ declare
       select part.word, part.unit from unnest(asked.words) as part where not excluded
     ) as words
     where unit = any (telling)
+  );
+  -- The o of O'Brien is marked where another word of the query follows.
+  letters constant integer[] := array(
+    select unit from unnest(asked.words) where word ~ '^[a-z]$' and not quoted and cardinality(asked.units) > 1
   );
 begin
   return query
@@ -7982,7 +7786,15 @@ begin
       select *, rank() over (partition by words_found.hit, words_found.unit order by typos) as rank
       from words_found
     ) as ranked
-    where rank = 1
+    where rank = 1 and (
+      ranked.unit <> all (letters) or exists (
+        select
+        from words_found as following
+        where (following.hit, following.field) = (ranked.hit, ranked.field)
+          and following.element is not distinct from ranked.element
+          and following.start = ranked.start + ranked.length + 1
+      )
+    )
     union all
     -- Each word of a phrase says where the phrase would begin. All of them say so where it does.
     select words.hit, words.field, words.element, phrases.unit, min(words.start),
@@ -8019,7 +7831,9 @@ declare
   room constant integer := max_length - 2;
   size constant integer := char_length(biography);
   part_of_word constant text := '[^[:space:]' || private.unspaced_letters() || ']+';
-  combining constant text := '[' || private.combining_marks() || ']';
+  -- Accents, and the vowel signs of the scripts without spaces.
+  combining constant text := '[\u0300-\u036f\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece'
+    || '\u102b-\u103e\u17b6-\u17d3\u3099\u309a]';
   first integer := 0;
   last integer := 0;
   start integer;
@@ -8314,7 +8128,7 @@ create trigger sync_changed_completions
   when ((old.name, old.city, old.interests) is distinct from (new.name, new.city, new.interests))
   execute function private.sync_completions();
 
-create function private.completions(kind text, typed text, hidden_ids bigint[], max_results integer)
+create function private.completions(kind text, parts text[], hidden_ids bigint[], max_results integer)
 returns json
 language plpgsql stable security invoker
 set search_path = ''
@@ -8322,13 +8136,15 @@ set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  prefix constant tsquery := (private.lexeme(left(kind || ' ' || typed, 60)) || ':*')::tsquery;
+  prefixes constant tsquery := (
+    select private.all_of((private.lexeme(left(kind || ' ' || part, 60)) || ':*')::tsquery) from unnest(parts) as part
+  );
 begin
   return (
     with found as materialized (
       select profile_id
       from private.search_completions
-      where keys @@ prefix and profile_id <> all (hidden_ids)
+      where keys @@ prefixes and profile_id <> all (hidden_ids)
       limit 200
     ),
     spellings as materialized (
@@ -8343,21 +8159,43 @@ begin
     completed as (
       select
         (array_agg(value order by holders desc, value collate "C"))[1] as value,
-        row_number() over (order by starts_with(folded, typed) desc, sum(holders) desc, folded) as place
+        row_number() over (order by starts_with(folded, parts[1]) desc, sum(holders) desc, folded) as place
       from spellings
       cross join lateral (select private.fold(trim(value)) as folded offset 0) as keys
       -- Of a profile's interests, those that are meant.
-      where kind <> 'interests' or ' ' || array_to_string(private.words_of(value), ' ') like '% ' || typed || '%'
+      where kind <> 'interests' or not exists (
+        select from unnest(parts) as part
+        where ' ' || array_to_string(private.words_of(value), ' ') not like '% ' || part || '%'
+      )
       group by folded
     )
     select coalesce(json_agg(value order by place), '[]') from completed where place <= max_results
   );
 end
 $$;
-comment on function private.completions(text, text, bigint[], integer) is
-  'Values of a kind, names, cities or interests, of searchable profiles, that go on from the typed words at their
-beginning or from a later word. First those that begin with them, then the most frequent in 200 profiles that have
-one.';
+comment on function private.completions(text, text[], bigint[], integer) is
+  'Values of a kind, names, cities or interests, of searchable profiles, that go on from each of the typed parts at
+their beginning or from a later word. First those that begin with them, then the most frequent in 200 profiles that
+have one.';
+
+create function private.complete(parts text[], hidden_ids bigint[], max_results integer)
+returns json
+language plpgsql stable security invoker
+set search_path = ''
+as $$
+begin
+  return json_build_object(
+    'interests',
+    private.completions(kind => 'interests', parts => parts, hidden_ids => hidden_ids, max_results => max_results),
+    'cities',
+    private.completions(kind => 'cities', parts => parts, hidden_ids => hidden_ids, max_results => max_results),
+    'names',
+    private.completions(kind => 'names', parts => parts, hidden_ids => hidden_ids, max_results => max_results)
+  );
+end
+$$;
+comment on function private.complete(text[], bigint[], integer) is
+  'What goes on from the typed parts: {interests, cities, names}.';
 
 create function api.complete_search(request jsonb)
 returns json
@@ -8365,20 +8203,41 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
   max_results constant integer := (request ->> 'limit')::integer;
-  typed constant text := array_to_string(private.words_of(request ->> 'q'), ' ');
+  words constant text[] := private.words_of(request ->> 'q');
   hidden_ids constant bigint[] := private.hidden_profiles_of(private.my_id());
+  none constant json := json_build_object('interests', '[]'::json, 'cities', '[]'::json, 'names', '[]'::json);
+  completed json;
 begin
-  if coalesce(typed, '') = '' then
-    return json_build_object('interests', '[]'::json, 'cities', '[]'::json, 'names', '[]'::json);
+  if cardinality(words) = 0 then
+    return none;
   end if;
-  return json_build_object(
-    'interests',
-    private.completions(kind => 'interests', typed => typed, hidden_ids => hidden_ids, max_results => max_results),
-    'cities',
-    private.completions(kind => 'cities', typed => typed, hidden_ids => hidden_ids, max_results => max_results),
-    'names',
-    private.completions(kind => 'names', typed => typed, hidden_ids => hidden_ids, max_results => max_results)
+  completed := private.complete(
+    parts => array[array_to_string(words, ' ')], hidden_ids => hidden_ids, max_results => max_results
   );
+  -- Else each word for itself, as a search would read it: Zoe Lop(ez) of Zoe Maria Lopez, obr(ien), hikng.
+  if completed::text = none::text then
+    completed := private.complete(
+      parts => array(
+        select coalesce(
+          (
+            select corrections.word
+            from private.corrections_of(piece, true) as corrections
+            where not exists (
+              select from private.search_lexicon as lexicon
+              where lexicon.word >= piece and lexicon.word <= piece || u&'\+10FFFF'
+            )
+            order by corrections.typos, corrections.word
+            limit 1
+          ),
+          piece
+        )
+        from unnest(words[:10]) as word
+        cross join unnest(private.split_of(word, true)) as piece
+      ),
+      hidden_ids => hidden_ids, max_results => max_results
+    );
+  end if;
+  return completed;
 end
 $$;
 comment on function api.complete_search(jsonb) is

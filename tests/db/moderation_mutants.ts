@@ -169,8 +169,10 @@ const changes: Record<string, Change[]> = {
   'private.participants_of': [
     ["coalesce(current_setting('api.partner_email', true), '') <> 'after_reply'", 'true'],
     ["coalesce(current_setting('api.partner_email', true), '') <> 'after_reply'", 'false'],
-    ['case when is_shown then voyager.email else private.shown_email(voyager, mine.id) end', 'voyager.email'],
-    ['case when is_shown then local.email else private.shown_email(local, mine.id) end', 'local.email'],
+    ['private.shown_email(voyager, mine.id)', 'voyager.email'],
+    ['private.shown_email(local, mine.id)', 'local.email'],
+    ["when voyager.id = any (cut_off) then ''", ''],
+    ["when local.id = any (cut_off) then ''", ''],
   ],
   'private.shown_email': [
     ['person.id = private.my_id() or', ''],

@@ -37,8 +37,8 @@ const holdUploads = async (page: Page, refusals: StorageRefusal[]) => {
 }
 
 /** Whether a picture has arrived, and not only its frame. */
-const isShown = (image: Locator) =>
-  expectSoon(() => image.evaluate((node: HTMLImageElement) => node.naturalWidth)).toBe(1)
+const isShown = (image: Locator, width = 1) =>
+  expectSoon(() => image.evaluate((node: HTMLImageElement) => node.naturalWidth)).toBe(width)
 
 export const files = ({ open, openOne }: Demo) =>
   describe('files on the demo page', () => {
@@ -90,11 +90,26 @@ export const files = ({ open, openOne }: Demo) =>
       await you.locator('.picked').waitFor({ state: 'hidden' })
     })
 
-    test('a photo elsewhere is not loaded', async () => {
-      const { you } = await openOne('/demo/me')
+    test('the portrait of the demo data is shown; a photo elsewhere is not loaded', async () => {
+      const { page, you } = await openOne('/demo/me')
+      await isShown(you.getByRole('region', { name: 'Photo' }).locator('img'), 192)
+      const patched = await page.evaluate(async () => {
+        const json = { 'Content-Type': 'application/json' }
+        const send = async (method: string, path: string, body: object, headers = {}) =>
+          await (await fetch(`/functions/v1/${path}`, {
+            method,
+            headers: { ...json, ...headers },
+            body: JSON.stringify(body),
+          })).json()
+        const account = { email: 'ines.carvalho@example.com', password: 'voyage-2026' }
+        const { access_token } = await send('POST', 'auth/login', account)
+        const photo = { image_url: 'https://images.example.com/ines.jpg' }
+        return await send('PATCH', 'users/profile', photo, { Authorization: `Bearer ${access_token}` })
+      })
+      expect(patched.Profile.image_url).toBe('https://images.example.com/ines.jpg')
+      await page.reload()
       await you.getByRole('button', { name: 'Choose a photo' }).waitFor()
-      // The profile has one at images.example.com; this file's pages may only load from the stack.
-      expect(await you.locator('img').count()).toBe(0)
+      expect(await you.getByRole('region', { name: 'Photo' }).locator('img').count()).toBe(0)
     })
 
     test('a photo of another kind or size is refused, and the old one stays; a good one is shown', async () => {

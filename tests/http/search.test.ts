@@ -192,17 +192,18 @@ describe('the caller', () => {
     }
   })
 
-  test('gets a semantic ratio of 0.7, or 0.5 if anonymous or deactivated', async () => {
-    const cat = await signUp('Cat', { bio: 'Chess' })
-    const ratio = async (token?: string) => {
-      const hopedFor = ({ body }: Answer) => body.hits[0]?._rankingScoreDetails.ratio > 0
+  test('gets a context of its own, and none if anonymous or deactivated', async () => {
+    const cat = await signUp('Cat', { bio: 'Yoga' })
+    const context = async (token: string | undefined, hopedFor: (answer: Answer) => boolean) => {
       const { body } = await until(() => inCity({ q: 'yoga', explain: 'true' }, token), hopedFor)
-      return body.hits[0]._rankingScoreDetails.ratio
+      return body.hits[0]._rankingScoreDetails.context
     }
-    expect(await ratio()).toBe(0.5)
-    expect(await ratio(cat.token)).toBe(0.7)
+    const isEmbedded = ({ body }: Answer) => body.hits[0]?._rankingScoreDetails.ratio > 0
+    expect(await context(undefined, isEmbedded)).toBe(0)
+    const own = await context(cat.token, ({ body }) => body.hits[0]?._rankingScoreDetails.context > 0)
+    expect(own).toBeGreaterThan(0)
     await asAdmin('PATCH', `users?id=eq.${cat.id}`, { is_active: false })
-    expect(await ratio(cat.token)).toBe(0.5)
+    expect(await context(cat.token, isEmbedded)).toBe(0)
     expect((await inCity({ q: 'yoga' }, cat.token)).text).toBe((await inCity({ q: 'yoga' })).text)
   })
 })

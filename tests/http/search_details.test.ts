@@ -319,6 +319,17 @@ describe('completion', () => {
     }
   })
 
+  test('reads words for themselves if nobody has them as typed', async () => {
+    const name = `Q${Date.now().toString(36).replace(/\d/g, (digit) => 'abcdefghij'[Number(digit)]!)}`
+    await makePeople([{ name: `${name} Maria Lopez`, city: 'Xanthuopolis' }, { name: `Dan O’B${name}` }])
+    expect((await complete(`${name} lop`)).body.names).toEqual([`${name} Maria Lopez`])
+    expect((await complete(`lopez ${name}`)).body.names).toEqual([`${name} Maria Lopez`])
+    expect((await complete(`ob${name}`)).body.names).toEqual([`Dan O’B${name}`])
+    expect((await complete('xanthoupol')).body.cities).toEqual(['Xanthuopolis'])
+    expect((await complete('hikng')).body.interests).toContain('Hiking')
+    expect((await complete(`${name} qqqqq`)).body.names).toEqual([])
+  })
+
   test('of nothing is nothing; limit is 5 by default and 20 at most; bad values name the parameter', async () => {
     const empty = { interests: [], cities: [], names: [] }
     expectError(await call('GET', '/users/search/complete?q=a'), 401)

@@ -178,7 +178,7 @@ describe('pages and scores', () => {
   type Rule = [rank: number, max: number] | null
   /**
    * Meilisearch's ranking rules as one number, times the share of the query's rarity that was found, combined with the
-   * cosine scaled between floor and ceiling, and at last the bonus of the caller's context.
+   * cosine scaled between floor and ceiling; then the bonuses of all words and of the caller's context.
    */
   const recompute = (details: Hit): number => {
     const { words, coverage, cosine, similarityFloor, similarityCeiling, namesMissing, ratio, named, context } = details
@@ -198,7 +198,12 @@ describe('pages and scores', () => {
       : Math.min(1, Math.max(0, (cosine - similarityFloor) / (similarityCeiling - similarityFloor))) *
         (1 - namesMissing)
     const fused = (1 - ratio) * keyword + ratio * semantic
-    return 1 - (1 - context) * (1 - (named ? Math.max(fused, keyword) : fused))
+    const best = named ? Math.max(fused, keyword) : fused
+    const matched = words && coverage > 0.999999 ? best + 0.15 * (1 - best) : best
+    const score = matched + context * ((keyword > 0 ? 1 : ratio) - matched)
+    // Calibrated: .5 where half of the hits by meaning alone are wanted.
+    if (score < 0.44) return score * 0.5 / 0.44
+    return score < 0.5 ? 0.5 + (score - 0.44) * 0.2 / 0.06 : 0.7 + (score - 0.5) * 0.6
   }
 
   test.each(queries)('the score of %j can be recomputed from its details', async (q) => {
@@ -246,8 +251,9 @@ describe('meaning', () => {
     const answer = await until(request, ({ body }) => body.hits.length > 0)
     expect(namesOf(answer)).toEqual(['Hiker'])
     const [{ _rankingScoreDetails: details, _rankingScore }] = answer.body.hits
-    expect(details).toMatchObject({ words: null, keyword: 0, ratio: 1, named: false })
+    expect(details).toMatchObject({ words: null, keyword: 0, ratio: 0.5, named: false })
     expect(_rankingScore).toBeGreaterThan(0.5)
+    expect(_rankingScore).toBeLessThanOrEqual(0.7)
     expect(namesOf(await searchIn(city)({ q: 'trekking -hiking' }))).toEqual([])
     await hiker.call('PATCH', '/users/searchable', { is_searchable: false })
     expect((await request()).body).toMatchObject({ hits: [], estimatedTotalHits: 0 })
@@ -268,9 +274,8 @@ describe('meaning', () => {
       const request = () => searchIn(city)({ q, explain: 'true' }, caller.token)
       const { body } = await until(
         request,
-        ({ body }) => body.hits.length === 2 && body.hits.every((hit: Hit) => hit._rankingScoreDetails.ratio === 0.7),
+        ({ body }) => body.hits.length === 2 && body.hits.every((hit: Hit) => hit._rankingScoreDetails.ratio === 0.5),
       )
-      expect(body.hits.map((hit: Hit) => hit._rankingScoreDetails.ratio)).toEqual([0.7, 0.7])
       expect(body.hits.map(({ id }: Hit) => id), q).toEqual([named, lookalike])
       expect(body.hits[0]._rankingScoreDetails.named).toBe(true)
     }

@@ -119,8 +119,10 @@ describe('a sentence', () => {
       { name: 'Potter', city: place, biography: 'Clay, a kiln and a wheel: pottery', age: 64 },
       { name: 'Wolf', city: place, biography: 'The one who would love to show you to somebody', age: 71 },
       { name: 'Ewe', city: place, biography: 'Rockclimbing. Camping with dogs, 3 children', age: 35 },
-      { name: 'Dan O’Brien', city: place, biography: 'Beekeeping for years, rock climbing', age: null },
+      { name: 'Dan O’Brien', city: place, biography: 'Beekeeping for years, rock climbing, o sole mio', age: null },
       { name: 'Ana', city: place, biography: 'Bee keeping; I speak Turkish', age: 30 },
+      { name: 'Lee', city: place, biography: 'Tai chi at dawn', age: 50 },
+      { name: 'Kit', city: place, biography: 'Chickens and a tailor', age: 50 },
     ])
   )
   const understood = async (q: string) => (await inPlace({ q, explain: 'true' })).body._understood
@@ -140,6 +142,19 @@ describe('a sentence', () => {
   test('of more than ten words that carry meaning is embedded as a whole', async () => {
     const words = 'kayak rivers mountains guitar jazz opera bread cheese wine chess football pottery'
     expect((await understood(words)).embedded).toContain('pottery')
+  })
+
+  test('with a name that has an apostrophe does not mark a letter that stands alone', async () => {
+    const { body } = await inPlace({ q: "o'brien ", highlight: 'true' })
+    expect(body.hits[0].name).toBe('Dan O’Brien')
+    const { name, biography } = body.hits[0]._matches
+    expect(name).toEqual(expect.arrayContaining([expect.objectContaining({ start: 4 })]))
+    expect(biography).toBeUndefined()
+  })
+
+  test('that ends with a short word is not completed where that is a word', async () => {
+    expect(namesOf(await inPlace({ q: 'tai chi' }))[0]).toBe('Lee')
+    expect((await understood('tai chi')).embedded).not.toContain('chickens')
   })
 
   test.each([
@@ -181,6 +196,8 @@ describe('a sentence', () => {
     ['rock climbing', 'Ewe'],
     ['rockclimbing ', 'Ewe'],
     ['bee keeping', 'Dan O’Brien'],
+    ['bee-keeping', 'Dan O’Brien'],
+    ['rock-climbing ', 'Ewe'],
     ['three children', 'Ewe'],
   ])('%j finds %j by words, however it is written', async (q, name) => {
     const { body } = await inPlace({ q, explain: 'true' })
@@ -189,6 +206,56 @@ describe('a sentence', () => {
     expect(asked?.[0]).toBe(asked?.[1])
     expect(asked).toBeDefined()
   })
+})
+
+describe('a score', () => {
+  const place = uniqueCity('Scoria')
+  const inPlace = searchIn(place)
+  beforeAll(async () => {
+    await makePeople([
+      { name: 'Pottery', city: place, biography: 'Ceramics' },
+      { name: 'Both', city: place, biography: 'Pottery and accordions' },
+      { name: 'One', city: place, biography: 'Pottery, clay, ceramics, glazing' },
+      { name: 'Like', city: place, biography: 'Ceramics' },
+    ])
+    await until(
+      () => inPlace({ q: 'pottery', explain: 'true' }),
+      ({ body }) =>
+        body.hits.length === 4 &&
+        body.hits.every((hit: { _rankingScoreDetails: { cosine: unknown } }) =>
+          hit._rankingScoreDetails.cosine !== null
+        ),
+    )
+  })
+  const scores = async (q: string): Promise<Record<string, number>> =>
+    Object.fromEntries(
+      (await inPlace({ q })).body.hits.map((hit: { name: string; _rankingScore: number }) => [
+        hit.name,
+        hit._rankingScore,
+      ]),
+    )
+
+  test('is 1 for who has all the words, and at most .7 for a meaning alone', async () => {
+    for (const q of ['pottery ', 'keramik ']) {
+      const { Pottery, Like } = await scores(q)
+      if (q === 'pottery ') expect(Pottery).toBe(1)
+      expect(Like).toBeGreaterThan(0.3)
+      expect(Like).toBeLessThanOrEqual(0.7)
+    }
+  })
+
+  test('of all the words is above one of some of them, however near in meaning', async () => {
+    const { Both, One } = await scores('pottery accordions ')
+    expect(Both).toBeGreaterThan(One!)
+    expect(Both).toBeLessThan(1)
+  })
+
+  test.each(['locksmith', 'carpenter', 'welder', 'glassblower'])(
+    'of a trade that nobody has, %s, says so',
+    async (q) => {
+      expect(Math.max(0, ...Object.values(await scores(`${q} `)))).toBeLessThan(0.5)
+    },
+  )
 })
 
 describe('a place', () => {
@@ -235,7 +302,25 @@ describe('a place', () => {
   })
 
   test('is told from a language', async () => {
-    const { body } = await search({ q: 'speaks Turkish ', explain: 'true' })
-    expect(body._understood.languages).toEqual(['turkish'])
+    const told = async (q: string) => {
+      const { places, languages } = (await search({ q, explain: 'true' })).body._understood
+      return { places, languages }
+    }
+    expect(await told('speaks Turkish ')).toEqual({ places: [], languages: ['turkish'] })
+    expect(await told('Turkish coffee ')).toEqual({ places: ['turkish'], languages: [] })
+    expect(await told('teaching in Austria ')).toEqual({ places: ['austria'], languages: [] })
   })
+})
+
+test('a query that was understood before means what profiles make of it now', async () => {
+  const place = uniqueCity('Karst')
+  await makePeople([{ name: 'Caver', city: place, biography: 'Caves, caverns and grottoes' }])
+  const ask = () => searchIn(place)({ q: 'stalactitez ' })
+  await until(
+    () => searchIn(place)({ q: 'cavern', explain: 'true' }),
+    ({ body }) => body.hits[0]?._rankingScoreDetails.cosine > 0,
+  )
+  expect(namesOf(await ask())).toEqual([])
+  await makePeople([{ name: 'Elsewhere', city: uniqueCity('Elsewhere'), biography: 'Stalactites' }])
+  expect(namesOf(await ask())).toEqual(['Caver'])
 })

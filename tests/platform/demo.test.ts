@@ -1,5 +1,5 @@
-// The demo page with Supabase's own Storage. The page's stack has none, so requests for files are forwarded to it, and
-// messages to functions that ask it.
+// The demo page with Supabase's own Storage. Requests for files are forwarded to it, and messages to functions that
+// ask it.
 /// <reference lib="dom" />
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -86,6 +86,8 @@ const tolerated = {
     'function_search_path_mutable private.iso': inlined,
     'function_search_path_mutable private.latest_entries_of': inlined,
     'function_search_path_mutable private.nearness': inlined,
+    'function_search_path_mutable private.term_query': inlined,
+    'function_search_path_mutable private.shown_score': inlined,
     'function_search_path_mutable private.keyword_score': inlined,
     'function_search_path_mutable private.my_id': inlined,
     'function_search_path_mutable private.position_cost': inlined,

@@ -158,20 +158,20 @@ test('a server that stops closes the connections and does not wait', async () =>
 })
 
 describe('postgres_changes', () => {
-  const bindings = (count: number) =>
+  const bindings = (count: number, filter?: string) =>
     Array.from({ length: count }, (_, index) => ({
       event: 'INSERT',
       schema: 'public',
       table: 'messages',
-      filter: `id=eq.${index}`,
+      filter: filter ?? `id=eq.${index}`,
     }))
   /** A connection of a user; the function that it returns joins with so many bindings. */
   const openFor = async (person: Person) => {
     const { frames, send } = await open()
     let joins = 0
-    const subscribe = async (count: number): Promise<unknown> => {
+    const subscribe = async (count: number, filter?: string): Promise<unknown> => {
       const ref = String(++joins)
-      const config = { private: true, postgres_changes: bindings(count) }
+      const config = { private: true, postgres_changes: bindings(count, filter) }
       send(ref, ref, `realtime:user:${person.id}`, 'phx_join', { config, access_token: person.token })
       const payloadOf = (event: string) => frames.find(([join, , , what]) => join === ref && what === event)?.[4]
       await eventually(() => payloadOf('phx_reply') !== undefined, 30)
@@ -192,6 +192,14 @@ describe('postgres_changes', () => {
     expect(await replies).toEqual([rejection, rejection])
     expect(Date.now() - began).toBeLessThan(20_000)
     expect(await subscribe(100)).toEqual(subscribed)
+  })
+
+  test('a hundred with long rows of spaces hold up nobody', async () => {
+    const subscribe = await openFor(await signUp('Ana'))
+    const began = Date.now()
+    expect(await subscribe(100, `id${' '.repeat(16_000)}x`)).toMatchObject({ status: 'error' })
+    // 26 s where the pattern of a filter has the spaces.
+    expect(Date.now() - began).toBeLessThan(5000)
   })
 
   test('a user can have up to 300, over any number of joins', async () => {

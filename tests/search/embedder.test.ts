@@ -207,8 +207,8 @@ describe('the glossary', () => {
   const [header = '', ...lines] = readFileSync('scripts/embedder/glossary.tsv', 'utf8').split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'))
 
-  test('covers seven languages', () => {
-    expect(header.split('\t')).toEqual(['english', 'es', 'pt', 'fr', 'de', 'it', 'ja', 'zh'])
+  test('covers nine languages', () => {
+    expect(header.split('\t')).toEqual(['english', 'es', 'pt', 'fr', 'de', 'it', 'ja', 'zh', 'nl', 'tr'])
   })
 
   test('has forms that the model finds, near to their English', () => {
@@ -235,9 +235,42 @@ describe('the glossary', () => {
     ['我喜欢徒步和朋友', 'hiking', 'cooking'],
     ['cocinando', 'cooking', 'hiking'],
     ['料理が好きです', 'cooking', 'hiking'],
+    ['Ik hou van wandelen', 'hiking', 'cooking'],
+    ['Hafta sonu doğa yürüyüşü', 'hiking', 'cooking'],
+    ['koken', 'cooking', 'hiking'],
+    ['yemek pişirmek', 'cooking', 'hiking'],
+    ['yuzmeyi seviyorum', 'swimming', 'cooking'],
   ])('reads "%s" as "%s", not as "%s"', (text, near, far) => {
     expect(similarity(text, near)).toBeGreaterThan(0.6)
     expect(similarity(text, near)).toBeGreaterThan(similarity(text, far) + 0.3)
+  })
+
+  const sentences: Record<string, string[]> = {
+    en: ['At the weekend I hike in the mountains', 'I like to cook for friends', 'I play the guitar and sing'],
+    es: ['Los fines de semana hago senderismo', 'Me gusta cocinar para mis amigos', 'Toco la guitarra y canto'],
+    pt: ['No fim de semana faço caminhadas', 'Gosto de cozinhar para os amigos', 'Toco violão e canto'],
+    fr: ['Le week-end je fais de la randonnée', "J'aime cuisiner pour mes amis", 'Je joue de la guitare et je chante'],
+    de: ['Am Wochenende wandere ich in den Bergen', 'Ich koche gern für Freunde', 'Ich spiele Gitarre und singe'],
+    it: ['Faccio escursioni in montagna', 'Mi piace cucinare per gli amici', 'Suono la chitarra e canto'],
+    nl: ['In het weekend wandel ik in de bergen', 'Ik kook graag voor vrienden', 'Ik speel gitaar en zing'],
+    tr: [
+      'Hafta sonu dağlarda yürüyüş yapıyorum',
+      'Arkadaşlarım için yemek pişirmeyi severim',
+      'Gitar çalıyorum ve şarkı söylüyorum',
+    ],
+    ja: ['週末は山でハイキングをします', '友達のために料理をするのが好きです', 'ギターを弾いて歌います'],
+    zh: ['周末我在山里徒步', '我喜欢给朋友做饭', '我弹吉他唱歌'],
+  }
+
+  test.each(Object.keys(sentences))('finds what is written in %s from each of the other languages', (language) => {
+    for (const [other, texts] of Object.entries(sentences)) {
+      const nearest = texts.map((query) => {
+        const near = sentences[language]!.map((text) => similarity(query, text))
+        expect(Math.max(...near), `${other}: ${query}`).toBeGreaterThan(0.5)
+        return near.indexOf(Math.max(...near))
+      })
+      expect(nearest, other).toEqual([0, 1, 2])
+    }
   })
 
   test('does not replace an English word, but for the text of another language', () => {

@@ -9,11 +9,11 @@ const cacheSize = 1000
 const failuresUntilOpen = 5
 const openMilliseconds = 10_000
 
-const cache = new Map<string, number[]>()
+const cache = new Map<string, string>()
 let failures = 0
 let openUntil = 0
 
-const remember = (text: string, vector: number[]): void => {
+const remember = (text: string, vector: string): void => {
   if (cache.size >= cacheSize) cache.delete(cache.keys().next().value!)
   cache.set(text, vector)
 }
@@ -28,11 +28,15 @@ export const knownWords = async (query: string): Promise<string> => {
   return words.slice(0, 30).filter(knows).join(' ')
 }
 
+/** As Postgres reads a halfvec, which has four digits of each number. */
+const asText = (vector: number[]): string => `[${vector.map((value) => Number(value.toPrecision(6))).join()}]`
+
 /**
- * The vector of what a query means; null if there is nothing to embed, or the provider fails or is too slow. After five
- * failures in a row a circuit breaker skips the provider for ten seconds, so that an outage does not slow searches.
+ * The vector of what a query means, as text; null if there is nothing to embed, or the provider fails or is too slow.
+ * After five failures in a row a circuit breaker skips the provider for ten seconds, so that an outage does not slow
+ * searches.
  */
-export const queryVector = async (text: string): Promise<number[] | null> => {
+export const queryVector = async (text: string): Promise<string | null> => {
   if (text === '') return null
   const known = cache.get(text)
   if (known) return known
@@ -42,8 +46,9 @@ export const queryVector = async (text: string): Promise<number[] | null> => {
     failures = 0
     // The model knows none of the words.
     if (!vector.some((value) => value !== 0)) return null
-    remember(text, vector)
-    return vector
+    const written = asText(vector)
+    remember(text, written)
+    return written
   } catch (error) {
     failures++
     openUntil = Date.now() + openMilliseconds

@@ -5,8 +5,8 @@
 --   35 api.understand_query: completed, corrected, a name, or nothing; what remains, the Edge Function embeds
 --   55 api.search_profiles: from here on with the vector
 --   40 read_filter: what every hit must meet, and who meets it if they are few
---   55 find_profiles, the ranking: 50 nearest_profiles and keyword_candidates, with bounds of their scores;
---      45 keyword_scores, exact, for those who can be on the page; the page as JSON
+--   55 find_profiles, the ranking: 50 nearest_profiles and keyword_candidates; 45 keyword_scores, for the best of them;
+--      the page as JSON
 --   60 and 65 highlights, facets and nearness to one profile, if asked for
 -- Around it: 10 tables · 12 names of places · 15 how texts become words · 20 triggers that keep the index in sync
 -- 70 completions of a search box · 75 embeddings, made later from a queue · 80 audit and repair

@@ -9,27 +9,24 @@ create table private.search_places (
 comment on table private.search_places is
   'The names of each place in any language, how what belongs to it is called (Dutch), and its districts, whose people
 live in the place as well: all as private.words_of writes them. private.add_place adds one.';
-create index search_places_names_idx on private.search_places using gin (names) with (fastupdate = off);
-create index search_places_parts_idx on private.search_places using gin (parts) with (fastupdate = off);
-create index search_places_adjectives_idx on private.search_places using gin (adjectives) with (fastupdate = off);
+create index search_places_names_idx
+  on private.search_places using gin ((names || parts || adjectives)) with (fastupdate = off);
 alter table private.search_places enable row level security;
 
 create function private.places_among(candidates text[])
 returns text[]
 language plpgsql stable security invoker
 set search_path = ''
+set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
   return array(
-    select name from private.search_places cross join unnest(names) as name
-    where names && candidates and name = any (candidates)
-    union
-    select part from private.search_places cross join unnest(parts) as part
-    where parts && candidates and part = any (candidates)
-    union
-    select '@' || adjective from private.search_places cross join unnest(adjectives) as adjective
-    where adjectives && candidates and adjective = any (candidates)
+    select distinct sign || candidate
+    from private.search_places
+    cross join lateral (values ('', names || parts), ('@', adjectives)) as kinds (sign, listed)
+    cross join unnest(candidates) as candidate
+    where names || parts || adjectives && candidates and candidate = any (listed)
   );
 end
 $$;
@@ -50,7 +47,7 @@ begin
     select name
     from private.search_places
     cross join lateral unnest(names || array(select '@' || adjective from unnest(adjectives) as adjective)) as name
-    where names && written or parts && written
+    where names || parts || adjectives && written and names || parts && written
     except
     select unnest(written)
     order by 1

@@ -11,22 +11,28 @@ comment on type private.search_term is
   'A word of the index that a word of the query may stand for, or the beginning of such words. `place` and `unit` are
 those of the query word.';
 
+create function private.term_query(term private.search_term)
+returns tsquery
+language sql immutable parallel safe
+as $$
+  select (private.lexeme(term.word) || case when term.is_prefix then ':*' else '' end)::tsquery
+$$;
+comment on function private.term_query(private.search_term) is 'Finds the profiles that have a term.';
+
 create type private.search_unit as (
   unit integer,
   quoted boolean,
   is_phrase boolean,
   places integer[],
-  queries tsquery[],
   query tsquery,
   holders integer,
   rarity double precision,
   is_named boolean
 );
 comment on type private.search_unit is
-  'A word or phrase to look for. `queries` find the profiles that have the word without a typing error, with one, and
-with two; or those that have the phrase, and those that have it in their name. `query` finds what any of them finds.
-`holders` is about how many there are, `rarity` how much it says to have it: ln(1 + profiles / holders). `is_named`:
-above all a name of people or places.';
+  'A word or phrase to look for. `query` finds the profiles that have it, or what it may stand for. `holders` is about
+how many there are, `rarity` how much it says to have it: ln(1 + profiles / holders). `is_named`: above all a name of
+people or places.';
 
 create type private.search_query as (
   words private.query_word[],
@@ -141,9 +147,18 @@ create function private.split_of(typed text, unfinished boolean)
 returns text[]
 language plpgsql stable security invoker
 set search_path = ''
+-- Postgres takes the half of the lexicon for a range of it.
+set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
+  if char_length(typed) < 4 or exists (
+    select
+    from private.search_lexicon as lexicon
+    where lexicon.word >= typed and lexicon.word <= case when unfinished then typed || u&'\+10FFFF' else typed end
+  ) then
+    return array[typed];
+  end if;
   return coalesce(
     (
       select array[first, second]
@@ -151,13 +166,6 @@ begin
       cross join lateral (select left(typed, cut) as first, substr(typed, cut + 1) as second) as pieces
       -- O'Brien, d'Angelo and l'Aquila are two words.
       where (cut > 1 or first in ('d', 'l', 'o'))
-        and char_length(typed) > 3
-        and not exists (
-          select
-          from private.search_lexicon as lexicon
-          where lexicon.word >= typed
-            and lexicon.word <= case when unfinished then typed || u&'\+10FFFF' else typed end
-        )
         and exists (select from private.search_lexicon as lexicon where lexicon.word = first)
         and exists (select from private.search_lexicon as lexicon where lexicon.word = second)
         and exists (
@@ -273,12 +281,15 @@ begin
       where not parsed.is_literal
       union all
       -- What was written apart.
-      select lexicon.word, 0, false
+      select joined, 0, false
       from unnest(asked.words) as other
-      join private.search_lexicon as lexicon
-        on lexicon.word = case when other.place > parsed.place then parsed.word || other.word
-          else other.word || parsed.word end
+      cross join lateral (
+        select case when other.place > parsed.place then parsed.word || other.word else other.word || parsed.word end
+          as joined
+      ) as pair
       where abs(other.place - parsed.place) = 1 and not other.excluded and not other.quoted and not parsed.is_literal
+        -- Not exists(): Postgres would hash the whole lexicon.
+        and (select lexicon.word from private.search_lexicon as lexicon where lexicon.word = joined limit 1) is not null
       union all
       select corrections.word, corrections.typos, false
       from private.corrections_of(parsed.word, parsed.unfinished) as corrections
@@ -288,7 +299,7 @@ begin
   );
   asked.units := array(
     select row(
-      units.unit, quoted, is_phrase, places, queries, joined.query, holders,
+      units.unit, quoted, is_phrase, places, written.query, holders,
       ln(1 + greatest(1, profiles) / greatest(1, holders)), either.is_named
     )::private.search_unit
     from (
@@ -300,28 +311,19 @@ begin
         bool_or(unfinished) as is_unfinished,
         string_agg(word, ' ' order by position) = any (asked.places) as is_place,
         array_agg(place order by place) filter (where place is not null) as places,
-        string_agg(private.lexeme(word), ' <-> ' order by position)::tsquery as phrase,
-        string_agg(private.lexeme(word) || ':a', ' <-> ' order by position)::tsquery as phrase_in_name
+        string_agg(private.lexeme(word), ' <-> ' order by position)::tsquery as phrase
       from unnest(asked.words)
       where not excluded
       group by unit
     ) as units
     cross join lateral (
-      select case when is_phrase then array[phrase, phrase_in_name] else array(
-        select (
-          select string_agg(
-            private.lexeme(word) || case when is_prefix then ':*' else '' end, ' | ' order by is_prefix, word
-          )
-          from unnest(asked.terms) as term
-          where term.unit = units.unit and term.typos = errors
-        )::tsquery
-        from generate_series(0, 2) as errors
-      ) end as queries
+      select case when is_phrase then phrase else (
+        select private.any_of(private.term_query(term)) from unnest(asked.terms) as term where term.unit = units.unit
+      ) end as query
       offset 0
     ) as written
-    cross join lateral (select private.any_of(each_query) as query from unnest(queries) as each_query) as joined
     cross join lateral private.measure_word(
-      query => joined.query, is_known => is_known, profiles => profiles, sample => sample
+      query => written.query, is_known => is_known, profiles => profiles, sample => sample
     ) as measured
     -- Fes is a city, whether or not it may go on as festivals.
     cross join lateral (
@@ -370,8 +372,8 @@ begin
       select
         place,
         private.closest_bit(place, typos) as bit,
-        private.any_of((private.lexeme(word) || case when is_prefix then ':*' else '' end)::tsquery) as query
-      from unnest(asked.terms)
+        private.any_of(private.term_query(term)) as query
+      from unnest(asked.terms) as term
       group by place, typos
     )
     -- In reverse order the distance counts one more.

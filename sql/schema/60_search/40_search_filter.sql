@@ -117,7 +117,7 @@ begin
       cross join lateral jsonb_array_elements_text(coalesce(request -> key, '[]')) as value
       group by kind
       union all
-      select queries[:1] from unnest(asked.units) where quoted
+      select array[query] from unnest(asked.units) where quoted
       union all
       -- Whole decades, and the years before and after them. Who has no age is not left out.
       select array_agg(distinct private.lexeme(private.facet('age', case

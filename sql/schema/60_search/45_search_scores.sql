@@ -61,7 +61,10 @@ create function private.keyword_scores(
   words_asked integer,
   attribute_weights integer[] default '{0, 1, 2, 3, 4, 5}'
 )
-returns table (profile_id bigint, score double precision, ranks private.keyword_ranks)
+returns table (
+  profile_id bigint, score double precision, ranks private.keyword_ranks, coverage double precision,
+  names_found double precision, in_name boolean
+)
 language plpgsql stable security invoker
 set search_path = ''
 -- Planning this statement takes longer than running it. And Postgres underestimates how many rows the expressions
@@ -73,6 +76,19 @@ declare
   max_weight constant integer := (select max(weight) from unnest(attribute_weights) as weight);
   typo_budgets constant integer[] := array(
     select private.typo_budget(word) from unnest(asked.words) where not excluded and place is not null order by place
+  );
+  -- By place: the share of the query's rarity that the word has, and if it is a name.
+  shares constant double precision[] := array(
+    select rarity / cardinality(places) / (select sum(rarity) from unnest(asked.units))
+    from unnest(asked.units)
+    cross join unnest(places) as place
+    order by place
+  );
+  named_shares constant double precision[] := array(
+    select case when is_named then shares[place] else 0 end
+    from unnest(asked.units)
+    cross join unnest(places) as place
+    order by place
   );
   prefix constant private.search_term := (select term from unnest(asked.terms) as term where term.is_prefix);
   phrases constant private.search_unit[] := array(
@@ -90,6 +106,7 @@ declare
     select word from unnest(asked.terms) union select word from unnest(asked.words)
     union select unnest(completions) union select '.'
   ) end;
+  any_word constant tsquery := (select private.any_of(query) from unnest(asked.units));
   full_stop constant tsquery := private.lexeme('.')::tsquery;
   -- Find the texts that begin with a word of the query.
   openings constant tsquery[] := array(
@@ -107,7 +124,7 @@ begin
         -- Marks the words that count with a weight, and drops all others. To read them all takes five times as long.
         coalesce(ts_filter(setweight(setweight(stored.words, 'D'), 'A', lexemes), '{a}'), stored.words) as words
       from private.search_words as stored
-      where stored.profile_id = any (ids)
+      where stored.profile_id = any (ids) and ts_match_vq(stored.words, any_word)
     ),
     occurrences as materialized (
       select entries.profile_id, lexeme, positions
@@ -127,7 +144,7 @@ begin
       select entries.profile_id, phrase.unit
       from entries
       cross join unnest(phrases) as phrase
-      where not ts_match_vq(entries.words, phrase.queries[1])
+      where not ts_match_vq(entries.words, phrase.query)
     ),
     best_matches as materialized (
       select occurrences.profile_id, terms.place, min(best.cost) as cost, bool_or(terms.exact) as exact
@@ -159,6 +176,9 @@ begin
         sum(best_matches.cost % 1000000 / 100)::integer as attribute_cost,
         sum(best_matches.cost % 100)::integer as position_cost,
         count(*) filter (where best_matches.exact)::integer as exact_words,
+        least(1, sum(shares[best_matches.place])) as coverage,
+        sum(named_shares[best_matches.place]) as names_found,
+        bool_and(best_matches.cost < 100) and count(*) = words_asked as in_name,
         min(best_matches.place) as first_place,
         bit_or(1::bigint << best_matches.place) as places,
         bit_or(private.closest_bit(best_matches.place, best_matches.cost / 1000000)) as closest
@@ -168,7 +188,9 @@ begin
     pairs as materialized (
       select * from private.word_pairs(asked) where words_asked > 1
     )
-    select tallies.profile_id, private.keyword_score(ranked.ranks), ranked.ranks
+    select
+      tallies.profile_id, private.keyword_score(ranked.ranks), ranked.ranks, tallies.coverage, tallies.names_found,
+      tallies.in_name
     from tallies
     join entries on entries.profile_id = tallies.profile_id
     cross join lateral (
@@ -203,7 +225,9 @@ end
 $$;
 comment on function private.keyword_scores(bigint[], private.search_query, integer, integer[]) is
   'The keyword scores of the profiles that contain some of the terms. words_asked is how many words the query has;
-attribute_weights are the weights of name, interests, city, country, biography, and first and last name.';
+attribute_weights are the weights of name, interests, city, country, biography, and first and last name. `coverage` is
+the share of the query''s rarity that a profile has, `names_found` that of its names and places; `in_name`: all the
+words are in the name, as typed.';
 
 create function private.semantic_score(
   cosine double precision,
@@ -227,20 +251,38 @@ create function private.final_score(
   keyword double precision,
   semantic double precision,
   in_name boolean,
+  has_all_words boolean,
   context double precision
 )
 returns double precision
 language sql immutable parallel safe
 as $$
-  select 1 - (1 - context) * (
-    1 - greatest(keyword + semantic_ratio * (semantic - keyword), case when in_name then keyword end)
+  select context * case when keyword > 0 then 1 else semantic_ratio end + (1 - context) * (
+    1 - case when has_all_words then 0.85 else 1 end * (
+      1 - greatest(keyword + semantic_ratio * (semantic - keyword), case when in_name then keyword end)
+    )
   )
 $$;
 comment on function private.final_score(
-  double precision, double precision, double precision, boolean, double precision
+  double precision, double precision, double precision, boolean, boolean, double precision
 ) is
-  'The weighted sum of both scores, and at least the keyword score where the name contains all the words. `context`, 0
-to 0.1, is the share of the rest that nearness to the caller''s own interests adds.';
+  'What profiles are ranked by: the weighted sum of both scores, and at least the keyword score where the name contains
+all the words. Whoever has all the words gets .15 of what is missing to 1. `context`, 0 to 0.04, is the share of what is
+then missing that nearness to the caller''s own interests adds; without any word it is missing to the semantic ratio.';
+
+create function private.shown_score(score double precision)
+returns double precision
+language sql immutable parallel safe
+as $$
+  select case
+    when score < 0.44 then score * 0.5 / 0.44
+    when score < 0.5 then 0.5 + (score - 0.44) * 0.2 / 0.06
+    else 0.7 + (score - 0.5) * 0.6
+  end
+$$;
+comment on function private.shown_score(double precision) is
+  'A final score as hits show it, in the same order. At .5 half of the hits by meaning alone are wanted, which reach .7
+(bench/search/quality.ts --curve), with a semantic ratio of 0.5.';
 
 create function private.keyword_details(ranks private.keyword_ranks)
 returns json

@@ -25,10 +25,7 @@ create function private.keyword_candidates(
   filter private.search_filter,
   max_results integer
 )
-returns table (
-  profile_id bigint, coverage double precision, names_found double precision, at_least double precision,
-  at_most double precision, in_name boolean
-)
+returns table (profile_id bigint, rank real)
 language plpgsql stable security invoker
 set search_path = ''
 -- As in measure_word.
@@ -36,11 +33,15 @@ set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
+  -- Of the classes D to A. Whoever has all the words comes first.
+  weights constant real[] := array[.2, .4, .8, 1]::real[];
   units constant private.search_unit[] := asked.units;
-  words_asked constant integer := (select max(place) from unnest(asked.terms));
-  rarity_asked constant double precision := (select sum(rarity) from unnest(units));
   is_short_list constant boolean := coalesce(cardinality(filter.passing) <= max_results, false);
   all_words constant tsquery := (select private.all_of(query) from unnest(units));
+  any_word constant tsquery := (select private.any_of(query) from unnest(units));
+  as_typed constant tsquery := (
+    select private.any_of(private.term_query(term)) from unnest(asked.terms) as term where typos = 0
+  );
   -- The rarest words, as long as they have few enough holders. The others only add profiles that have all the words: a
   -- word in more than every fourth profile distinguishes none. With 25 profiles or fewer no word is common.
   rare_words constant tsquery := (
@@ -50,11 +51,11 @@ declare
       from unnest(units)
       window rarest as (order by holders, unit)
     ) as ranked
-    where rank = 1
+    where ranked.rank = 1
       or holders_so_far <= max_results and holders <= greatest(25, private.count_profiles() / 4)
   );
   -- Looked up one by one: the few who pass the filter, which is quicker than the index of words; or else whoever has
-  -- exactly this name, who come first, also if more people than max_results have its words.
+  -- exactly this name, also if more people than max_results have its words.
   listed constant bigint[] := case
     when is_short_list then filter.passing
     when max_results > any (select holders from unnest(units)) then '{}'
@@ -70,43 +71,22 @@ declare
   end;
 begin
   return query
-    with parts as materialized (
-      select
-        is_phrase, rarity, case when is_named then rarity else 0 end as named_rarity,
-        queries[1] as query_1, queries[2] as query_2, queries[3] as query_3, cardinality(places) as size, budget, bits
-      from unnest(units) as each
-      cross join lateral (
-        select sum(private.typo_budget(word)) as budget, bit_or(private.closest_bit(place, 0)) as bits
-        from unnest(asked.words) as part
-        where part.unit = each.unit and place = any (places)
-      ) as words_of_unit
-    ),
-    pairs as materialized (
-      select * from private.word_pairs(asked) where words_asked > 1
-    )
     select
       found.profile_id,
-      least(1, tally.coverage),
-      tally.names_found,
-      -- At worst the words are at the end of a text, at best they are all of it.
-      private.keyword_score(row(
-        words_asked, words_matched, typos, typo_max, proximity_cost, max_attribute_cost, 5 * words_matched + 1,
-        10 * words_matched, 1, 0
-      )::private.keyword_ranks),
-      private.keyword_score(row(
-        words_asked, words_matched, typos, typo_max, proximity_cost, min_attribute_cost, 5 * words_matched + 1,
-        0, 3, words_matched
-      )::private.keyword_ranks),
-      tally.in_name
-    -- Nothing holds the words of the found profiles for later: to copy them took as long as to find them.
+      (
+        first + ts_rank(weights, words, any_word)
+          + case when as_typed <> any_word then ts_rank(weights, words, as_typed) else 0 end
+      )::real
     from (
-      select stored.profile_id, stored.words
+      select
+        stored.profile_id, stored.words,
+        case when not ts_match_vq(stored.words, all_words) then 0 when is_short_list then 4 else 8 end as first
       from private.search_words as stored
       where stored.profile_id = any (listed)
         and ts_match_vq(stored.words, all_words || rare_words)
         and private.matches_filter(stored.profile_id, stored.words, filter)
       union all
-      select stored.profile_id, stored.words
+      select stored.profile_id, stored.words, 4
       from private.search_words as stored
       where not is_short_list
         and stored.words @@ all_words
@@ -115,7 +95,7 @@ begin
         -- As a subquery, because Postgres hashes its rows and not those of an array.
         and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
       union all
-      select stored.profile_id, stored.words
+      select stored.profile_id, stored.words, 0
       from private.search_words as stored
       where not is_short_list
         and cardinality(units) > 1
@@ -125,74 +105,12 @@ begin
         and private.matches_filter(stored.profile_id, stored.words, filter)
         and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
       limit max_results
-    ) as found
-    cross join lateral (
-      select
-        sum(rarity) / rarity_asked as coverage,
-        sum(named_rarity) / rarity_asked as names_found,
-        sum(size)::integer as words_matched,
-        sum(match / 10)::integer as typos,
-        sum(budget)::integer as budget,
-        -- Weight C stands for three attributes, and a phrase elsewhere for any.
-        sum(size * (array[0, 1, 2, 4, 0])[match % 10 + 1])::integer as min_attribute_cost,
-        sum(size * (array[0, 1, 5, 4, 5])[match % 10 + 1])::integer as max_attribute_cost,
-        bool_and(match = 0) and count(*) = cardinality(units) as in_name,
-        bit_or(bits << match / 10) as closest
-      from (
-        -- How the profile matches each unit: the class of the best weight, and 10 more for each typing error. A phrase
-        -- in the name is 0, elsewhere 4.
-        select
-          parts.*,
-          case
-            when is_phrase then case when ts_match_vq(words, query_2) then 0 when ts_match_vq(words, query_1) then 4 end
-            else coalesce(
-              private.weight_class(words, query_1),
-              10 + private.weight_class(words, query_2),
-              20 + private.weight_class(words, query_3)
-            )
-          end as match
-        from parts
-        -- Else Postgres computes the match again for each use of it.
-        offset 0
-      ) as matches
-      where match is not null
-    ) as tally
-    cross join lateral (
-      select
-        greatest(budget, case when words_matched > 1 then words_matched else 0 end) + 1 as typo_max,
-        3 * (words_matched - 1) - (
-          select coalesce(sum(private.nearness(words, pair)), 0)::integer
-          from pairs as pair
-          where words_matched > 1 and closest & pair.bits = pair.bits
-        ) as proximity_cost
-      offset 0
-    ) as near
-    where words_matched > 0;
+    ) as found;
 end
 $$;
 comment on function private.keyword_candidates(private.search_query, private.search_filter, integer) is
   'Up to max_results profiles that contain words of the query and pass the filter: first those with all the words, then
-those with the rarest. at_least and at_most are bounds of the keyword score; coverage is the share of the query''s
-rarity that they have, names_found that of its names and places.';
-
-create function private.any_profiles(filter private.search_filter, max_results integer)
-returns table (profile_id bigint)
-language plpgsql stable security invoker
-set search_path = ''
-set plan_cache_mode = 'force_generic_plan'
-as $$
-begin
-  return query
-    select stored.profile_id
-    from private.search_words as stored
-    where private.matches_filter(stored.profile_id, stored.words, filter)
-      and (filter.passing is null or stored.profile_id in (select unnest(filter.passing)))
-    order by stored.profile_id
-    limit max_results;
-end
-$$;
-comment on function private.any_profiles(private.search_filter, integer) is
-  'The first max_results profiles that pass a filter.';
+those with the rarest. `rank` roughly tells who of them will have the best keyword scores, at 1 µs each.';
 
 create function private.nearest_profiles(
   query_vector extensions.halfvec,
@@ -204,12 +122,9 @@ create function private.nearest_profiles(
 returns table (profile_id bigint, distance double precision)
 language plpgsql stable security invoker
 set search_path = 'extensions'
--- The vector index is read in batches of ef_search, until a whole batch has nobody nearer than those already found. So
--- the walk is short where vectors cluster, as a model's do, and long where they do not: of 10,000 profiles it reads
--- 160 to 350, and finds .96 of the nearest or more. One batch of 120 took less time and found .79 to .86 of them where
--- vectors do not cluster; one of 300 finds as many there, but takes as long everywhere (docs/scale.md).
+-- The vector index is read in batches of ef_search, and a filter may make several necessary.
 set hnsw.iterative_scan = 'relaxed_order'
-set hnsw.ef_search = 40
+set hnsw.ef_search = 160
 -- The walk gives up after so many, which matters where a filter lets nearly nobody pass.
 set hnsw.max_scan_tuples = 10000
 -- Allow only one plan, a scan of the vector index.
@@ -217,68 +132,40 @@ set plan_cache_mode = 'force_generic_plan'
 set enable_seqscan = off
 set enable_sort = off
 as $$
-declare
-  batch constant integer := current_setting('hnsw.ef_search')::integer;
-  found_ids bigint[] := array[]::bigint[];
-  distances double precision[] := array[]::double precision[];
-  last_distance double precision := 0;
-  visited integer := 0;
-  misses integer := 0;
-  away double precision;
-  meets_filter boolean;
 begin
-  -- A scan of their vectors is exact, and quicker than the vector index, in which the rows that pass a filter are far
-  -- apart.
-  if filter.passing is not null then
-    return query
-      select nearest.profile_id, nearest.away
-      from (
+  return query
+    select nearest.profile_id, nearest.away
+    from (
+      (
+        -- A scan of their vectors is exact, and quicker than the vector index, in which the rows that pass a filter are
+        -- far apart. Else Postgres would walk the whole vector index, as sorting is off.
         select entry.profile_id, embedding <=> query_vector as away
         from private.search_entries as entry
         where entry.profile_id = any (filter.passing) and model = query_model
-        -- Else Postgres would walk the whole vector index, as sorting is off.
         offset 0
-      ) as nearest
-      where nearest.away <= max_distance
-      order by nearest.away, nearest.profile_id
-      limit max_results;
-    return;
-  end if;
-  for profile_id, away, meets_filter in
-    select
-      entry.profile_id,
-      embedding <=> query_vector,
-      filter.required is null and filter.excluded is null
-        or exists (
-          select
-          from private.search_words as stored
-          where stored.profile_id = entry.profile_id
-            and private.matches_filter(stored.profile_id, stored.words, filter)
-        )
-    from private.search_entries as entry
-    where model = query_model and entry.profile_id <> all (filter.hidden_ids)
-    order by embedding <=> query_vector
-  loop
-    visited := visited + 1;
-    if away <= max_distance and (cardinality(found_ids) < max_results or away < last_distance) then
-      misses := 0;
-      if meets_filter then
-        if cardinality(found_ids) < max_results then
-          last_distance := greatest(last_distance, away);
-        end if;
-        found_ids := found_ids || profile_id;
-        distances := distances || away;
-      end if;
-    else
-      misses := misses + 1;
-      -- Few who are near a query are also far from each other, so the walk comes to them late.
-      exit when misses >= batch and (cardinality(found_ids) >= max_results or visited >= 2 * max_results);
-    end if;
-  end loop;
-  return query
-    select nearest.id, nearest.away
-    from unnest(found_ids, distances) as nearest (id, away)
-    order by nearest.away, nearest.id
+      )
+      union all
+      (
+        select entry.profile_id, embedding <=> query_vector
+        from private.search_entries as entry
+        where filter.passing is null
+          and model = query_model
+          and entry.profile_id <> all (filter.hidden_ids)
+          and (
+            filter.required is null and filter.excluded is null
+            or exists (
+              select
+              from private.search_words as stored
+              where stored.profile_id = entry.profile_id
+                and private.matches_filter(stored.profile_id, stored.words, filter)
+            )
+          )
+        order by embedding <=> query_vector
+        limit max_results
+      )
+    ) as nearest
+    where nearest.away <= max_distance
+    order by nearest.away, nearest.profile_id
     limit max_results;
 end
 $$;

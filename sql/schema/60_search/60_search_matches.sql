@@ -1,129 +1,35 @@
 -- Where hits have the words of a query, if a search asks for highlights.
 
-create function private.combining_marks()
-returns text
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-begin
-  return '\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06ed\u093c\u09be'
-    || '\u09d7\u0b3e\u0b56\u0b57\u0bbe\u0bd7\u0c56\u0cc2\u0cd5\u0cd6\u0d3e\u0d57\u0dca\u0dcf\u0ddf\u0e31\u0e34-\u0e3a'
-    || '\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u102b-\u103e\u1160-\u11ff\u17b6-\u17d3\u1ab0-\u1aff\u1b35'
-    || '\u1dc0-\u1dff\u200d\u20d0-\u20ff\u3099\u309a\ufe00-\ufe0f\ufe20-\ufe2f\uff9e\uff9f\uffa0-\uffdc';
-end
-$$;
-comment on function private.combining_marks() is
-  'For a character class: what belongs to the character before it. Has every character that NFKC may compose with the
-one before it (NFC_Quick_Check=Maybe), and the marks that unaccent removes.';
-
-create function private.folded_pieces(
-  value text,
-  out folded text,
-  out starts integer[],
-  out folded_starts integer[],
-  out are_plain boolean[]
-)
-language plpgsql immutable parallel safe set search_path = ''
-as $$
-declare
-  combining constant text := private.combining_marks();
-  -- Characters that fold into exactly one, so that a run of them needs no places of its own.
-  plain constant text := '\u0001-\u007f\u00c0-\u00c5\u00c7-\u00cf\u00d1-\u00d6\u00d8-\u00dd\u00e0-\u00e5\u00e7-\u00ef'
-    || '\u00f1-\u00f6\u00f8-\u00fd\u00ff\u0410-\u044f\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3';
-  pattern text;
-  joined text;
-begin
-  folded := private.fold(value);
-  -- Most texts are such a run.
-  if value !~ ('[^' || plain || ']') then
-    joined := folded;
-    starts := '{0}';
-    folded_starts := '{0}';
-    are_plain := '{true}';
-  end if;
-  -- Into pieces that fold into the same text as the whole does. A mark after a plain character may compose with it;
-  -- then into characters with their marks, and if even they do not, all is one piece.
-  foreach pattern in array array[
-    '([' || plain || ']+)|([^' || plain || '][' || combining || ']*)', '(^$)|(.[' || combining || ']*)', '(^$)|(.+)'
-  ] loop
-    exit when joined = folded;
-    select
-      string_agg(piece_folded, '' order by number),
-      array_agg(char_start order by number),
-      array_agg(folded_start order by number),
-      array_agg(is_plain order by number)
-    into joined, starts, folded_starts, are_plain
-    from (
-      select
-        number, piece_folded, is_plain,
-        (sum(char_length(piece)) over (order by number) - char_length(piece))::integer as char_start,
-        (sum(char_length(piece_folded)) over (order by number) - char_length(piece_folded))::integer as folded_start
-      from (
-        select
-          ordinality as number, part[1] is not null as is_plain, coalesce(part[1], part[2]) as piece,
-          private.fold(coalesce(part[1], part[2])) as piece_folded
-        from regexp_matches(value, pattern, 'g') with ordinality as matched (part, ordinality)
-      ) as cut
-    ) as pieces
-    where piece_folded <> '';
-  end loop;
-  starts := starts || char_length(value);
-  folded_starts := folded_starts || char_length(folded);
-end
-$$;
-comment on function private.folded_pieces(text) is
-  'Cuts a text so that each place of the folded text can be told from one of the text: where each piece starts in both,
-from 0, and at last their lengths; and whether each character of a piece folds into one. And the folded text.';
-
 create function private.word_places(value text)
 returns table (place integer, word text, start integer, length integer)
 language plpgsql immutable parallel safe set search_path = ''
 as $$
 declare
   letters constant text := private.unspaced_letters();
-  folded text;
-  starts integer[];
-  folded_starts integer[];
-  are_plain boolean[];
+  -- What folds into nothing else and belongs to no word.
+  between constant text := '[:space:][:cntrl:]!-/:-@\[-`{-~\u00a1\u00a7\u00ab\u00b6'
+    || '\u00b7\u00bb\u00bf\u2010-\u2027\u2030-\u205e\u3001-\u301f';
 begin
-  select * into folded, starts, folded_starts, are_plain from private.folded_pieces(value);
   return query
     select
-      listed.place,
-      left(listed.word, 60),
-      word_start,
-      case
-        when are_plain[last_piece] and last_letter + 1 < folded_starts[last_piece + 1]
-          then starts[last_piece] + last_letter - folded_starts[last_piece] + 1
-        else starts[last_piece + 1]
-      end - word_start
+      (row_number() over (order by number, position))::integer, folded.word, char_start, char_length(token)
     from (
       select
-        ordinality::integer as place,
-        part[2] as word,
-        (sum(char_length(part[1]) + char_length(part[2])) over (order by ordinality))::integer - 1 as last_letter
+        ordinality as number, part[2] as token,
+        (sum(char_length(part[1]) + char_length(part[2])) over (order by ordinality))::integer - char_length(part[2])
+          as char_start
       from regexp_matches(
-        folded,
-        '([[:space:][:punct:][:cntrl:]]*)((?=[^[:space:][:punct:][:cntrl:]])[' || letters
-          || ']|[^[:space:][:punct:][:cntrl:]' || letters || ']+)',
-        'g'
+        value,
+        -- A voiced sound mark belongs to the kana before it.
+        '([' || between || ']*)([' || letters || '][\u3099\u309a\uff9e\uff9f]*|[^' || between || letters || ']+)', 'g'
       ) with ordinality as matched (part, ordinality)
-    ) as listed
-    cross join lateral (
-      select
-        width_bucket(last_letter - char_length(listed.word) + 1, folded_starts) as first_piece,
-        width_bucket(last_letter, folded_starts) as last_piece
-    ) as pieces
-    cross join lateral (
-      select starts[first_piece] + case
-        when are_plain[first_piece] then last_letter - char_length(listed.word) + 1 - folded_starts[first_piece]
-        else 0
-      end as word_start
-    ) as begun;
+    ) as tokens
+    cross join lateral unnest(private.words_of(token)) with ordinality as folded (word, position);
 end
 $$;
 comment on function private.word_places(text) is
   'The words of a text as private.words_of has them, and where each stands in the text as written: from which character,
-0 for the first, and how many. A character that folds into several words belongs to each.';
+0 for the first, and how many. If what is written together folds into several words, it belongs to each.';
 
 create type private.text_match as (
   hit integer,
@@ -160,6 +66,10 @@ declare
       select part.word, part.unit from unnest(asked.words) as part where not excluded
     ) as words
     where unit = any (telling)
+  );
+  -- The o of O'Brien is marked where another word of the query follows.
+  letters constant integer[] := array(
+    select unit from unnest(asked.words) where word ~ '^[a-z]$' and not quoted and cardinality(asked.units) > 1
   );
 begin
   return query
@@ -208,7 +118,15 @@ begin
       select *, rank() over (partition by words_found.hit, words_found.unit order by typos) as rank
       from words_found
     ) as ranked
-    where rank = 1
+    where rank = 1 and (
+      ranked.unit <> all (letters) or exists (
+        select
+        from words_found as following
+        where (following.hit, following.field) = (ranked.hit, ranked.field)
+          and following.element is not distinct from ranked.element
+          and following.start = ranked.start + ranked.length + 1
+      )
+    )
     union all
     -- Each word of a phrase says where the phrase would begin. All of them say so where it does.
     select words.hit, words.field, words.element, phrases.unit, min(words.start),

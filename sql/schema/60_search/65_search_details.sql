@@ -19,7 +19,9 @@ declare
   room constant integer := max_length - 2;
   size constant integer := char_length(biography);
   part_of_word constant text := '[^[:space:]' || private.unspaced_letters() || ']+';
-  combining constant text := '[' || private.combining_marks() || ']';
+  -- Accents, and the vowel signs of the scripts without spaces.
+  combining constant text := '[\u0300-\u036f\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece'
+    || '\u102b-\u103e\u17b6-\u17d3\u3099\u309a]';
   first integer := 0;
   last integer := 0;
   start integer;

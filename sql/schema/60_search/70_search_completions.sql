@@ -57,7 +57,7 @@ create trigger sync_changed_completions
   when ((old.name, old.city, old.interests) is distinct from (new.name, new.city, new.interests))
   execute function private.sync_completions();
 
-create function private.completions(kind text, typed text, hidden_ids bigint[], max_results integer)
+create function private.completions(kind text, parts text[], hidden_ids bigint[], max_results integer)
 returns json
 language plpgsql stable security invoker
 set search_path = ''
@@ -65,13 +65,15 @@ set enable_seqscan = off
 set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  prefix constant tsquery := (private.lexeme(left(kind || ' ' || typed, 60)) || ':*')::tsquery;
+  prefixes constant tsquery := (
+    select private.all_of((private.lexeme(left(kind || ' ' || part, 60)) || ':*')::tsquery) from unnest(parts) as part
+  );
 begin
   return (
     with found as materialized (
       select profile_id
       from private.search_completions
-      where keys @@ prefix and profile_id <> all (hidden_ids)
+      where keys @@ prefixes and profile_id <> all (hidden_ids)
       limit 200
     ),
     spellings as materialized (
@@ -86,21 +88,43 @@ begin
     completed as (
       select
         (array_agg(value order by holders desc, value collate "C"))[1] as value,
-        row_number() over (order by starts_with(folded, typed) desc, sum(holders) desc, folded) as place
+        row_number() over (order by starts_with(folded, parts[1]) desc, sum(holders) desc, folded) as place
       from spellings
       cross join lateral (select private.fold(trim(value)) as folded offset 0) as keys
       -- Of a profile's interests, those that are meant.
-      where kind <> 'interests' or ' ' || array_to_string(private.words_of(value), ' ') like '% ' || typed || '%'
+      where kind <> 'interests' or not exists (
+        select from unnest(parts) as part
+        where ' ' || array_to_string(private.words_of(value), ' ') not like '% ' || part || '%'
+      )
       group by folded
     )
     select coalesce(json_agg(value order by place), '[]') from completed where place <= max_results
   );
 end
 $$;
-comment on function private.completions(text, text, bigint[], integer) is
-  'Values of a kind, names, cities or interests, of searchable profiles, that go on from the typed words at their
-beginning or from a later word. First those that begin with them, then the most frequent in 200 profiles that have
-one.';
+comment on function private.completions(text, text[], bigint[], integer) is
+  'Values of a kind, names, cities or interests, of searchable profiles, that go on from each of the typed parts at
+their beginning or from a later word. First those that begin with them, then the most frequent in 200 profiles that
+have one.';
+
+create function private.complete(parts text[], hidden_ids bigint[], max_results integer)
+returns json
+language plpgsql stable security invoker
+set search_path = ''
+as $$
+begin
+  return json_build_object(
+    'interests',
+    private.completions(kind => 'interests', parts => parts, hidden_ids => hidden_ids, max_results => max_results),
+    'cities',
+    private.completions(kind => 'cities', parts => parts, hidden_ids => hidden_ids, max_results => max_results),
+    'names',
+    private.completions(kind => 'names', parts => parts, hidden_ids => hidden_ids, max_results => max_results)
+  );
+end
+$$;
+comment on function private.complete(text[], bigint[], integer) is
+  'What goes on from the typed parts: {interests, cities, names}.';
 
 create function api.complete_search(request jsonb)
 returns json
@@ -108,20 +132,41 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
   max_results constant integer := (request ->> 'limit')::integer;
-  typed constant text := array_to_string(private.words_of(request ->> 'q'), ' ');
+  words constant text[] := private.words_of(request ->> 'q');
   hidden_ids constant bigint[] := private.hidden_profiles_of(private.my_id());
+  none constant json := json_build_object('interests', '[]'::json, 'cities', '[]'::json, 'names', '[]'::json);
+  completed json;
 begin
-  if coalesce(typed, '') = '' then
-    return json_build_object('interests', '[]'::json, 'cities', '[]'::json, 'names', '[]'::json);
+  if cardinality(words) = 0 then
+    return none;
   end if;
-  return json_build_object(
-    'interests',
-    private.completions(kind => 'interests', typed => typed, hidden_ids => hidden_ids, max_results => max_results),
-    'cities',
-    private.completions(kind => 'cities', typed => typed, hidden_ids => hidden_ids, max_results => max_results),
-    'names',
-    private.completions(kind => 'names', typed => typed, hidden_ids => hidden_ids, max_results => max_results)
+  completed := private.complete(
+    parts => array[array_to_string(words, ' ')], hidden_ids => hidden_ids, max_results => max_results
   );
+  -- Else each word for itself, as a search would read it: Zoe Lop(ez) of Zoe Maria Lopez, obr(ien), hikng.
+  if completed::text = none::text then
+    completed := private.complete(
+      parts => array(
+        select coalesce(
+          (
+            select corrections.word
+            from private.corrections_of(piece, true) as corrections
+            where not exists (
+              select from private.search_lexicon as lexicon
+              where lexicon.word >= piece and lexicon.word <= piece || u&'\+10FFFF'
+            )
+            order by corrections.typos, corrections.word
+            limit 1
+          ),
+          piece
+        )
+        from unnest(words[:10]) as word
+        cross join unnest(private.split_of(word, true)) as piece
+      ),
+      hidden_ids => hidden_ids, max_results => max_results
+    );
+  end if;
+  return completed;
 end
 $$;
 comment on function api.complete_search(jsonb) is

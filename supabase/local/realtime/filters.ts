@@ -40,7 +40,9 @@ const unquote = (text: string): string =>
 const isCheap = (pattern: string): boolean => pattern.length <= 100 && !/[{\\]|\(\?/.test(pattern)
 
 const readCondition = (text: string): Condition | null => {
-  const [, column, not, operator = '', rest = ''] = /^\s*([^=]+?)\s*=(not\.)?([a-z]+)\.(.*)$/s.exec(text) ?? []
+  // Without white space in the pattern: of a long row of it every place would be tried.
+  const [, name = '', not, operator = '', rest = ''] = /^([^=]+)=(not\.)?([a-z]+)\.(.*)$/s.exec(text) ?? []
+  const column = name.trim()
   if (!column || !operators.has(operator) || rest.includes('\0')) return null
   const condition = { column, operator, not: not !== undefined }
   if (operator === 'in') {

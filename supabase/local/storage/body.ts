@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { BodyError } from '../body.ts'
+import { jsonExceedsDepth } from '../nesting.ts'
 import { refusals } from './errors.ts'
 
 /** A file as it arrives: its bytes, and what was said about it. */
@@ -39,11 +40,17 @@ async function* chunksOf(body: ReadableStream<Uint8Array>, max: number): AsyncGe
 }
 
 const metadataOf = (text: string | null, isBase64: boolean): unknown => {
+  if (text === null) return null
+  let json: Uint8Array
+  let metadata: unknown
   try {
-    return text === null ? null : JSON.parse(isBase64 ? new TextDecoder().decode(Uint8Array.fromBase64(text)) : text)
+    json = isBase64 ? Uint8Array.fromBase64(text) : new TextEncoder().encode(text)
+    metadata = JSON.parse(new TextDecoder().decode(json))
   } catch {
     return null
   }
+  if (jsonExceedsDepth(json)) throw refusals.invalidRequest('The metadata are nested too deep')
+  return metadata
 }
 
 // It becomes a header of every download.
@@ -74,7 +81,8 @@ const partsOf = (body: Buffer, boundary: string): Part[] => {
     parts.push({
       name: /\bname="([^"]*)"/i.exec(about)?.[1] ?? '',
       isFile: /\bfilename\*?=/i.test(about),
-      type: /^content-type: *(.+?) *$/im.exec(about)?.[1] ?? null,
+      // Not with the spaces in the pattern, which would try each of a long row of them.
+      type: /^content-type:(.*)$/im.exec(about)?.[1]?.trim() || null,
       content: body.subarray(head + 4, next),
     })
     from = next + end.length

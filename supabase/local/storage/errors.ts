@@ -54,5 +54,7 @@ export const refusalOf = (error: unknown): StorageError | null => {
   if (error.code === '42501') return refusals.notAllowed()
   if (error.code === '23505') return refusals.exists()
   if (error.code === '23503') return refusals.noBucket()
+  // NUL characters and lone surrogates, which JSON may contain and Postgres cannot store.
+  if (error.code?.startsWith('22')) return refusals.invalidRequest('The request contains what cannot be stored')
   return null
 }

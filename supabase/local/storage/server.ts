@@ -24,10 +24,12 @@ export interface Storage {
 /** As on the platform, for buckets without a limit. */
 const maxFileSize = 52_428_800
 const maxUploads = 50
+/** Of one account, which could otherwise keep everybody from uploading by fifty slow ones. */
+const maxUploadsEach = 10
 const secondsForUpload = 7200
 
-/** The names that Storage takes. */
-const validKey = /^(?!.*(^|\/)(\.\.?)?(\/|$))[\w/!.*'() &$=@;:+,?-]+$/
+/** The names that Storage takes, and lists and removes again. */
+const validKey = /^(?!.*(^|\/)(\.\.?)?(\/|$))[\w/!.*'() &$=@;:+,?-]{1,1024}$/
 
 const isAllowed = (type: string, allowed: string[] | null): boolean =>
   !allowed?.length || allowed.some((one) => one === type || one === `${type.split('/')[0]}/*`)
@@ -107,7 +109,8 @@ export const openStorage = async (database: Database, settings: Settings, keys: 
   const rows = openRows(database)
   const identify = identifyWith(keys)
   const signatures = openSignatures(keys.jwtSecret)
-  let uploads = 0
+  /** The owners of the uploads under way. */
+  const uploading: (string | undefined)[] = []
 
   /** Who asks; null without a valid token. */
   const callerOf = async (c: Context): Promise<Claims | null> => {
@@ -199,8 +202,10 @@ export const openStorage = async (database: Database, settings: Settings, keys: 
     const check = ({ type }: Pick<Incoming, 'type'>) => {
       if (!isAllowed(type, allowed_mime_types as string[] | null)) throw refusals.wrongType(type)
     }
-    if (uploads >= maxUploads) throw refusals.busy()
-    uploads++
+    const { owner } = target
+    const own = owner ? uploading.filter((one) => one === owner) : []
+    if (uploading.length >= maxUploads || own.length >= maxUploadsEach) throw refusals.busy()
+    uploading.push(owner)
     try {
       // Nothing of a body without a form is read here.
       const declared = isForm(request) ? null : await readUpload(request, max)
@@ -215,7 +220,7 @@ export const openStorage = async (database: Database, settings: Settings, keys: 
       const metadata = { eTag, size, mimetype, cacheControl, lastModified, contentLength: size, httpStatusCode: 200 }
       return await record(target, version, metadata, userMetadata)
     } finally {
-      uploads--
+      uploading.splice(uploading.indexOf(owner), 1)
     }
   }
 

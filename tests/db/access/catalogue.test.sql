@@ -224,9 +224,9 @@ select set_eq(
     'private.position_cost', 'private.typo_budget', 'private.to_message_view', 'private.text_start',
     'private.text_start_at', 'private.attribute_at', 'private.weight_class', 'private.lexeme',
     'private.matches_filter', 'private.semantic_score', 'private.closest_bit', 'private.nearness',
-    'private.latest_entries_of'
+    'private.latest_entries_of', 'private.term_query', 'private.shown_score'
   ],
-  'every function except the 18 that must be inlined sets search_path'
+  'every function except the 20 that must be inlined sets search_path'
 );
 select set_eq(
   $$ select name from functions where proconfig is not null and not proconfig @> array['search_path=""'] $$,

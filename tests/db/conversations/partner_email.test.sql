@@ -1,5 +1,5 @@
--- PARTNER_EMAIL=after_reply: the partner's address is empty until they have written, wherever it is printed.
-select plan(9);
+-- The partner's address is empty across a block, and with PARTNER_EMAIL=after_reply until they have written.
+select plan(13);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'cat']) as name;
 insert into public.conversations (voyager_id, local_id)
 values (tests.id_of('ana'), tests.id_of('ben')), (tests.id_of('cat'), tests.id_of('ana'));
@@ -41,3 +41,11 @@ select is(
 select is(pg_temp.addresses('ana', 'export_me(null)'), 'ana/ cat/ana', 'and in the export');
 select set_config('api.partner_email', '', true);
 select is(pg_temp.addresses('ana', 'list_conversations(null, 0)'), 'ana/ben cat/ana', 'always shows them all');
+insert into private.blocks (blocker_id, blocked_id)
+values (tests.id_of('ana'), tests.id_of('ben')), (tests.id_of('cat'), tests.id_of('ana'));
+select is(pg_temp.addresses(person, call), shown, 'across a block ' || person || ' sees their own alone in ' || call)
+from (
+  values
+    ('ana', 'list_conversations(null, 0)', 'ana/ /ana'), ('ana', 'export_me(null)', 'ana/ /ana'),
+    ('ben', 'list_conversations(null, 0)', '/ben'), ('cat', 'list_conversations(null, 0)', 'cat/')
+) as expected (person, call, shown);

@@ -79,7 +79,10 @@ create function private.keyword_scores(
   words_asked integer,
   attribute_weights integer[] default '{0, 1, 2, 3, 4, 5}'
 )
-returns table (profile_id bigint, score double precision, ranks private.keyword_ranks)
+returns table (
+  profile_id bigint, score double precision, ranks private.keyword_ranks, coverage double precision,
+  names_found double precision, in_name boolean
+)
 language plpgsql
 as $$
 begin

@@ -123,8 +123,13 @@ select set_eq(
   $$
     select nth
     from long_list
-    cross join private.any_profiles(filter => filter, max_results => 1000)
-    join people on id = profile_id
+    cross join json_array_elements(
+      private.find_profiles(
+        request => '{"limit": 100, "offset": 0}', asked => private.read_query(''), filter => filter,
+        query_vector => null, context_vector => null, semantic_ratio => .5
+      ) -> 'hits'
+    ) as hit
+    join people on id = (hit ->> 'id')::bigint
   $$,
   array(select generate_series(1, 10)),
   'without a word all of them'

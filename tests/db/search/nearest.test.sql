@@ -169,7 +169,10 @@ select results_eq(
   $$
     select
       (hit -> '_rankingScoreDetails' ->> 'ratio')::double precision,
-      hit ->> '_rankingScore' = hit -> '_rankingScoreDetails' ->> 'keyword'
+      (hit ->> '_rankingScore')::double precision = private.shown_score(private.final_score(
+        semantic_ratio => 0, keyword => (hit -> '_rankingScoreDetails' ->> 'keyword')::double precision,
+        semantic => 0, in_name => false, has_all_words => true, context => 0
+      ))
     from json_array_elements(
       pg_temp.search('quillon nearburg', page_limit => 100, explain => true, cities => '["Nearburg"]') -> 'hits'
     ) as hit

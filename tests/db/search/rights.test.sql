@@ -96,7 +96,6 @@ from unnest(array[
   $$hidden_profiles_of(null)$$,
   $$read_filter('{}', null, null)$$,
   $$find_passing(filter => null, alternatives => '{}', sample => null, profiles => 1)$$,
-  $$any_profiles(filter => null, max_results => 1)$$,
   $$keyword_candidates(asked => null, filter => null, max_results => 1)$$,
   $$check_deadline()$$,
   $$nearest_profiles(
@@ -116,7 +115,8 @@ from unnest(array[
   $$text_matches('[]', null)$$,
   $$highlight('[]', null)$$,
   $$like_profile(1, null)$$,
-  $$completions(kind => 'names', typed => 'zorb', hidden_ids => '{}', max_results => 5)$$,
+  $$complete(parts => '{zorb}', hidden_ids => '{}', max_results => 5)$$,
+  $$completions(kind => 'names', parts => '{zorb}', hidden_ids => '{}', max_results => 5)$$,
   $$find_profiles(
     request => '{}', asked => null, filter => null, query_vector => null, context_vector => null, semantic_ratio => 0.5
   )$$

@@ -1,7 +1,7 @@
 -- Keyword scores are Meilisearch's, computed by hand: 1 - sum of each rule's cost / product of the maxima up to it. The
 -- rules are words, typos, proximity, attribute, position, whole attribute, exact words. A query that ends in a space
 -- has no unfinished word.
-select plan(64);
+select plan(62);
 
 create temp table people (nick text primary key, id bigint);
 create function pg_temp.make(nick text, fields jsonb, interests text[] default '{}')
@@ -41,7 +41,7 @@ declare
   asked private.search_query := private.read_query(query);
 begin
   return query
-    select result.score, candidate.in_name, private.keyword_details(result.ranks)
+    select result.score, result.in_name, private.keyword_details(result.ranks)
     from (select people.id from people where people.nick = look_up.nick) as person
     cross join lateral private.keyword_scores(
       ids => array[person.id],
@@ -53,10 +53,7 @@ begin
       )::private.search_query,
       words_asked => (select max(place) from unnest(asked.terms)),
       attribute_weights => weights
-    ) as result
-    join private.keyword_candidates(
-      asked => asked, filter => row(null, null, '{}', null)::private.search_filter, max_results => 1000
-    ) as candidate on candidate.profile_id = person.id;
+    ) as result;
 end
 $$;
 
@@ -213,37 +210,6 @@ select is_empty(
   $$,
   'every score follows from its details'
 );
-
--- Bounds
-create temp view bounded as
-select nick, query, at_least, at_most, scores.score
-from (
-  values
-    ('batman '), ('badman the dark knight returns 1'), ('captain marvel '), ('gwen hiking '), ('gwenn fairhaven'),
-    ('food str'), ('"street food" gwen'), ('寿司')
-) as queries (query)
-cross join people
-cross join lateral pg_temp.look_up(nick, query) as scores
-join lateral private.keyword_candidates(
-  asked => private.read_query(query), filter => row(null, null, '{}', null)::private.search_filter,
-  max_results => 1000
-) as bounds on bounds.profile_id = people.id;
-select is_empty(
-  $$
-    select *
-    from bounded
-    where score not between at_least - 1e-12 and at_most + 1e-12
-  $$,
-  'every score lies within its bounds'
-);
-select ok(
-  count(*) > 15
-    and bool_or(at_most - at_least < .1)
-    and bool_or(score - at_least < .01)
-    and bool_or(at_most - score < .01),
-  'some bounds are close, and some scores are near the lower or the upper bound'
-)
-from bounded;
 
 -- The name
 select is(

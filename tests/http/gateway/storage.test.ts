@@ -307,6 +307,53 @@ describe('a request', () => {
     }
   })
 
+  test('holds what can be stored and found again', async () => {
+    const metadata = (value: unknown) =>
+      outcome(ana.avatars.upload(newPhoto(), new Blob([png], { type: 'image/png' }), { metadata: { value } }))
+    for (const text of ['a\0b', '\ud800']) {
+      expect(await metadata(text)).toMatch(/^400/)
+      expect(await outcome(ana.avatars.remove([text]))).toMatch(/^400/)
+      expect(await outcome(ana.avatars.list(text))).toMatch(/^400/)
+    }
+    const nested = (depth: number): unknown => depth ? [nested(depth - 1)] : 1
+    expect(await metadata(nested(90))).toBe('can')
+    expect(await metadata(nested(1000))).toMatch(/^400/)
+    const [longest, longer] = [1024, 1025].map((length) => `${ana.account}/`.padEnd(length, 'x')) as [string, string]
+    expect(await outcome(ana.avatars.upload(longest, png, picture))).toBe('can')
+    expect((await ana.avatars.remove([longest])).data).toHaveLength(1)
+    expect(await outcome(ana.avatars.upload(longer, png, picture))).toBe(`400 Invalid key: ${longer}`)
+  })
+
+  test('with a long row of spaces in a form holds up nobody', async () => {
+    const start = performance.now()
+    const { status } = await call('POST', `${origin}/storage/v1/object/avatars/${newPhoto()}`, undefined, {
+      token: ana.token,
+      headers: { 'Content-Type': 'multipart/form-data; boundary=a' },
+      raw: `--a\r\nContent-Type: x${' '.repeat(80_000)}y\r\n\r\n1\r\n--a--`,
+    })
+    expect(status).toBe(400)
+    // 7 s, growing with the square, where the pattern has the spaces.
+    expect(performance.now() - start).toBeLessThan(2000)
+  })
+
+  test('does not wait for another person who has begun many uploads', async () => {
+    const ends: (() => void)[] = []
+    const slow = () =>
+      new ReadableStream<Uint8Array>({
+        start(controller) {
+          controller.enqueue(png)
+          ends.push(() => controller.close())
+        },
+      })
+    const uploads = Array.from({ length: 50 }, () => outcome(ana.avatars.upload(newPhoto(), slow(), picture)))
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+    const { account, avatars } = ben
+    expect(await outcome(avatars.upload(`${account}/${crypto.randomUUID()}.png`, png, picture))).toBe('can')
+    for (const end of ends) end()
+    const statuses = (await Promise.all(uploads)).map((text) => text.slice(0, 3)).sort()
+    expect(statuses).toEqual([...Array(40).fill('429'), ...Array(10).fill('can')])
+  })
+
   test('without a key, with a forged token or with the cookie of the dashboard has no rights', async () => {
     const list = (headers: Record<string, string>) =>
       call('POST', `${origin}/storage/v1/object/list/attachments`, { prefix: `${conversation}` }, { headers })

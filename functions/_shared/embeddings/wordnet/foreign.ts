@@ -2,8 +2,8 @@
 import { wordsOf } from './english.ts'
 
 /**
- * Words that say nothing about a topic in Spanish, Portuguese, French, German and Italian. They also tell that a text
- * is not English, so those that English has too (`die`, `come`) are skipped in such a text only.
+ * Words that say nothing about a topic in Spanish, Portuguese, French, German, Italian, Dutch and Turkish. They also
+ * tell that a text is not English, so those that English has too (`die`, `come`) are skipped in such a text only.
  */
 export const foreignStopWords: ReadonlySet<string> = new Set(
   `el la los las lo un una unos unas y e o u de del al a en con por para que se su sus mi mis tu soy eres es somos estoy
@@ -15,10 +15,14 @@ export const foreignStopWords: ReadonlySet<string> = new Set(
   der die das den dem ein eine einen einem einer und oder aber mit ohne fur von vom zu zum zur im am ist bin sind ich
   du er sie wir ihr mein meine sein seine nicht sehr auch auf aus bei nach wie wo wer was gern gerne habe hat
   il gli uno di dal dalla nel nella nei delle degli della dei al alla con per tra fra che chi sono sei ho ha mio mia
-  suo sua ma anche molto piu dove come non`.split(/\s+/),
+  suo sua ma anche molto piu dove come non
+  het een van voor naar met op aan uit bij ik wij jij hij zij niet ook graag hou houd heb heeft zijn mijn jouw maar dat
+  deze dit veel erg zeer
+  bir ve ile icin cok daha bu su ben sen biz benim bana senin gibi kadar olan seviyorum severim yapiyorum yaparim`
+    .split(/\s+/),
 )
 
-/** Endings of the five languages' nouns, adjectives and verbs, accents folded; the longest that fits is removed. */
+/** Endings of European languages' nouns, adjectives and verbs, accents folded; the longest that fits is removed. */
 const endings =
   `s es os as a o e i is ar er ir are ere ire ando endo indo iendo ant ante antes ants amos emos imos iamo ado ada
   ados adas ido ida idos idas ato ata ati ito ita iti ee ees ez ent ons n en ern em t te st et ten ungen`
