@@ -18,3 +18,4 @@ deno run -A scripts/write_settings.ts --check
 node scripts/check_versions.mjs
 node scripts/check_lock.mjs
 node scripts/check_style.mjs
+node scripts/check_paths.mjs

@@ -33,19 +33,7 @@ const page = new URL('../docs/settings.md', import.meta.url)
 const tables = (['both', 'machine', 'supabase'] as const).map(table)
 const written = Deno.readTextFileSync(page).replace(/^\|[^]*?\n(?=\n|$(?![^]))/gm, () => tables.shift() ?? '')
 
-const format = async (text: string): Promise<string> => {
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ['fmt', '--ext=md', '-'],
-    stdin: 'piped',
-    stdout: 'piped',
-  }).spawn()
-  const writer = child.stdin.getWriter()
-  await writer.write(new TextEncoder().encode(text))
-  await writer.close()
-  return new TextDecoder().decode((await child.output()).stdout)
-}
-
-const files: [URL, string][] = [[new URL('../.env.example', import.meta.url), example], [page, await format(written)]]
+const files: [URL, string][] = [[new URL('../.env.example', import.meta.url), example], [page, written]]
 for (const [file, text] of files) {
   if (!Deno.args.includes('--check')) Deno.writeTextFileSync(file, text)
   else if (Deno.readTextFileSync(file) !== text) {

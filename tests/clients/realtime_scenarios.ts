@@ -1,5 +1,5 @@
 // What happens to the client on Supabase's Realtime. tests/clients/realtime.test.ts plays it on the local one with
-// REALTIME_DELAYS=on, and tests/platform/realtime.test.ts on a server that somebody supplies.
+// REALTIME_DELAYS=on, and tests/platform/realtime/server.test.ts on a server that somebody supplies.
 import { createClient } from '@supabase/supabase-js'
 import { expect, onTestFinished } from 'vitest'
 import ws from 'ws'
