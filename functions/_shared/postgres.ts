@@ -143,8 +143,8 @@ export const openPool = (
   }
 }
 
-// Errors of a statement that ran while a migration committed, that lost a deadlock or that is not prepared. It was rolled
-// back, and a retry succeeds.
+// Errors of a statement that ran while a migration committed, that lost a deadlock or that is not prepared. It was
+// rolled back, and a retry succeeds.
 const retryable = new Set([
   ...notPrepared,
   '40001', // serialization_failure

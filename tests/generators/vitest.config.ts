@@ -7,6 +7,7 @@ export default defineConfig({
     expect: { requireAssertions: true },
     // The first run fetches packages and compiles Go's standard library.
     testTimeout: 240_000,
-    maxWorkers: 2,
+    // Both files install their tools into one folder, so they run one after the other.
+    fileParallelism: false,
   },
 })

@@ -94,10 +94,7 @@ language plpgsql volatile security invoker set search_path = ''
 as $$
 begin
   -- Serialize concurrent blocks by one user, so that the limit of 1,000 holds.
-  perform from public.users where id = me and is_active for no key update;
-  if not found then
-    raise sqlstate 'PT401' using message = 'This account no longer exists';
-  end if;
+  perform private.lock_me();
   if (select count(*) from private.blocks where blocker_id = me and blocked_id <> other_user) >= 1000 then
     raise sqlstate 'PT400' using message = field || ': you cannot block more than 1,000 people', hint = 'too_many';
   end if;

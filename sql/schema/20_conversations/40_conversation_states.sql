@@ -85,10 +85,7 @@ begin
   end if;
   -- One request of a user after the other, so that the limit of pinned conversations holds, and an erasure leaves
   -- nothing. The user's row comes before the conversation's, as in send_message.
-  perform from public.users where id = me and is_active for no key update;
-  if not found then
-    raise sqlstate 'PT401' using message = 'This account no longer exists';
-  end if;
+  perform private.lock_me();
   perform private.require_participant(conversation);
   before := private.state_of(me, conversation);
 

@@ -50,10 +50,7 @@ begin
   end if;
   -- A concurrent erasure, deactivation or block waits, or has happened by now. Erasing locks the account before the
   -- reservations as well.
-  perform from public.users where id in (me, partner) order by id for share;
-  if not exists (select from public.users where id = me and is_active) then
-    raise sqlstate 'PT401' using message = 'This account no longer exists';
-  end if;
+  perform private.lock_me(beside => partner, shared => true);
   return partner;
 end
 $$;

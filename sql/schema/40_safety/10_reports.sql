@@ -171,10 +171,7 @@ begin
       message = case when message is null then 'user_id' else 'message_id' end || ': you cannot report yourself';
   end if;
   -- A concurrent erasure waits, or has happened by now, and so does another report or block by the caller.
-  perform from public.users where id in (me, subject) order by id for no key update;
-  if not exists (select from public.users where id = me and is_active) then
-    raise sqlstate 'PT401' using message = 'This account no longer exists';
-  end if;
+  perform private.lock_me(beside => subject);
   select * into person from public.users where id = subject;
 
   select *

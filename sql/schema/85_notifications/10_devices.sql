@@ -65,10 +65,7 @@ declare
   me constant bigint := private.my_id();
 begin
   -- Serialize concurrent calls of one user, so that the limit holds. An erasure waits, or has happened.
-  perform from public.users where id = me and is_active for no key update;
-  if not found then
-    raise sqlstate 'PT401' using message = 'This account no longer exists';
-  end if;
+  perform private.lock_me();
   -- Serialize calls of different users with the same endpoint: the second takes the device over.
   perform pg_advisory_xact_lock(hashtextextended('device ' || (subscription ->> 'endpoint'), 0));
   delete from private.devices where endpoint = subscription ->> 'endpoint' and (user_id, id) <> (me, device);

@@ -144,10 +144,7 @@ declare
   delay integer;
 begin
   -- Serializes concurrent changes of one user, of which each keeps what it does not name. An erasure waits.
-  perform from public.users where id = me and is_active for no key update;
-  if not found then
-    raise sqlstate 'PT401' using message = 'This account no longer exists';
-  end if;
+  perform private.lock_me();
   wanted := private.notification_settings_of(me);
   wanted.push := coalesce((changes ->> 'push')::boolean, wanted.push);
   wanted.email := coalesce((changes ->> 'email')::boolean, wanted.email);
