@@ -109,7 +109,8 @@ export const openSearchBox = (api: ApiClient, onType: () => void, onChoose: () =
     async complete() {
       current.abort()
       const q = input.value.trim()
-      if (!q) return close()
+      // After a space the last word is whole, and the list would cover what was found.
+      if (!q || /\s$/.test(input.value)) return close()
       const { signal } = current = new AbortController()
       try {
         const params = { query: { q, limit: 4 } }

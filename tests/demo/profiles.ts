@@ -25,7 +25,7 @@ export const profiles = ({ openOne, base }: Demo) =>
       await you.locator('.profile .text').waitFor()
       await expectSoon(() => you.locator('.profile .text').textContent()).toBe(`${markup}\nA line`)
       expect(await you.locator('.portrait .where').first().textContent()).toBe('<i>Here</i>')
-      expect(await you.locator('img, b, i').count()).toBe(0)
+      expect(await you.locator('.profile').locator('img, b, i').count()).toBe(0)
       await expectSoon(() => page.title()).toMatch(/^(\(\d+\) )?Eva <img/)
 
       await choose(you, 'Block…')

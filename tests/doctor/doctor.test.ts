@@ -62,7 +62,7 @@ describe('a project as it should be', () => {
   test('without the secret key it checks the rest', async () => {
     const { code, lines } = await runDoctor(['--remote', origin], { SUPABASE_SECRET_KEY: '' })
     expect(code).toBe(0)
-    for (const what of ['secret key', 'other tables', 'embedding queue', 'search index', 'vocabulary', 'migrations']) {
+    for (const what of ['secret key', 'other tables', 'embedding queue', 'search index', 'migrations']) {
       expect(lines[what]).toMatch(/^skip SUPABASE_SECRET_KEY is not set/)
     }
   })

@@ -50,8 +50,8 @@ const faults: [what: string, name: string, from: string, to: string][] = [
   [
     'one message more before an answer',
     'private.may_write_first',
-    'count(*) < max_messages',
-    'count(*) <= max_messages',
+    'count(*) < max_things',
+    'count(*) <= max_things',
   ],
   ['whoever is asked counts as having written', 'private.has_written', 'and local_has_written', ''],
   ["one accepts one's own offer", 'api.step_reservation', 'current.offered_by = me', 'false'],

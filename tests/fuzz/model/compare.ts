@@ -56,9 +56,10 @@ export const compare = (caller: number): Command =>
     for (const talk of mine) {
       const shown = list.body.find((one: { id: number }) => one.id === talk.id)
       expect([shown.voyager_id, shown.local_id]).toEqual([users[talk.voyager]!.id, users[talk.local]!.id])
-      // PARTNER_EMAIL=after_reply
+      // PARTNER_EMAIL=after_reply; across a block nobody sees the other's.
       for (const [side, user] of [['Voyager', talk.voyager], ['Local', talk.local]] as const) {
-        const isShown = !model.users[user]!.erased && (user === caller || talk.written.has(user))
+        const isShown = !model.users[user]!.erased &&
+          (user === caller || talk.written.has(user) && !isBlocked(model, caller, user))
         expect(shown[side].email).toBe(isShown ? users[user]!.email : '')
       }
       expect(shown.Messages.map((one: { id: number }) => one.id)).toEqual(talk.messages.slice(-1).map((one) => one.id))
