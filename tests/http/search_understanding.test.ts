@@ -270,9 +270,9 @@ describe('a place', () => {
     ])
     await until(
       () => search({ q: '"quoll" walks ', explain: 'true' }),
-      ({ body }) =>
-        byWords({ body }).length === 6 &&
-        body.hits.every((hit: { _rankingScoreDetails: { cosine: unknown } }) =>
+      (answer) =>
+        byWords(answer).length === 6 &&
+        answer.body.hits.every((hit: { _rankingScoreDetails: { cosine: unknown } }) =>
           hit._rankingScoreDetails.cosine !== null
         ),
     )
