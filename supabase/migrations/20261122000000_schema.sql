@@ -95,6 +95,19 @@ comment on function private.set_response_metadata(jsonb) is
 true} or {place: of the next piece}.';
 grant execute on function private.set_response_metadata(jsonb) to anon, authenticated;
 
+create function private.present()
+returns timestamptz
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  -- Not now(): a transaction that waited for a lock must see what has become due meanwhile.
+  return clock_timestamp();
+end
+$$;
+comment on function private.present() is
+  'The present time, also within a transaction that waits. A function, so that tests can replace it.';
+grant execute on function private.present() to authenticated;
+
 -- Without `set search_path`, which would prevent inlining: a page of 50 messages calls it 50 times.
 create function private.iso(moment timestamptz)
 returns text
@@ -1690,7 +1703,7 @@ grant execute on function api.count_unread() to edge_functions;
 -- costs the same in an inbox of 40 as in one of 10,000. docs/scale.md has the designs that were rejected.
 -- A domain instead of a check of the table, whose text Postgres would parse again at each statement: 2 % of a send.
 create domain private.unread_count as integer
-  constraint "nobody has fewer than no unread messages" check (value >= 0);
+  constraint "the unread count is not negative" check (value >= 0);
 
 create table private.conversation_activity (
   conversation_id bigint primary key references public.conversations (id) on delete cascade,
@@ -2561,18 +2574,6 @@ alter table private.reservation_replies enable row level security;
 
 -- The clock of reservations. What is pending when its date has passed is cancelled, and what is accepted when its end
 -- has passed is completed, at that very moment: whoever reads or writes before the schedule has run sees the same.
-create function private.present()
-returns timestamptz
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  -- Not now(): a transaction that waited for a lock must see what has become due meanwhile.
-  return clock_timestamp();
-end
-$$;
-comment on function private.present() is 'The time that reservations go by. A function, so that tests can replace it.';
-grant execute on function private.present() to authenticated;
-
 create function private.status_at(status text, due_at timestamptz, moment timestamptz)
 returns text
 language plpgsql immutable parallel safe security invoker set search_path = ''
@@ -3279,7 +3280,8 @@ the last id of the page if another page follows.';
 grant execute on function api.list_my_reservations(jsonb) to edge_functions;
 
 -- Reports: what people tell the operator about others, with the messages that they share as evidence. Nothing of it is
--- visible to the reported person. 66 to 68 are what admins do with it.
+-- visible to the reported person. What admins do with it is in 30_moderation.sql, 40_report_edits.sql and
+-- 50_restrictions.sql.
 create table public.reports (
   id bigint generated always as identity primary key,
   reporter_id bigint not null references public.users (id) on delete restrict,
@@ -3561,7 +3563,7 @@ comment on function private.my_reports_after(bigint, integer) is
 reports.';
 grant execute on function private.my_reports_after(bigint, integer) to authenticated;
 
--- How long reports keep what people wrote: 180 days longer than the account of either of the two.
+-- What people wrote in a report is kept while both have an account, and for 180 days after one of them was erased.
 create function private.schedule_purge(person bigint)
 returns void
 language plpgsql volatile security invoker set search_path = ''
@@ -9690,8 +9692,9 @@ comment on function private.count_due() is
   'How many rows of each channel are due, at most 100. Definer, because edge_functions has no rights on the outbox.';
 grant execute on function private.count_due() to edge_functions;
 
--- From the outbox to people who are away. The worker plans (whom to tell, by which channels), claims what is due (93),
--- commits, sends, and says what became of it. Whether a person still wants to hear is asked at the claim again.
+-- From the outbox to people who are away. The worker plans (whom to tell, by which channels), claims what is due
+-- (50_notification_claims.sql), commits, sends, and says what became of it. Whether a person still wants to hear is
+-- asked at the claim again.
 create function private.back_off(failures integer)
 returns interval
 language plpgsql volatile security invoker set search_path = ''
@@ -9883,7 +9886,7 @@ worker has. Definer, because edge_functions has no rights on the outbox.';
 grant execute on function private.plan_notifications(integer, boolean, boolean) to edge_functions;
 
 -- What the worker sends next: claimed in one transaction, sent after its commit. Whether it is still wanted is asked
--- here once more. Pushes are here, mails and webhooks in 94.
+-- here once more. Pushes are here, mails and webhooks in 60_mails_and_webhooks.sql.
 create function private.receivers_of(entry private.outbox)
 returns text[]
 language plpgsql stable security invoker set search_path = ''

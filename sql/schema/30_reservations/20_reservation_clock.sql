@@ -1,17 +1,5 @@
 -- The clock of reservations. What is pending when its date has passed is cancelled, and what is accepted when its end
 -- has passed is completed, at that very moment: whoever reads or writes before the schedule has run sees the same.
-create function private.present()
-returns timestamptz
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  -- Not now(): a transaction that waited for a lock must see what has become due meanwhile.
-  return clock_timestamp();
-end
-$$;
-comment on function private.present() is 'The time that reservations go by. A function, so that tests can replace it.';
-grant execute on function private.present() to authenticated;
-
 create function private.status_at(status text, due_at timestamptz, moment timestamptz)
 returns text
 language plpgsql immutable parallel safe security invoker set search_path = ''
