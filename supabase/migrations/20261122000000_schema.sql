@@ -1112,6 +1112,91 @@ comment on function api.unblock_person(bigint) is
   'Removes the caller''s block of a user; a repeat changes nothing. Definer, as block_person.';
 grant execute on function api.unblock_person(bigint) to edge_functions;
 
+-- Idempotency: the answers to what was created with a key, so that a repeat creates nothing and gets the same bytes.
+-- Messages have no row here (20_conversations/20_messages.sql): a unique index on their client_id does it.
+create table private.stored_replies (
+  user_id bigint not null references public.users (id) on delete cascade,
+  noun text not null,
+  client_id uuid not null,
+  subject_id bigint not null,
+  request_hash bytea not null,
+  body json not null,
+  metadata jsonb not null,
+  primary key (user_id, noun, client_id)
+);
+comment on table private.stored_replies is
+  'What was created with an idempotency key: a hash of the request, and its first answer, which a repeat returns byte for
+byte. The file of each noun adds a column that makes the answer go with what it describes.';
+comment on column private.stored_replies.noun is
+  'What was created, as the refusal of another request calls it. Each noun has keys of its own.';
+comment on column private.stored_replies.metadata is 'The response metadata of the first answer.';
+alter table private.stored_replies enable row level security;
+
+create function private.hash_request(request jsonb)
+returns bytea
+language plpgsql immutable security invoker set search_path = ''
+as $$
+begin
+  return sha256(convert_to(jsonb_strip_nulls(request - 'client_id')::text, 'UTF8'));
+end
+$$;
+comment on function private.hash_request(jsonb) is 'By what a repeat is told from another request with the same key.';
+
+create function private.find_reply(noun text, client_id uuid, request jsonb)
+returns json
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  me constant bigint := private.my_id();
+  stored private.stored_replies;
+begin
+  if find_reply.client_id is null then
+    return null;
+  end if;
+  -- Serializes requests with the same key until one is stored.
+  perform pg_advisory_xact_lock(
+    hashtextextended(format('%s %s %s', find_reply.noun, me, find_reply.client_id), 0)
+  );
+  select *
+  into stored
+  from private.stored_replies as known
+  where known.user_id = me and known.noun = find_reply.noun and known.client_id = find_reply.client_id;
+  if not found then
+    return null;
+  elsif stored.request_hash <> private.hash_request(request) then
+    raise sqlstate 'PT422' using
+      message = format('This idempotency key was used for another %s', find_reply.noun);
+  end if;
+  perform private.set_response_metadata(stored.metadata || '{"replayed": true}');
+  return stored.body;
+end
+$$;
+comment on function private.find_reply(text, uuid, jsonb) is
+  'The stored answer to this request of the caller, or null; sets its response metadata and replayed. Raises 422 if the
+key was used for another request. Without a key null. Only for definer functions.';
+
+create function private.store_reply(
+  noun text, client_id uuid, request jsonb, subject bigint, body json, metadata jsonb default '{}'
+)
+returns json
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  if store_reply.client_id is not null then
+    insert into private.stored_replies (user_id, noun, client_id, subject_id, request_hash, body, metadata)
+    values (
+      private.my_id(), store_reply.noun, store_reply.client_id, subject, private.hash_request(request),
+      store_reply.body, store_reply.metadata
+    );
+  end if;
+  perform private.set_response_metadata(store_reply.metadata);
+  return store_reply.body;
+end
+$$;
+comment on function private.store_reply(text, uuid, jsonb, bigint, json, jsonb) is
+  'Stores the first answer about subject, if there is a key, sets its response metadata and returns it. Only for definer
+functions.';
+
 -- Conversations: exactly two participants, and at most one conversation for each pair of users.
 create table public.conversations (
   id bigint generated always as identity primary key,
@@ -2559,18 +2644,10 @@ create trigger protect_history_from_truncate
   for each statement
   execute function private.protect_history();
 
-create table private.reservation_replies (
-  user_id bigint not null references public.users (id) on delete cascade,
-  client_id uuid not null,
-  reservation_id bigint not null references public.reservations (id) on delete cascade,
-  draft jsonb not null,
-  body json not null,
-  primary key (user_id, client_id)
-);
-comment on table private.reservation_replies is
-  'Offers with an idempotency key: what was sent, and the first answer, which a repeat returns byte for byte.';
-create index reservation_replies_reservation_id_idx on private.reservation_replies (reservation_id);
-alter table private.reservation_replies enable row level security;
+alter table private.stored_replies
+  add column reservation_id bigint generated always as (case noun when 'reservation' then subject_id end) stored
+    references public.reservations (id) on delete cascade;
+create index stored_replies_reservation_id_idx on private.stored_replies (reservation_id);
 
 -- The clock of reservations. What is pending when its date has passed is cancelled, and what is accepted when its end
 -- has passed is completed, at that very moment: whoever reads or writes before the schedule has run sees the same.
@@ -2778,9 +2855,9 @@ begin
 end
 $$;
 comment on function private.write_reservation(public.reservations, bigint, text, timestamptz) is
-  'Writes a new reservation, or a step of a locked one, and returns it as it is then. by_id and note go into its history;
-moment is the time of the whole step, so that nothing becomes due between the look at the status and the write. Only
-for definer functions.';
+  'Writes a new reservation, or a step of a locked one, and returns it as it is then. by_id and note go into its
+history; moment is the time of the whole step, so that nothing becomes due between the look at the status and the write.
+Only for definer functions.';
 
 create function private.settle(reservation public.reservations, moment timestamptz)
 returns public.reservations
@@ -2938,24 +3015,14 @@ declare
   host constant bigint := coalesce(
     (draft ->> 'host_id')::bigint, (select local_id from public.conversations where id = conversation)
   );
-  request constant jsonb := jsonb_strip_nulls(
-    draft - 'client_id' || jsonb_build_object('conversation_id', conversation, 'host_id', host)
+  request constant jsonb := draft || jsonb_build_object(
+    'conversation_id', conversation, 'host_id', host, 'price', trim_scale((draft ->> 'price')::numeric)
   );
+  reply constant json := private.find_reply('reservation', draft_client_id, request);
   offered public.reservations;
-  stored private.reservation_replies;
-  body json;
 begin
-  if draft_client_id is not null then
-    -- Serializes offers with the same key.
-    perform pg_advisory_xact_lock(hashtextextended(format('offer %s %s', me, draft_client_id), 0));
-    select * into stored from private.reservation_replies where user_id = me and client_id = draft_client_id;
-    if found then
-      if stored.draft <> request then
-        raise sqlstate 'PT422' using message = 'This idempotency key was used for another reservation';
-      end if;
-      perform private.set_response_metadata('{"replayed": true}');
-      return stored.body;
-    end if;
+  if reply is not null then
+    return reply;
   end if;
   if host not in (me, partner) then
     raise sqlstate 'PT400' using message = 'host_id: must be one of the two participants';
@@ -2973,12 +3040,10 @@ begin
   offered.host_id := host;
   offered.offered_by := me;
   offered := private.write_reservation(reservation => offered, by_id => me, note => null, moment => private.present());
-  body := to_json(private.to_reservation_view(offered));
-  if draft_client_id is not null then
-    insert into private.reservation_replies (user_id, client_id, reservation_id, draft, body)
-    values (me, draft_client_id, offered.id, request, body);
-  end if;
-  return body;
+  return private.store_reply(
+    noun => 'reservation', client_id => draft_client_id, request => request, subject => offered.id,
+    body => to_json(private.to_reservation_view(offered))
+  );
 end
 $$;
 comment on function api.offer_reservation(bigint, jsonb, integer) is
@@ -3368,19 +3433,10 @@ comment on column private.report_evidence.is_by_reported is
   'Whether the reported person sent it; otherwise the reporter did.';
 alter table private.report_evidence enable row level security;
 
-create table private.report_replies (
-  user_id bigint not null references public.users (id) on delete cascade,
-  client_id uuid not null,
-  report_id bigint not null references public.reports (id) on delete cascade,
-  draft_hash bytea not null,
-  is_new boolean not null,
-  primary key (user_id, client_id)
-);
-comment on table private.report_replies is
-  'Reports with an idempotency key: a hash of what was sent, and whether the answer was a new report. The rest of the
-first answer never changes, so a repeat is answered from the report.';
-create index report_replies_report_id_idx on private.report_replies (report_id);
-alter table private.report_replies enable row level security;
+alter table private.stored_replies
+  add column report_id bigint generated always as (case noun when 'report' then subject_id end) stored
+    references public.reports (id) on delete cascade;
+create index stored_replies_report_id_idx on private.stored_replies (report_id);
 
 create function private.report_body(report public.reports)
 returns json
@@ -3437,27 +3493,16 @@ as $$
 declare
   me constant bigint := private.my_id();
   draft_client_id constant uuid := (draft ->> 'client_id')::uuid;
-  hash constant bytea := sha256(convert_to(jsonb_strip_nulls(draft - 'client_id')::text, 'UTF8'));
+  reply constant json := private.find_reply('report', draft_client_id, draft);
   shares constant boolean := coalesce((draft ->> 'share_messages')::boolean, false);
   message constant bigint := (draft ->> 'message_id')::bigint;
   subject bigint := (draft ->> 'user_id')::bigint;
   person public.users;
-  stored private.report_replies;
   report public.reports;
   is_new boolean;
 begin
-  if draft_client_id is not null then
-    -- Serializes reports with the same key.
-    perform pg_advisory_xact_lock(hashtextextended(format('report %s %s', me, draft_client_id), 0));
-    select * into stored from private.report_replies where user_id = me and client_id = draft_client_id;
-    if found then
-      if stored.draft_hash <> hash then
-        raise sqlstate 'PT422' using message = 'This idempotency key was used for another report';
-      end if;
-      select * into strict report from public.reports where id = stored.report_id;
-      perform private.set_response_metadata(jsonb_build_object('replayed', true, 'existing', not stored.is_new));
-      return private.report_body(report);
-    end if;
+  if reply is not null then
+    return reply;
   end if;
   if message is not null then
     select messages.user_id
@@ -3502,12 +3547,10 @@ begin
   if (draft ->> 'block')::boolean and person.erased_at is null then
     perform private.add_block(me, subject, 'block');
   end if;
-  if draft_client_id is not null then
-    insert into private.report_replies (user_id, client_id, report_id, draft_hash, is_new)
-    values (me, draft_client_id, report.id, hash, is_new);
-  end if;
-  perform private.set_response_metadata(jsonb_build_object('existing', not is_new));
-  return private.report_body(report);
+  return private.store_reply(
+    noun => 'report', client_id => draft_client_id, request => draft, subject => report.id,
+    body => private.report_body(report), metadata => jsonb_build_object('existing', not is_new)
+  );
 end
 $$;
 comment on function api.report_person(jsonb) is
@@ -10753,13 +10796,12 @@ begin
   delete from private.idempotent_replies
   using public.messages
   where messages.id = message_id and messages.user_id = person;
-  delete from private.reservation_replies where user_id = person;
+  delete from private.stored_replies where user_id = person;
   delete from private.devices where user_id = person;
   delete from private.notification_settings where user_id = person;
   delete from private.silences where user_id = person;
   delete from private.outbox where user_id = person;
   perform private.enqueue_webhook('user.erased', null, person);
-  delete from private.report_replies where user_id = person;
   delete from public.hidden_profiles where user_id = person;
   perform private.schedule_purge(person);
   -- Cascades to its sessions, refresh tokens and identities.

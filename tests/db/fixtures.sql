@@ -121,8 +121,8 @@ begin
   insert into public.reservations (conversation_id, title, price, date, offered_by)
   values (conversation, 'A walk', 20, now() + interval '7 days', tests.id_of(voyager))
   returning id into reservation;
-  insert into private.reservation_replies (user_id, client_id, reservation_id, draft, body)
-  values (tests.id_of(voyager), gen_random_uuid(), reservation, '{}', '{}');
+  insert into private.stored_replies (user_id, noun, client_id, subject_id, request_hash, body, metadata)
+  values (tests.id_of(voyager), 'reservation', gen_random_uuid(), reservation, '', '{}', '{}');
   perform tests.make_device(voyager);
   insert into private.notification_settings (user_id) values (tests.id_of(voyager));
   insert into private.silences (user_id) values (tests.id_of(voyager));
@@ -132,8 +132,6 @@ begin
   returning id into report;
   insert into private.report_evidence (report_id, message_id, is_by_reported, content, sent_at)
   values (report, message, false, 'Hello', now());
-  insert into private.report_replies (user_id, client_id, report_id, draft_hash, is_new)
-  values (tests.id_of(voyager), gen_random_uuid(), report, '', true);
   insert into public.moderation_log (action, report_id, user_id, by_whom)
   values ('read evidence', report, tests.id_of(local), 'nobody');
   -- A user without profile and conversation, for attempts to insert them.
@@ -220,17 +218,15 @@ begin
         'note = note'
       ),
       (
-        'private.reservation_replies', format('user_id = %s', owner),
+        'private.stored_replies', format('user_id = %s', owner),
         format(
           $sql$
-            (user_id, client_id, reservation_id, draft, body)
-            select %s, gen_random_uuid(), id, '{}', '{}'
-            from public.reservations
-            where conversation_id = %s
+            (user_id, noun, client_id, subject_id, request_hash, body, metadata)
+            values (%s, 'profile', gen_random_uuid(), 1, '', '{}', '{}')
           $sql$,
-          owner, conversation
+          owner
         ),
-        'draft = draft'
+        'body = body'
       ),
       (
         'private.changes', format('conversation_id = %s', conversation),
@@ -287,14 +283,6 @@ begin
           'Intruding'
         ),
         'content = content'
-      ),
-      (
-        'private.report_replies', format('user_id = %s', owner),
-        format(
-          $sql$(user_id, client_id, report_id, draft_hash, is_new) values (%s, gen_random_uuid(), %s, '', true)$sql$,
-          owner, report
-        ),
-        'is_new = is_new'
       ),
       (
         'public.hidden_profiles', format('report_id = %s', report),

@@ -7,10 +7,7 @@ import { type Change, failingFile, tryMutants } from './guard_mutants.ts'
 
 const changes: Record<string, Change[]> = {
   'api.report_person': [
-    ['if found then', 'if false then'],
-    ['stored.draft_hash <> hash', 'false'],
-    ["jsonb_strip_nulls(draft - 'client_id')", "draft - 'client_id'"],
-    ["'existing', not stored.is_new", "'existing', false"],
+    ['reply is not null', 'false'],
     ['and me in (voyager_id, local_id)', ''],
     ['subject = me', 'false'],
     ['and message_id is not distinct from message and', 'and'],
@@ -24,12 +21,10 @@ const changes: Record<string, Change[]> = {
     ["(draft ->> 'block')::boolean and person.erased_at is null", 'false'],
     ["(draft ->> 'block')::boolean and person.erased_at is null", 'person.erased_at is null'],
     ["(draft ->> 'block')::boolean and person.erased_at is null", "(draft ->> 'block')::boolean"],
-    [
-      'values (me, draft_client_id, report.id, hash, is_new)',
-      'select me, draft_client_id, 1, hash, is_new where false',
-    ],
+    ['client_id => draft_client_id', 'client_id => null'],
     ["'existing', not is_new", "'existing', false"],
   ],
+  'private.hash_request': [['jsonb_strip_nulls(request - ', '(request - '], [" - 'client_id'", '']],
   'private.add_block': [['>= 1000', '>= 100000']],
   'private.copy_evidence': [
     ['select report.message_id', 'select null::bigint'],
@@ -73,7 +68,6 @@ const changes: Record<string, Change[]> = {
   ],
   'private.erase_person': [
     ['perform private.schedule_purge(person)', 'null'],
-    ['delete from private.report_replies where user_id = person', 'null'],
     ['delete from public.hidden_profiles where user_id = person', 'null'],
   ],
   'private.keep_profile_hidden': [['user_id = new.user_id', 'false'], ['where user_id = new.user_id', '']],

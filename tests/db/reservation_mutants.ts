@@ -24,8 +24,7 @@ const changes: Record<string, Change[]> = {
     ['and conversation_id = conversation', ''],
   ],
   'api.offer_reservation': [
-    ['stored.draft <> request', 'false'],
-    ['if found then', 'if false then'],
+    ['reply is not null', 'false'],
     ["'conversation_id', conversation, ", ''],
     [", 'host_id', host)", ')'],
     ['host not in (me, partner)', 'false'],
@@ -35,10 +34,12 @@ const changes: Record<string, Change[]> = {
     ['perform private.require_first_contact(conversation, partner, first_contact_limit)', 'null'],
     ['select local_id from', 'select voyager_id from'],
     ['by_id => me', 'by_id => partner'],
-    [
-      'values (me, draft_client_id, offered.id, request, body)',
-      'select me, draft_client_id, 1, request, body where false',
-    ],
+    ['client_id => draft_client_id', 'client_id => null'],
+  ],
+  'private.find_reply': [
+    ['stored.request_hash <> private.hash_request(request)', 'false'],
+    ['known.noun = find_reply.noun', 'true'],
+    ['known.user_id = me', 'true'],
   ],
   'api.counter_reservation': [
     ['perform private.require_partner(partner)', 'null'],
@@ -88,7 +89,7 @@ const changes: Record<string, Change[]> = {
   'private.erase_person': [
     ['perform private.cancel_reservations_of(person, me)', 'null'],
     ['private.cancel_reservations_of(person, me)', 'private.cancel_reservations_of(person, person)'],
-    ['delete from private.reservation_replies where user_id = person', 'null'],
+    ['delete from private.stored_replies where user_id = person', 'null'],
   ],
   'private.prepare_reservation': [
     ['coalesce(new.host_id, participants[1])', 'new.host_id'],

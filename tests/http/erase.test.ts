@@ -258,7 +258,7 @@ describe('the data of an erased user', () => {
         const table of [
           ...['public.users', 'public.profiles', 'public.messages', 'private.idempotent_replies'],
           ...['private.search_entries', 'private.search_words', 'private.search_lexicon', 'auth.users'],
-          ...['auth.audit_log_entries', 'private.reservation_replies', 'public.reports', 'private.report_evidence'],
+          ...['auth.audit_log_entries', 'private.stored_replies', 'public.reports', 'private.report_evidence'],
         ]
       ) expect(tables).toContain(table)
 

@@ -124,15 +124,7 @@ create trigger protect_history_from_truncate
   for each statement
   execute function private.protect_history();
 
-create table private.reservation_replies (
-  user_id bigint not null references public.users (id) on delete cascade,
-  client_id uuid not null,
-  reservation_id bigint not null references public.reservations (id) on delete cascade,
-  draft jsonb not null,
-  body json not null,
-  primary key (user_id, client_id)
-);
-comment on table private.reservation_replies is
-  'Offers with an idempotency key: what was sent, and the first answer, which a repeat returns byte for byte.';
-create index reservation_replies_reservation_id_idx on private.reservation_replies (reservation_id);
-alter table private.reservation_replies enable row level security;
+alter table private.stored_replies
+  add column reservation_id bigint generated always as (case noun when 'reservation' then subject_id end) stored
+    references public.reservations (id) on delete cascade;
+create index stored_replies_reservation_id_idx on private.stored_replies (reservation_id);

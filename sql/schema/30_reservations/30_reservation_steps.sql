@@ -111,24 +111,14 @@ declare
   host constant bigint := coalesce(
     (draft ->> 'host_id')::bigint, (select local_id from public.conversations where id = conversation)
   );
-  request constant jsonb := jsonb_strip_nulls(
-    draft - 'client_id' || jsonb_build_object('conversation_id', conversation, 'host_id', host)
+  request constant jsonb := draft || jsonb_build_object(
+    'conversation_id', conversation, 'host_id', host, 'price', trim_scale((draft ->> 'price')::numeric)
   );
+  reply constant json := private.find_reply('reservation', draft_client_id, request);
   offered public.reservations;
-  stored private.reservation_replies;
-  body json;
 begin
-  if draft_client_id is not null then
-    -- Serializes offers with the same key.
-    perform pg_advisory_xact_lock(hashtextextended(format('offer %s %s', me, draft_client_id), 0));
-    select * into stored from private.reservation_replies where user_id = me and client_id = draft_client_id;
-    if found then
-      if stored.draft <> request then
-        raise sqlstate 'PT422' using message = 'This idempotency key was used for another reservation';
-      end if;
-      perform private.set_response_metadata('{"replayed": true}');
-      return stored.body;
-    end if;
+  if reply is not null then
+    return reply;
   end if;
   if host not in (me, partner) then
     raise sqlstate 'PT400' using message = 'host_id: must be one of the two participants';
@@ -146,12 +136,10 @@ begin
   offered.host_id := host;
   offered.offered_by := me;
   offered := private.write_reservation(reservation => offered, by_id => me, note => null, moment => private.present());
-  body := to_json(private.to_reservation_view(offered));
-  if draft_client_id is not null then
-    insert into private.reservation_replies (user_id, client_id, reservation_id, draft, body)
-    values (me, draft_client_id, offered.id, request, body);
-  end if;
-  return body;
+  return private.store_reply(
+    noun => 'reservation', client_id => draft_client_id, request => request, subject => offered.id,
+    body => to_json(private.to_reservation_view(offered))
+  );
 end
 $$;
 comment on function api.offer_reservation(bigint, jsonb, integer) is

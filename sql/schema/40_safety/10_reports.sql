@@ -66,19 +66,10 @@ comment on column private.report_evidence.is_by_reported is
   'Whether the reported person sent it; otherwise the reporter did.';
 alter table private.report_evidence enable row level security;
 
-create table private.report_replies (
-  user_id bigint not null references public.users (id) on delete cascade,
-  client_id uuid not null,
-  report_id bigint not null references public.reports (id) on delete cascade,
-  draft_hash bytea not null,
-  is_new boolean not null,
-  primary key (user_id, client_id)
-);
-comment on table private.report_replies is
-  'Reports with an idempotency key: a hash of what was sent, and whether the answer was a new report. The rest of the
-first answer never changes, so a repeat is answered from the report.';
-create index report_replies_report_id_idx on private.report_replies (report_id);
-alter table private.report_replies enable row level security;
+alter table private.stored_replies
+  add column report_id bigint generated always as (case noun when 'report' then subject_id end) stored
+    references public.reports (id) on delete cascade;
+create index stored_replies_report_id_idx on private.stored_replies (report_id);
 
 create function private.report_body(report public.reports)
 returns json
@@ -135,27 +126,16 @@ as $$
 declare
   me constant bigint := private.my_id();
   draft_client_id constant uuid := (draft ->> 'client_id')::uuid;
-  hash constant bytea := sha256(convert_to(jsonb_strip_nulls(draft - 'client_id')::text, 'UTF8'));
+  reply constant json := private.find_reply('report', draft_client_id, draft);
   shares constant boolean := coalesce((draft ->> 'share_messages')::boolean, false);
   message constant bigint := (draft ->> 'message_id')::bigint;
   subject bigint := (draft ->> 'user_id')::bigint;
   person public.users;
-  stored private.report_replies;
   report public.reports;
   is_new boolean;
 begin
-  if draft_client_id is not null then
-    -- Serializes reports with the same key.
-    perform pg_advisory_xact_lock(hashtextextended(format('report %s %s', me, draft_client_id), 0));
-    select * into stored from private.report_replies where user_id = me and client_id = draft_client_id;
-    if found then
-      if stored.draft_hash <> hash then
-        raise sqlstate 'PT422' using message = 'This idempotency key was used for another report';
-      end if;
-      select * into strict report from public.reports where id = stored.report_id;
-      perform private.set_response_metadata(jsonb_build_object('replayed', true, 'existing', not stored.is_new));
-      return private.report_body(report);
-    end if;
+  if reply is not null then
+    return reply;
   end if;
   if message is not null then
     select messages.user_id
@@ -200,12 +180,10 @@ begin
   if (draft ->> 'block')::boolean and person.erased_at is null then
     perform private.add_block(me, subject, 'block');
   end if;
-  if draft_client_id is not null then
-    insert into private.report_replies (user_id, client_id, report_id, draft_hash, is_new)
-    values (me, draft_client_id, report.id, hash, is_new);
-  end if;
-  perform private.set_response_metadata(jsonb_build_object('existing', not is_new));
-  return private.report_body(report);
+  return private.store_reply(
+    noun => 'report', client_id => draft_client_id, request => draft, subject => report.id,
+    body => private.report_body(report), metadata => jsonb_build_object('existing', not is_new)
+  );
 end
 $$;
 comment on function api.report_person(jsonb) is

@@ -195,13 +195,12 @@ begin
   delete from private.idempotent_replies
   using public.messages
   where messages.id = message_id and messages.user_id = person;
-  delete from private.reservation_replies where user_id = person;
+  delete from private.stored_replies where user_id = person;
   delete from private.devices where user_id = person;
   delete from private.notification_settings where user_id = person;
   delete from private.silences where user_id = person;
   delete from private.outbox where user_id = person;
   perform private.enqueue_webhook('user.erased', null, person);
-  delete from private.report_replies where user_id = person;
   delete from public.hidden_profiles where user_id = person;
   perform private.schedule_purge(person);
   -- Cascades to its sessions, refresh tokens and identities.

@@ -8,7 +8,7 @@
 --   gus              is carla's partner; his account is erased, and he still has a token
 --   edge_functions   the role of the Edge Functions before it becomes a caller
 --   service_role     the secret key
-select plan(899);
+select plan(867);
 select tests.make_person(name) from unnest(array['ana', 'ben', 'carla', 'dora', 'gus', 'mallory']) as name;
 select tests.make_history('ana', 'ben');
 select tests.make_history('dora', 'ben');
@@ -110,7 +110,7 @@ cross join unnest(array[
     'private.devices',
     'private.idempotent_replies', 'private.notification_settings', 'private.outbox', 'private.outbox_settings',
     'private.rate_limit_salts', 'private.rate_limits', 'private.rate_settings', 'private.report_evidence',
-    'private.report_replies', 'private.reservation_replies', 'private.sign_ups', 'private.silences'
+    'private.sign_ups', 'private.silences', 'private.stored_replies'
 ]) as private_tables (name);
 
 select is(

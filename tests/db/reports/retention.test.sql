@@ -120,7 +120,7 @@ create temp table fay as select tests.id_of('fay') as id;
 select private.erase_person(id) from fay;
 select is_empty(
   $$
-    select user_id from private.report_replies where user_id in (select id from fay)
+    select user_id from private.stored_replies where user_id in (select id from fay)
     union all
     select user_id from public.hidden_profiles where user_id in (select id from fay)
   $$,

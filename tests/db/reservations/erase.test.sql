@@ -9,8 +9,8 @@ select conversations.id, status || ' ' || days, 1, now() + make_interval(days =>
 from public.conversations
 cross join unnest(array['pending', 'accepted', 'declined', 'cancelled', 'completed']) as status
 cross join unnest(array[-1, 1]) as days;
-insert into private.reservation_replies (user_id, client_id, reservation_id, draft, body)
-select users.id, gen_random_uuid(), min(reservations.id), '{}', '{}'
+insert into private.stored_replies (user_id, noun, client_id, subject_id, request_hash, body, metadata)
+select users.id, 'reservation', gen_random_uuid(), min(reservations.id), '', '{}', '{}'
 from public.users
 cross join public.reservations
 group by users.id;
@@ -80,9 +80,9 @@ select isnt_empty(
 );
 select tests.become_owner();
 select is_empty(
-  'select from private.reservation_replies where user_id = (select id from ana)', 'her stored answers are deleted'
+  'select from private.stored_replies where user_id = (select id from ana)', 'her stored answers are deleted'
 );
-select isnt_empty('select from private.reservation_replies', 'those of others stay');
+select isnt_empty('select from private.stored_replies', 'those of others stay');
 
 update public.reservations
 set status = 'accepted'

@@ -110,7 +110,7 @@ select is_empty(
 delete from public.conversations where id = tests.conversation_of('cat');
 select is_empty('select from public.reservation_history', 'and with its conversation');
 select is_empty(
-  $$ select from private.reservation_replies $$, 'as do the stored answers'
+  $$ select from private.stored_replies where noun = 'reservation' $$, 'as do the stored answers'
 );
 select throws_ok(
   'insert into public.reservation_history (reservation_id, conversation_id, status, title, price, date, created_at) '
