@@ -98,15 +98,14 @@ declare
 begin
   if pinned_first then
     pinned := array(
-      select states.conversation_id
-      from private.conversation_states as states
-      where states.user_id = me and states.is_pinned
-    );
-    pinned := array(
       select entries.conversation_id
       from private.inbox_entries as entries
       where entries.user_id = me
-        and entries.conversation_id = any (pinned)
+        and entries.conversation_id = any (array(
+          select states.conversation_id
+          from private.conversation_states as states
+          where states.user_id = me and states.is_pinned
+        ))
         and (archived is null or entries.is_archived = archived)
       order by entries.active_at desc, entries.conversation_id desc
     );
