@@ -149,7 +149,7 @@ const statements: [string, string][] = [
   ['without handle_changed_conversation', 'drop trigger handle_changed_conversation on public.conversations'],
   [
     'counts below zero',
-    `alter domain private.unread_count drop constraint "nobody has fewer than no unread messages"`,
+    `alter domain private.unread_count drop constraint "the unread count is not negative"`,
   ],
 ]
 
