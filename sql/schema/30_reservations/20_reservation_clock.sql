@@ -204,9 +204,9 @@ begin
 end
 $$;
 comment on function private.write_reservation(public.reservations, bigint, text, timestamptz) is
-  'Writes a new reservation, or a step of a locked one, and returns it as it is then. by_id and note go into its history;
-moment is the time of the whole step, so that nothing becomes due between the look at the status and the write. Only
-for definer functions.';
+  'Writes a new reservation, or a step of a locked one, and returns it as it is then. by_id and note go into its
+history; moment is the time of the whole step, so that nothing becomes due between the look at the status and the write.
+Only for definer functions.';
 
 create function private.settle(reservation public.reservations, moment timestamptz)
 returns public.reservations
