@@ -124,7 +124,7 @@ describe('behind a pooler in transaction mode', () => {
     expect(stderr).toBe('')
   })
 
-  test('every caller keeps their identity on two connections, where a prepared statement may not be found', async () => {
+  test('every caller keeps their identity on two connections, where prepared statements may be missing', async () => {
     const { counts, stderr } = await alternate({ rounds: 200, size: 2 })
     expect(withoutServers(counts)).toEqual({ answers: expected(200), servers: 2 })
     expect(stderr).toBe('')
