@@ -1286,7 +1286,7 @@ export interface components {
                 embedded: string;
             };
             /**
-             * @description With facets: how many people have each value, the most frequent first, among all that match after filters. Where more than 1,000 match, among 1,200 of them at most
+             * @description With facets: how many people have each value, the most frequent first, among all that match after filters. Where more than 1,000 match, among 1,100 of them at most
              * @example {
              *       "interests": {
              *         "Hiking": 12,

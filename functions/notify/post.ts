@@ -41,7 +41,7 @@ const writeAll = async (connection: Deno.Conn, bytes: Uint8Array): Promise<void>
   for (let sent = 0; sent < bytes.length;) sent += await connection.write(bytes.subarray(sent))
 }
 
-/** Reads to the end of the headers of the final response; the body is nobody's business. */
+/** Reads up to the end of the final response's headers. The body is not needed. */
 const readReply = async (connection: Deno.Conn): Promise<Reply> => {
   let text = ''
   const chunk = new Uint8Array(4096)

@@ -95,6 +95,19 @@ comment on function private.set_response_metadata(jsonb) is
 true} or {place: of the next piece}.';
 grant execute on function private.set_response_metadata(jsonb) to anon, authenticated;
 
+create function private.present()
+returns timestamptz
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  -- Not now(): a transaction that waited for a lock must see what has become due meanwhile.
+  return clock_timestamp();
+end
+$$;
+comment on function private.present() is
+  'The present time, also within a transaction that waits. A function, so that tests can replace it.';
+grant execute on function private.present() to authenticated;
+
 -- Without `set search_path`, which would prevent inlining: a page of 50 messages calls it 50 times.
 create function private.iso(moment timestamptz)
 returns text
@@ -1218,14 +1231,14 @@ begin
         when not emails then null
         when voyager.id = any (cut_off) then ''
         when is_shown then voyager.email
-        else private.shown_email(voyager, mine.id)
+        else private.shown_email(voyager.id, voyager.email, mine.id)
       end,
       local.id, local.name,
       case
         when not emails then null
         when local.id = any (cut_off) then ''
         when is_shown then local.email
-        else private.shown_email(local, mine.id)
+        else private.shown_email(local.id, local.email, mine.id)
       end,
       mine.created_at
     from public.conversations as mine
@@ -1312,45 +1325,37 @@ returns json
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  listed json[];
+  listed text[];
 begin
-  with page as materialized (
-    -- One more than the page, as in list_messages.
-    select *
-    from private.my_inbox(
-      page_limit => page_limit + 1, page_offset => page_offset, archived => archived, pinned_first => pinned_first
-    )
-  )
+  -- One more than the page, as in list_messages. format, because json_build_object took a fifth of a page of 50.
   select array_agg(
-    json_build_object(
-      'id', page.id, 'voyager_id', page.voyager_id, 'local_id', page.local_id,
-      'Voyager', json_build_object(
-        'id', page.voyager_id, 'name', participants.voyager_name, 'email', participants.voyager_email
-      ),
-      'Local', json_build_object(
-        'id', page.local_id, 'name', participants.local_name, 'email', participants.local_email
-      ),
-      'Messages', case
-        when page.latest_id is null then '[]'
-        else json_build_array(json_build_object(
-          'id', page.latest_id, 'content', page.content, 'user_id', page.user_id, 'read', page.read,
-          'createdAt', private.iso(page.latest_at)
-        ))
+    format(
+      '{"id" : %1$s, "voyager_id" : %2$s, "local_id" : %3$s, '
+      '"Voyager" : {"id" : %2$s, "name" : %4$s, "email" : %5$s}, '
+      '"Local" : {"id" : %3$s, "name" : %6$s, "email" : %7$s}, '
+      '"Messages" : [%8$s], "createdAt" : "%9$s"}',
+      page.id, page.voyager_id, page.local_id,
+      to_json(page.voyager_name), to_json(page.voyager_email), to_json(page.local_name), to_json(page.local_email),
+      case
+        when page.latest_id is not null then format(
+          '{"id" : %s, "content" : %s, "user_id" : %s, "read" : %s, "createdAt" : "%s"}',
+          page.latest_id, to_json(page.content), page.user_id, to_json(page.read), private.iso(page.latest_at)
+        )
       end,
-      'createdAt', private.iso(participants.created_at)
+      private.iso(page.created_at)
     )
     order by page.is_pinned desc, page.active_at desc, page.id desc
   )
   into listed
-  from page
-  join private.participants_of((select array_agg(id) from page), emails => true) as participants
-    on participants.id = page.id;
+  from private.my_inbox(
+    page_limit => page_limit + 1, page_offset => page_offset, archived => archived, pinned_first => pinned_first
+  ) as page;
 
   if cardinality(listed) > page_limit then
     perform private.set_response_metadata(jsonb_build_object('next', page_offset + page_limit));
     listed := listed[:page_limit];
   end if;
-  return coalesce(array_to_json(listed), '[]');
+  return ('[' || coalesce(array_to_string(listed, ','), '') || ']')::json;
 end
 $$;
 comment on function api.list_conversations(integer, bigint, boolean, boolean) is
@@ -1690,7 +1695,7 @@ grant execute on function api.count_unread() to edge_functions;
 -- costs the same in an inbox of 40 as in one of 10,000. docs/scale.md has the designs that were rejected.
 -- A domain instead of a check of the table, whose text Postgres would parse again at each statement: 2 % of a send.
 create domain private.unread_count as integer
-  constraint "nobody has fewer than no unread messages" check (value >= 0);
+  constraint "the unread count is not negative" check (value >= 0);
 
 create table private.conversation_activity (
   conversation_id bigint primary key references public.conversations (id) on delete cascade,
@@ -2152,30 +2157,45 @@ of four indexes, because Postgres does not merge parts of a union that have a co
 
 create function private.my_inbox(page_limit bigint, page_offset bigint, archived boolean, pinned_first boolean)
 returns table (
-  id bigint, voyager_id bigint, local_id bigint, active_at timestamptz, is_pinned boolean, latest_id bigint,
-  content text, user_id bigint, read boolean, latest_at timestamptz
+  id bigint,
+  voyager_id bigint, voyager_name text, voyager_email text,
+  local_id bigint, local_name text, local_email text,
+  created_at timestamptz, active_at timestamptz, is_pinned boolean,
+  latest_id bigint, content text, user_id bigint, read boolean, latest_at timestamptz
 )
 language plpgsql stable security definer rows 50
 set search_path = ''
 -- Otherwise the plan for an inbox of five, which reads and sorts all of it, is kept for one of 10,000.
 set enable_bitmapscan = off
 set enable_seqscan = off
+-- Nor compares each of 10,000 with each, which ten would justify.
+set enable_nestloop = off
 as $$
 declare
   me constant bigint := private.my_id();
+  my_name text;
+  my_email text;
   pinned bigint[] := array[]::bigint[];
   shown bigint[];
   skipped bigint;
   -- The page begins after this entry.
   after_time timestamptz := 'infinity'::timestamptz;
   after_id bigint := 9223372036854775807;
+  -- The rule of participants_of.
+  cut_off constant bigint[] := coalesce(private.blocked_users_of(me), '{}');
+  is_shown constant boolean := coalesce(current_setting('api.partner_email', true), '') <> 'after_reply';
 begin
   if pinned_first then
     pinned := array(
       select entries.conversation_id
-      from private.conversation_states as states
-      join private.inbox_entries as entries using (user_id, conversation_id)
-      where states.user_id = me and states.is_pinned and (archived is null or entries.is_archived = archived)
+      from private.inbox_entries as entries
+      where entries.user_id = me
+        and entries.conversation_id = any (array(
+          select states.conversation_id
+          from private.conversation_states as states
+          where states.user_id = me and states.is_pinned
+        ))
+        and (archived is null or entries.is_archived = archived)
       order by entries.active_at desc, entries.conversation_id desc
     );
   end if;
@@ -2193,6 +2213,7 @@ begin
     limit 1
     offset skipped - 1;
   end if;
+  select name, email into my_name, my_email from public.users where users.id = me;
   return query
     with page as materialized (
       select *, true as is_pinned
@@ -2206,17 +2227,40 @@ begin
         limit page_limit - cardinality(shown)
       )
     )
+    -- Each table is read once and in the order of its index: a row at a time was ten pages for each conversation.
     select
-      page.conversation_id, page.voyager_id, page.local_id, page.active_at, page.is_pinned, messages.id,
-      messages.content, messages.user_id, messages.read, messages.created_at
+      page.conversation_id,
+      page.voyager_id,
+      case me when page.voyager_id then my_name else partner.name end,
+      case me when page.voyager_id then my_email else shown.email end,
+      page.local_id,
+      case me when page.local_id then my_name else partner.name end,
+      case me when page.local_id then my_email else shown.email end,
+      conversations.created_at, page.active_at, page.is_pinned,
+      messages.id, messages.content, messages.user_id, messages.read, messages.created_at
     from page
-    left join public.messages on messages.id = page.last_message_id;
+    join public.conversations
+      on conversations.id = page.conversation_id
+      and conversations.id = any (array(select page.conversation_id from page))
+    join public.users as partner
+      on partner.id = page.voyager_id + page.local_id - me
+      and partner.id = any (array(select page.voyager_id + page.local_id - me from page))
+    cross join lateral (
+      select case
+        when partner.id = any (cut_off) then ''
+        when is_shown then partner.email
+        else private.shown_email(partner.id, partner.email, page.conversation_id)
+      end as email
+    ) as shown
+    left join public.messages
+      on messages.id = page.last_message_id
+      and messages.id = any (array(select page.last_message_id from page));
 end
 $$;
 comment on function private.my_inbox(bigint, bigint, boolean, boolean) is
-  'A page of the caller''s conversations with their latest messages, in no order; all of them if the limit is null.
-archived null takes archived ones and others. Definer, because callers cannot read conversation_activity, and the policy
-on messages would gather all conversations of the caller.';
+  'A page of the caller''s conversations with their participants and latest messages, in no order; all of them if the
+limit is null. archived null takes archived ones and others. Definer, because callers cannot read conversation_activity
+and other users, and the policy on messages would gather all conversations of the caller.';
 grant execute on function private.my_inbox(bigint, bigint, boolean, boolean) to authenticated;
 
 create function private.my_unread()
@@ -2561,18 +2605,6 @@ alter table private.reservation_replies enable row level security;
 
 -- The clock of reservations. What is pending when its date has passed is cancelled, and what is accepted when its end
 -- has passed is completed, at that very moment: whoever reads or writes before the schedule has run sees the same.
-create function private.present()
-returns timestamptz
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  -- Not now(): a transaction that waited for a lock must see what has become due meanwhile.
-  return clock_timestamp();
-end
-$$;
-comment on function private.present() is 'The time that reservations go by. A function, so that tests can replace it.';
-grant execute on function private.present() to authenticated;
-
 create function private.status_at(status text, due_at timestamptz, moment timestamptz)
 returns text
 language plpgsql immutable parallel safe security invoker set search_path = ''
@@ -2623,18 +2655,6 @@ $$;
 comment on function private.add_to_history(public.reservations, bigint, text) is
   'Appends the reservation as it is now. Only for definer functions.';
 
-create function private.moment()
-returns timestamptz
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return coalesce(nullif(current_setting('api.reservation_moment', true), '')::timestamptz, private.present());
-end
-$$;
-comment on function private.moment() is
-  'The time of the present step: when lock_reservation got its locks, or now. One for the whole step, so that nothing
-becomes due between the look at the status and the write.';
-
 create function private.lock_host(host bigint)
 returns void
 language plpgsql volatile security invoker set search_path = ''
@@ -2647,6 +2667,21 @@ comment on function private.lock_host(bigint) is
   'Serializes acceptances of one host. Of two transactions that check an exclusion constraint at once Postgres may abort
 one as a deadlock, a second later; one after the other, the second is refused at once.';
 
+create type private.reservation_step as (by_id bigint, note text, moment timestamptz);
+comment on type private.reservation_step is
+  'Who takes a step, with which note, and its time. Null for an admin or the clock, whose steps happen now.';
+
+create function private.present_step()
+returns private.reservation_step
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return nullif(current_setting('api.reservation_step', true), '')::private.reservation_step;
+end
+$$;
+comment on function private.present_step() is
+  'The step that write_reservation takes. Only for the triggers of reservations, which Postgres passes no arguments.';
+
 create function private.prepare_reservation()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
@@ -2654,6 +2689,7 @@ as $$
 declare
   participants bigint[];
   settled public.reservations;
+  moment constant timestamptz := coalesce((private.present_step()).moment, private.present());
 begin
   select array[local_id, voyager_id]
   into participants
@@ -2669,7 +2705,7 @@ begin
       new.host_id := case when new.host_id = any (participants) then new.host_id else participants[1] end;
       new.offered_by := case when new.offered_by = any (participants) then new.offered_by end;
     end if;
-    settled := private.settled(old, private.moment());
+    settled := private.settled(old, moment);
     new.status := case when new.status = old.status then settled.status else new.status end;
     if settled.status <> old.status
       and (new.conversation_id, new.title, new.price, new.date, new.ends_at, new.status, new.host_id)
@@ -2682,7 +2718,7 @@ begin
         -- An admin was quicker than the schedule. The step of the clock comes first.
         perform private.add_to_history(settled, null, null);
       end if;
-      new.updated_at := private.moment();
+      new.updated_at := moment;
     end if;
   else
     new.updated_at := new.created_at;
@@ -2710,36 +2746,14 @@ create trigger prepare_reservation
   for each row
   execute function private.prepare_reservation();
 
-create function private.set_step(by_id bigint, note text)
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  if set_step.by_id is null then
-    perform set_config('api.reservation_moment', '', true);
-  end if;
-  perform set_config(
-    'api.reservation_step',
-    case
-      when set_step.by_id is null then ''
-      else json_build_object('by_id', set_step.by_id, 'note', set_step.note)::text
-    end,
-    true
-  );
-end
-$$;
-comment on function private.set_step(bigint, text) is
-  'Names who takes the next steps in this transaction, and their note; null for an admin or the clock, as by default,
-whose steps happen now.';
-
 create function private.record_reservation()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  step constant json := nullif(current_setting('api.reservation_step', true), '');
+  step constant private.reservation_step := private.present_step();
 begin
-  perform private.add_to_history(new, (step ->> 'by_id')::bigint, step ->> 'note');
+  perform private.add_to_history(new, step.by_id, step.note);
   return null;
 end
 $$;
@@ -2761,24 +2775,59 @@ create trigger record_changed_reservation
   )
   execute function private.record_reservation();
 
-create function private.settle(reservation public.reservations)
+create function private.write_reservation(
+  reservation public.reservations, by_id bigint, note text, moment timestamptz
+)
 returns public.reservations
 language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
-  settled public.reservations := private.settled(reservation, private.moment());
+  written public.reservations;
 begin
-  if settled.status <> reservation.status then
+  perform set_config(
+    'api.reservation_step',
+    row(write_reservation.by_id, write_reservation.note, write_reservation.moment)::private.reservation_step::text,
+    true
+  );
+  if reservation.id is null then
+    insert into public.reservations (conversation_id, title, price, date, ends_at, host_id, offered_by)
+    values (
+      reservation.conversation_id, reservation.title, reservation.price, reservation.date, reservation.ends_at,
+      reservation.host_id, reservation.offered_by
+    )
+    returning * into written;
+  else
     update public.reservations
-    set status = settled.status
+    set
+      title = reservation.title, price = reservation.price, date = reservation.date, ends_at = reservation.ends_at,
+      offered_by = reservation.offered_by, status = reservation.status
     where id = reservation.id
-    returning * into settled;
+    returning * into written;
   end if;
-  return settled;
+  perform set_config('api.reservation_step', '', true);
+  return written;
 end
 $$;
-comment on function private.settle(public.reservations) is
-  'Writes the step of the clock that is due on this locked reservation, and returns it as it is then.';
+comment on function private.write_reservation(public.reservations, bigint, text, timestamptz) is
+  'Writes a new reservation, or a step of a locked one, and returns it as it is then. by_id and note go into its
+history; moment is the time of the whole step, so that nothing becomes due between the look at the status and the write.
+Only for definer functions.';
+
+create function private.settle(reservation public.reservations, moment timestamptz)
+returns public.reservations
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  settled constant public.reservations := private.settled(reservation, moment);
+begin
+  if settled.status = reservation.status then
+    return reservation;
+  end if;
+  return private.write_reservation(reservation => settled, by_id => null, note => null, moment => moment);
+end
+$$;
+comment on function private.settle(public.reservations, timestamptz) is
+  'Writes the step of the clock that is due at this moment on this locked reservation, and returns it as it is then.';
 
 create function private.settle_reservations()
 returns integer
@@ -2797,7 +2846,7 @@ begin
     -- Whoever holds a lock settles that reservation first.
     for no key update skip locked
   loop
-    perform private.settle(reservation);
+    perform private.settle(reservation, private.present());
     settled := settled + 1;
   end loop;
   return settled;
@@ -2902,13 +2951,12 @@ begin
   if and_host then
     perform private.lock_host(locked.host_id);
   end if;
-  perform set_config('api.reservation_moment', private.present()::text, true);
-  return private.settle(locked);
+  return locked;
 end
 $$;
 comment on function private.lock_reservation(bigint, bigint, boolean) is
-  'Locks a reservation of this conversation, and its host if told to, settles it and returns it. Until set_step(null,
-null) the time stands still. Only for definer functions.';
+  'Locks a reservation of this conversation, and its host if told to, and returns it unsettled. Only for definer
+functions.';
 
 create function api.offer_reservation(conversation bigint, draft jsonb, first_contact_limit integer default null)
 returns json
@@ -2948,14 +2996,14 @@ begin
   perform private.require_partner(partner);
   perform private.require_first_contact(conversation, partner, first_contact_limit);
 
-  perform private.set_step(me, null);
-  insert into public.reservations (conversation_id, title, price, date, ends_at, host_id, offered_by)
-  values (
-    conversation, draft ->> 'title', (draft ->> 'price')::numeric, (draft ->> 'date')::timestamptz,
-    (draft ->> 'ends_at')::timestamptz, host, me
-  )
-  returning * into offered;
-  perform private.set_step(null, null);
+  offered.conversation_id := conversation;
+  offered.title := draft ->> 'title';
+  offered.price := (draft ->> 'price')::numeric;
+  offered.date := (draft ->> 'date')::timestamptz;
+  offered.ends_at := (draft ->> 'ends_at')::timestamptz;
+  offered.host_id := host;
+  offered.offered_by := me;
+  offered := private.write_reservation(reservation => offered, by_id => me, note => null, moment => private.present());
   body := to_json(private.to_reservation_view(offered));
   if draft_client_id is not null then
     insert into private.reservation_replies (user_id, client_id, reservation_id, draft, body)
@@ -2980,7 +3028,9 @@ as $$
 declare
   me constant bigint := private.my_id();
   partner constant bigint := private.lock_pair(conversation);
-  current public.reservations := private.lock_reservation(conversation, reservation, false);
+  locked constant public.reservations := private.lock_reservation(conversation, reservation, false);
+  moment constant timestamptz := private.present();
+  current public.reservations := private.settle(locked, moment);
   wanted public.reservations := current;
 begin
   perform private.require_partner(partner);
@@ -2995,18 +3045,14 @@ begin
   if changes ? 'ends_at' then
     wanted.ends_at := (changes ->> 'ends_at')::timestamptz;
   end if;
-  if wanted.date <= private.moment() then
+  if wanted.date <= moment then
     raise sqlstate 'PT400' using message = 'date: must be in the future';
   end if;
   if wanted is distinct from current then
     perform private.require_first_contact(conversation, partner, first_contact_limit);
-    perform private.set_step(me, null);
-    update public.reservations
-    set title = wanted.title, price = wanted.price, date = wanted.date, ends_at = wanted.ends_at, offered_by = me
-    where id = current.id
-    returning * into current;
+    wanted.offered_by := me;
+    current := private.write_reservation(reservation => wanted, by_id => me, note => null, moment => moment);
   end if;
-  perform private.set_step(null, null);
   return to_json(private.to_reservation_view(current));
 end
 $$;
@@ -3025,13 +3071,18 @@ as $$
 declare
   me constant bigint := private.my_id();
   partner constant bigint := private.lock_pair(conversation);
-  current public.reservations := private.lock_reservation(conversation, reservation, and_host => step = 'accept');
+  locked constant public.reservations := private.lock_reservation(
+    conversation, reservation, and_host => step = 'accept'
+  );
+  moment constant timestamptz := private.present();
+  current public.reservations := private.settle(locked, moment);
   next_status constant text := case step
     when 'accept' then 'accepted'
     when 'decline' then 'declined'
     when 'cancel' then 'cancelled'
     when 'complete' then 'completed'
   end;
+  wanted public.reservations;
 begin
   if step <> 'cancel' then
     perform private.require_partner(partner);
@@ -3046,7 +3097,6 @@ begin
       hint = 'stale_revision';
   end if;
   if current.status = next_status then
-    perform private.set_step(null, null);
     return to_json(private.to_reservation_view(current));
   end if;
   -- Nobody completes a reservation before its end, and at its end the clock does.
@@ -3066,9 +3116,10 @@ begin
   if note is not null and not private.may_reach(conversation, partner, first_contact_limit) then
     note := null;
   end if;
-  perform private.set_step(me, note);
+  wanted := current;
+  wanted.status := next_status;
   begin
-    update public.reservations set status = next_status where id = current.id returning * into current;
+    current := private.write_reservation(reservation => wanted, by_id => me, note => note, moment => moment);
   exception
     when exclusion_violation then
       raise sqlstate 'PT409' using
@@ -3076,7 +3127,6 @@ begin
         detail = json_build_object('status', current.status),
         hint = 'overlap';
   end;
-  perform private.set_step(null, null);
   return to_json(private.to_reservation_view(current));
 end
 $$;
@@ -3094,6 +3144,7 @@ language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
   reservation public.reservations;
+  moment timestamptz;
 begin
   for reservation in
     select reservations.*
@@ -3104,11 +3155,13 @@ begin
     order by reservations.id
     for no key update of reservations
   loop
-    reservation := private.settle(reservation);
+    moment := private.present();
+    reservation := private.settle(reservation, moment);
     continue when reservation.status not in ('pending', 'accepted');
-    perform private.set_step(cancel_reservations_of.by_id, null);
-    update public.reservations set status = 'cancelled' where id = reservation.id;
-    perform private.set_step(null, null);
+    reservation.status := 'cancelled';
+    perform private.write_reservation(
+      reservation => reservation, by_id => cancel_reservations_of.by_id, note => null, moment => moment
+    );
   end loop;
 end
 $$;
@@ -3279,7 +3332,8 @@ the last id of the page if another page follows.';
 grant execute on function api.list_my_reservations(jsonb) to edge_functions;
 
 -- Reports: what people tell the operator about others, with the messages that they share as evidence. Nothing of it is
--- visible to the reported person. 66 to 68 are what admins do with it.
+-- visible to the reported person. What admins do with it is in 30_moderation.sql, 40_report_edits.sql and
+-- 50_restrictions.sql.
 create table public.reports (
   id bigint generated always as identity primary key,
   reporter_id bigint not null references public.users (id) on delete restrict,
@@ -3561,7 +3615,7 @@ comment on function private.my_reports_after(bigint, integer) is
 reports.';
 grant execute on function private.my_reports_after(bigint, integer) to authenticated;
 
--- How long reports keep what people wrote: 180 days longer than the account of either of the two.
+-- What people wrote in a report is kept while both have an account, and for 180 days after one of them was erased.
 create function private.schedule_purge(person bigint)
 returns void
 language plpgsql volatile security invoker set search_path = ''
@@ -4161,18 +4215,18 @@ $$;
 comment on function private.require_first_contact(bigint, bigint, integer) is
   'Raises 403 if nothing more may reach the partner before they have answered. Only for definer functions.';
 
-create function private.shown_email(person public.users, conversation bigint)
+create function private.shown_email(person bigint, email text, conversation bigint)
 returns text
 language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   return case
-    when person.id = private.my_id() or private.has_written(person.id, conversation) then person.email
+    when person = private.my_id() or private.has_written(person, conversation) then email
     else ''
   end;
 end
 $$;
-comment on function private.shown_email(public.users, bigint) is
+comment on function private.shown_email(bigint, text, bigint) is
   'The e-mail address of a participant as the caller sees it with PARTNER_EMAIL=after_reply: the partner''s is empty
 until they have written. Only for definer functions.';
 
@@ -9690,8 +9744,9 @@ comment on function private.count_due() is
   'How many rows of each channel are due, at most 100. Definer, because edge_functions has no rights on the outbox.';
 grant execute on function private.count_due() to edge_functions;
 
--- From the outbox to people who are away. The worker plans (whom to tell, by which channels), claims what is due (93),
--- commits, sends, and says what became of it. Whether a person still wants to hear is asked at the claim again.
+-- From the outbox to people who are away. The worker plans (whom to tell, by which channels), claims what is due
+-- (50_notification_claims.sql), commits, sends, and says what became of it. Whether a person still wants to hear is
+-- asked at the claim again.
 create function private.back_off(failures integer)
 returns interval
 language plpgsql volatile security invoker set search_path = ''
@@ -9883,7 +9938,7 @@ worker has. Definer, because edge_functions has no rights on the outbox.';
 grant execute on function private.plan_notifications(integer, boolean, boolean) to edge_functions;
 
 -- What the worker sends next: claimed in one transaction, sent after its commit. Whether it is still wanted is asked
--- here once more. Pushes are here, mails and webhooks in 94.
+-- here once more. Pushes are here, mails and webhooks in 60_mails_and_webhooks.sql.
 create function private.receivers_of(entry private.outbox)
 returns text[]
 language plpgsql stable security invoker set search_path = ''

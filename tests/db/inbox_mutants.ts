@@ -78,6 +78,8 @@ const changes: Record<string, Change[]> = {
   'private.erase_person': [['perform private.erase_states_of(person)', 'null']],
   'private.my_inbox': [
     ['entries.user_id = me and entries.conversation_id = any (shown)', 'entries.conversation_id = any (shown)'],
+    ['states.user_id = me and', ''],
+    ['and states.is_pinned', ''],
   ],
   'private.latest_entries_of': [
     ['and archived is distinct from true', ''],
@@ -147,7 +149,7 @@ const statements: [string, string][] = [
   ['without handle_changed_conversation', 'drop trigger handle_changed_conversation on public.conversations'],
   [
     'counts below zero',
-    `alter domain private.unread_count drop constraint "nobody has fewer than no unread messages"`,
+    `alter domain private.unread_count drop constraint "the unread count is not negative"`,
   ],
 ]
 

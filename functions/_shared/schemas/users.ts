@@ -161,7 +161,7 @@ export const searchResult = z.strictObject({
   }).optional(),
   facetDistribution: z.partialRecord(facet, z.record(z.string(), z.int().min(1))).optional().meta({
     description: 'With facets: how many people have each value, the most frequent first, among all that match after ' +
-      'filters. Where more than 1,000 match, among 1,200 of them at most',
+      'filters. Where more than 1,000 match, among 1,100 of them at most',
     examples: [{ interests: { Hiking: 12, Jazz: 3 }, city: { Lisbon: 9 } }],
   }),
 }).meta({ id: 'SearchResult' })

@@ -93,6 +93,19 @@ comment on function private.set_response_metadata(jsonb) is
 true} or {place: of the next piece}.';
 grant execute on function private.set_response_metadata(jsonb) to anon, authenticated;
 
+create function private.present()
+returns timestamptz
+language plpgsql volatile security invoker set search_path = ''
+as $$
+begin
+  -- Not now(): a transaction that waited for a lock must see what has become due meanwhile.
+  return clock_timestamp();
+end
+$$;
+comment on function private.present() is
+  'The present time, also within a transaction that waits. A function, so that tests can replace it.';
+grant execute on function private.present() to authenticated;
+
 -- Without `set search_path`, which would prevent inlining: a page of 50 messages calls it 50 times.
 create function private.iso(moment timestamptz)
 returns text

@@ -3,7 +3,7 @@
 -- costs the same in an inbox of 40 as in one of 10,000. docs/scale.md has the designs that were rejected.
 -- A domain instead of a check of the table, whose text Postgres would parse again at each statement: 2 % of a send.
 create domain private.unread_count as integer
-  constraint "nobody has fewer than no unread messages" check (value >= 0);
+  constraint "the unread count is not negative" check (value >= 0);
 
 create table private.conversation_activity (
   conversation_id bigint primary key references public.conversations (id) on delete cascade,

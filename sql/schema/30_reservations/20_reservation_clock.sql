@@ -1,17 +1,5 @@
 -- The clock of reservations. What is pending when its date has passed is cancelled, and what is accepted when its end
 -- has passed is completed, at that very moment: whoever reads or writes before the schedule has run sees the same.
-create function private.present()
-returns timestamptz
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  -- Not now(): a transaction that waited for a lock must see what has become due meanwhile.
-  return clock_timestamp();
-end
-$$;
-comment on function private.present() is 'The time that reservations go by. A function, so that tests can replace it.';
-grant execute on function private.present() to authenticated;
-
 create function private.status_at(status text, due_at timestamptz, moment timestamptz)
 returns text
 language plpgsql immutable parallel safe security invoker set search_path = ''
@@ -62,18 +50,6 @@ $$;
 comment on function private.add_to_history(public.reservations, bigint, text) is
   'Appends the reservation as it is now. Only for definer functions.';
 
-create function private.moment()
-returns timestamptz
-language plpgsql stable security invoker set search_path = ''
-as $$
-begin
-  return coalesce(nullif(current_setting('api.reservation_moment', true), '')::timestamptz, private.present());
-end
-$$;
-comment on function private.moment() is
-  'The time of the present step: when lock_reservation got its locks, or now. One for the whole step, so that nothing
-becomes due between the look at the status and the write.';
-
 create function private.lock_host(host bigint)
 returns void
 language plpgsql volatile security invoker set search_path = ''
@@ -86,6 +62,21 @@ comment on function private.lock_host(bigint) is
   'Serializes acceptances of one host. Of two transactions that check an exclusion constraint at once Postgres may abort
 one as a deadlock, a second later; one after the other, the second is refused at once.';
 
+create type private.reservation_step as (by_id bigint, note text, moment timestamptz);
+comment on type private.reservation_step is
+  'Who takes a step, with which note, and its time. Null for an admin or the clock, whose steps happen now.';
+
+create function private.present_step()
+returns private.reservation_step
+language plpgsql stable security invoker set search_path = ''
+as $$
+begin
+  return nullif(current_setting('api.reservation_step', true), '')::private.reservation_step;
+end
+$$;
+comment on function private.present_step() is
+  'The step that write_reservation takes. Only for the triggers of reservations, which Postgres passes no arguments.';
+
 create function private.prepare_reservation()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
@@ -93,6 +84,7 @@ as $$
 declare
   participants bigint[];
   settled public.reservations;
+  moment constant timestamptz := coalesce((private.present_step()).moment, private.present());
 begin
   select array[local_id, voyager_id]
   into participants
@@ -108,7 +100,7 @@ begin
       new.host_id := case when new.host_id = any (participants) then new.host_id else participants[1] end;
       new.offered_by := case when new.offered_by = any (participants) then new.offered_by end;
     end if;
-    settled := private.settled(old, private.moment());
+    settled := private.settled(old, moment);
     new.status := case when new.status = old.status then settled.status else new.status end;
     if settled.status <> old.status
       and (new.conversation_id, new.title, new.price, new.date, new.ends_at, new.status, new.host_id)
@@ -121,7 +113,7 @@ begin
         -- An admin was quicker than the schedule. The step of the clock comes first.
         perform private.add_to_history(settled, null, null);
       end if;
-      new.updated_at := private.moment();
+      new.updated_at := moment;
     end if;
   else
     new.updated_at := new.created_at;
@@ -149,36 +141,14 @@ create trigger prepare_reservation
   for each row
   execute function private.prepare_reservation();
 
-create function private.set_step(by_id bigint, note text)
-returns void
-language plpgsql volatile security invoker set search_path = ''
-as $$
-begin
-  if set_step.by_id is null then
-    perform set_config('api.reservation_moment', '', true);
-  end if;
-  perform set_config(
-    'api.reservation_step',
-    case
-      when set_step.by_id is null then ''
-      else json_build_object('by_id', set_step.by_id, 'note', set_step.note)::text
-    end,
-    true
-  );
-end
-$$;
-comment on function private.set_step(bigint, text) is
-  'Names who takes the next steps in this transaction, and their note; null for an admin or the clock, as by default,
-whose steps happen now.';
-
 create function private.record_reservation()
 returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  step constant json := nullif(current_setting('api.reservation_step', true), '');
+  step constant private.reservation_step := private.present_step();
 begin
-  perform private.add_to_history(new, (step ->> 'by_id')::bigint, step ->> 'note');
+  perform private.add_to_history(new, step.by_id, step.note);
   return null;
 end
 $$;
@@ -200,24 +170,59 @@ create trigger record_changed_reservation
   )
   execute function private.record_reservation();
 
-create function private.settle(reservation public.reservations)
+create function private.write_reservation(
+  reservation public.reservations, by_id bigint, note text, moment timestamptz
+)
 returns public.reservations
 language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
-  settled public.reservations := private.settled(reservation, private.moment());
+  written public.reservations;
 begin
-  if settled.status <> reservation.status then
+  perform set_config(
+    'api.reservation_step',
+    row(write_reservation.by_id, write_reservation.note, write_reservation.moment)::private.reservation_step::text,
+    true
+  );
+  if reservation.id is null then
+    insert into public.reservations (conversation_id, title, price, date, ends_at, host_id, offered_by)
+    values (
+      reservation.conversation_id, reservation.title, reservation.price, reservation.date, reservation.ends_at,
+      reservation.host_id, reservation.offered_by
+    )
+    returning * into written;
+  else
     update public.reservations
-    set status = settled.status
+    set
+      title = reservation.title, price = reservation.price, date = reservation.date, ends_at = reservation.ends_at,
+      offered_by = reservation.offered_by, status = reservation.status
     where id = reservation.id
-    returning * into settled;
+    returning * into written;
   end if;
-  return settled;
+  perform set_config('api.reservation_step', '', true);
+  return written;
 end
 $$;
-comment on function private.settle(public.reservations) is
-  'Writes the step of the clock that is due on this locked reservation, and returns it as it is then.';
+comment on function private.write_reservation(public.reservations, bigint, text, timestamptz) is
+  'Writes a new reservation, or a step of a locked one, and returns it as it is then. by_id and note go into its
+history; moment is the time of the whole step, so that nothing becomes due between the look at the status and the write.
+Only for definer functions.';
+
+create function private.settle(reservation public.reservations, moment timestamptz)
+returns public.reservations
+language plpgsql volatile security invoker set search_path = ''
+as $$
+declare
+  settled constant public.reservations := private.settled(reservation, moment);
+begin
+  if settled.status = reservation.status then
+    return reservation;
+  end if;
+  return private.write_reservation(reservation => settled, by_id => null, note => null, moment => moment);
+end
+$$;
+comment on function private.settle(public.reservations, timestamptz) is
+  'Writes the step of the clock that is due at this moment on this locked reservation, and returns it as it is then.';
 
 create function private.settle_reservations()
 returns integer
@@ -236,7 +241,7 @@ begin
     -- Whoever holds a lock settles that reservation first.
     for no key update skip locked
   loop
-    perform private.settle(reservation);
+    perform private.settle(reservation, private.present());
     settled := settled + 1;
   end loop;
   return settled;

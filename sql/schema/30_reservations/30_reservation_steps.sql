@@ -93,13 +93,12 @@ begin
   if and_host then
     perform private.lock_host(locked.host_id);
   end if;
-  perform set_config('api.reservation_moment', private.present()::text, true);
-  return private.settle(locked);
+  return locked;
 end
 $$;
 comment on function private.lock_reservation(bigint, bigint, boolean) is
-  'Locks a reservation of this conversation, and its host if told to, settles it and returns it. Until set_step(null,
-null) the time stands still. Only for definer functions.';
+  'Locks a reservation of this conversation, and its host if told to, and returns it unsettled. Only for definer
+functions.';
 
 create function api.offer_reservation(conversation bigint, draft jsonb, first_contact_limit integer default null)
 returns json
@@ -139,14 +138,14 @@ begin
   perform private.require_partner(partner);
   perform private.require_first_contact(conversation, partner, first_contact_limit);
 
-  perform private.set_step(me, null);
-  insert into public.reservations (conversation_id, title, price, date, ends_at, host_id, offered_by)
-  values (
-    conversation, draft ->> 'title', (draft ->> 'price')::numeric, (draft ->> 'date')::timestamptz,
-    (draft ->> 'ends_at')::timestamptz, host, me
-  )
-  returning * into offered;
-  perform private.set_step(null, null);
+  offered.conversation_id := conversation;
+  offered.title := draft ->> 'title';
+  offered.price := (draft ->> 'price')::numeric;
+  offered.date := (draft ->> 'date')::timestamptz;
+  offered.ends_at := (draft ->> 'ends_at')::timestamptz;
+  offered.host_id := host;
+  offered.offered_by := me;
+  offered := private.write_reservation(reservation => offered, by_id => me, note => null, moment => private.present());
   body := to_json(private.to_reservation_view(offered));
   if draft_client_id is not null then
     insert into private.reservation_replies (user_id, client_id, reservation_id, draft, body)
@@ -171,7 +170,9 @@ as $$
 declare
   me constant bigint := private.my_id();
   partner constant bigint := private.lock_pair(conversation);
-  current public.reservations := private.lock_reservation(conversation, reservation, false);
+  locked constant public.reservations := private.lock_reservation(conversation, reservation, false);
+  moment constant timestamptz := private.present();
+  current public.reservations := private.settle(locked, moment);
   wanted public.reservations := current;
 begin
   perform private.require_partner(partner);
@@ -186,18 +187,14 @@ begin
   if changes ? 'ends_at' then
     wanted.ends_at := (changes ->> 'ends_at')::timestamptz;
   end if;
-  if wanted.date <= private.moment() then
+  if wanted.date <= moment then
     raise sqlstate 'PT400' using message = 'date: must be in the future';
   end if;
   if wanted is distinct from current then
     perform private.require_first_contact(conversation, partner, first_contact_limit);
-    perform private.set_step(me, null);
-    update public.reservations
-    set title = wanted.title, price = wanted.price, date = wanted.date, ends_at = wanted.ends_at, offered_by = me
-    where id = current.id
-    returning * into current;
+    wanted.offered_by := me;
+    current := private.write_reservation(reservation => wanted, by_id => me, note => null, moment => moment);
   end if;
-  perform private.set_step(null, null);
   return to_json(private.to_reservation_view(current));
 end
 $$;
@@ -216,13 +213,18 @@ as $$
 declare
   me constant bigint := private.my_id();
   partner constant bigint := private.lock_pair(conversation);
-  current public.reservations := private.lock_reservation(conversation, reservation, and_host => step = 'accept');
+  locked constant public.reservations := private.lock_reservation(
+    conversation, reservation, and_host => step = 'accept'
+  );
+  moment constant timestamptz := private.present();
+  current public.reservations := private.settle(locked, moment);
   next_status constant text := case step
     when 'accept' then 'accepted'
     when 'decline' then 'declined'
     when 'cancel' then 'cancelled'
     when 'complete' then 'completed'
   end;
+  wanted public.reservations;
 begin
   if step <> 'cancel' then
     perform private.require_partner(partner);
@@ -237,7 +239,6 @@ begin
       hint = 'stale_revision';
   end if;
   if current.status = next_status then
-    perform private.set_step(null, null);
     return to_json(private.to_reservation_view(current));
   end if;
   -- Nobody completes a reservation before its end, and at its end the clock does.
@@ -257,9 +258,10 @@ begin
   if note is not null and not private.may_reach(conversation, partner, first_contact_limit) then
     note := null;
   end if;
-  perform private.set_step(me, note);
+  wanted := current;
+  wanted.status := next_status;
   begin
-    update public.reservations set status = next_status where id = current.id returning * into current;
+    current := private.write_reservation(reservation => wanted, by_id => me, note => note, moment => moment);
   exception
     when exclusion_violation then
       raise sqlstate 'PT409' using
@@ -267,7 +269,6 @@ begin
         detail = json_build_object('status', current.status),
         hint = 'overlap';
   end;
-  perform private.set_step(null, null);
   return to_json(private.to_reservation_view(current));
 end
 $$;
@@ -285,6 +286,7 @@ language plpgsql volatile security invoker set search_path = ''
 as $$
 declare
   reservation public.reservations;
+  moment timestamptz;
 begin
   for reservation in
     select reservations.*
@@ -295,11 +297,13 @@ begin
     order by reservations.id
     for no key update of reservations
   loop
-    reservation := private.settle(reservation);
+    moment := private.present();
+    reservation := private.settle(reservation, moment);
     continue when reservation.status not in ('pending', 'accepted');
-    perform private.set_step(cancel_reservations_of.by_id, null);
-    update public.reservations set status = 'cancelled' where id = reservation.id;
-    perform private.set_step(null, null);
+    reservation.status := 'cancelled';
+    perform private.write_reservation(
+      reservation => reservation, by_id => cancel_reservations_of.by_id, note => null, moment => moment
+    );
   end loop;
 end
 $$;

@@ -1,4 +1,4 @@
--- How long reports keep what people wrote: 180 days longer than the account of either of the two.
+-- What people wrote in a report is kept while both have an account, and for 180 days after one of them was erased.
 create function private.schedule_purge(person bigint)
 returns void
 language plpgsql volatile security invoker set search_path = ''

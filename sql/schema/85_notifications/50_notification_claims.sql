@@ -1,5 +1,5 @@
 -- What the worker sends next: claimed in one transaction, sent after its commit. Whether it is still wanted is asked
--- here once more. Pushes are here, mails and webhooks in 94.
+-- here once more. Pushes are here, mails and webhooks in 60_mails_and_webhooks.sql.
 create function private.receivers_of(entry private.outbox)
 returns text[]
 language plpgsql stable security invoker set search_path = ''

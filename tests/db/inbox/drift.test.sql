@@ -111,6 +111,6 @@ select is(
 );
 select tests.become_owner();
 select throws_like(
-  $$ update private.conversation_activity set voyager_unread = -1 $$, '%nobody has fewer than no unread messages%',
+  $$ update private.conversation_activity set voyager_unread = -1 $$, '%the unread count is not negative%',
   'a count below zero is refused'
 );

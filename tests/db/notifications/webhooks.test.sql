@@ -100,9 +100,16 @@ select is(
 
 -- Reservations.
 delete from private.outbox;
-select private.set_step(tests.id_of('ana'), null);
-insert into public.reservations (conversation_id, title, price, date, offered_by)
-values (tests.conversation_of('ana'), 'A walk', 20, now() + interval '7 days', tests.id_of('ana'));
+select private.write_reservation(
+  reservation => jsonb_populate_record(
+    null::public.reservations,
+    jsonb_build_object(
+      'conversation_id', tests.conversation_of('ana'), 'title', 'A walk', 'price', 20,
+      'date', now() + interval '7 days', 'offered_by', tests.id_of('ana')
+    )
+  ),
+  by_id => tests.id_of('ana'), note => null, moment => null
+);
 select is(
   (
     select string_agg(format('%s %s', channel, user_id = tests.id_of('ben')), ', ' order by channel)
@@ -120,7 +127,6 @@ select is(private.claim_mail() #>> '{conversations,0,status}', 'pending', 'the m
 select is(private.claim_pushes(9) #>> '{0,data,status}', 'pending', 'and so does the push');
 delete from private.outbox;
 delete from private.silences;
-select private.set_step(null, null);
 update public.reservations set title = 'A long walk';
 select is(
   (select count(*) from private.outbox where channel = 'person'), 2::bigint, 'what an admin does is told to both'

@@ -17,13 +17,14 @@ const finish = (h: number): number => {
 const start = 0x811c9dc5
 const prime = 0x01000193
 
-/**
- * Reads a front-coded list: each word is a base-36 digit counting the characters it shares with the word before it, the
- * remaining ones, and a line feed. Characters are bytes of UTF-8. */
 const encoder = new TextEncoder()
 /** The bytes of a word as the characters of a string; those of an ASCII word are its own. */
 const bytesOf = (word: string): string => /[^\0-\x7f]/.test(word) ? String.fromCharCode(...encoder.encode(word)) : word
 
+/**
+ * Reads a front-coded list: each word is a base-36 digit counting the characters it shares with the word before it, the
+ * remaining ones, and a line feed. Characters are bytes of UTF-8.
+ */
 export const readWordTable = (list: Uint8Array, count: number): WordTable => {
   const letters = new Uint8Array(list.length * 4)
   const starts = new Uint32Array(count + 1)
