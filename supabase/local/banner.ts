@@ -2,7 +2,7 @@ import { renderUnicodeCompact } from 'uqr'
 import { demoAccounts, password } from './demo_accounts.ts'
 import { type Keys, networkOrigins, originOf, type Settings } from './settings.ts'
 
-/** The demo's address on the network as a QR code for a phone's camera, with colours that no terminal's theme inverts. */
+/** The demo's address on the network as a QR code for a phone, in colours that no terminal's theme inverts. */
 export const phoneCode = (origin: string): string[] => [
   '',
   `  For a phone on this network, ${origin}/demo:`,

@@ -2,7 +2,7 @@ import { allSettings } from '../../functions/_shared/setting_rules.ts'
 
 const plain = (markdown: string): string => markdown.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll('`', '')
 
-/** What `npm start -- --help` prints: the settings that it reads, from the table that docs/settings.md is written from. */
+/** What `npm start -- --help` prints: the settings of the table that docs/settings.md is written from. */
 export const help = (): string => {
   const settings = Object.entries(allSettings).filter(([, { on }]) => on !== 'supabase')
   const lines = settings.map(([name, { local, default: value = local, unset = 'none', means }]) => {
