@@ -78,6 +78,8 @@ const changes: Record<string, Change[]> = {
   'private.erase_person': [['perform private.erase_states_of(person)', 'null']],
   'private.my_inbox': [
     ['entries.user_id = me and entries.conversation_id = any (shown)', 'entries.conversation_id = any (shown)'],
+    ['states.user_id = me and', ''],
+    ['and states.is_pinned', ''],
   ],
   'private.latest_entries_of': [
     ['and archived is distinct from true', ''],

@@ -163,14 +163,20 @@ const changes: Record<string, Change[]> = {
   'private.participants_of': [
     ["coalesce(current_setting('api.partner_email', true), '') <> 'after_reply'", 'true'],
     ["coalesce(current_setting('api.partner_email', true), '') <> 'after_reply'", 'false'],
-    ['private.shown_email(voyager, mine.id)', 'voyager.email'],
-    ['private.shown_email(local, mine.id)', 'local.email'],
+    ['private.shown_email(voyager.id, voyager.email, mine.id)', 'voyager.email'],
+    ['private.shown_email(local.id, local.email, mine.id)', 'local.email'],
     ["when voyager.id = any (cut_off) then ''", ''],
     ["when local.id = any (cut_off) then ''", ''],
   ],
+  'private.my_inbox': [
+    ["coalesce(current_setting('api.partner_email', true), '') <> 'after_reply'", 'true'],
+    ["coalesce(current_setting('api.partner_email', true), '') <> 'after_reply'", 'false'],
+    ['private.shown_email(partner.id, partner.email, page.conversation_id)', 'partner.email'],
+    ["when partner.id = any (cut_off) then ''", ''],
+  ],
   'private.shown_email': [
-    ['person.id = private.my_id() or', ''],
-    ['or private.has_written(person.id, conversation)', ''],
+    ['person = private.my_id() or', ''],
+    ['or private.has_written(person, conversation)', ''],
   ],
 }
 

@@ -124,7 +124,7 @@ describe('behind a pooler in transaction mode', () => {
     expect(stderr).toBe('')
   })
 
-  test('every caller keeps their identity on two connections, where no prepared statement would be found', async () => {
+  test('every caller keeps their identity on two connections, where prepared statements may be missing', async () => {
     const { counts, stderr } = await alternate({ rounds: 200, size: 2 })
     expect(withoutServers(counts)).toEqual({ answers: expected(200), servers: 2 })
     expect(stderr).toBe('')
@@ -139,6 +139,52 @@ describe('behind a pooler in transaction mode', () => {
   test('an identity that outlives its statement would be noticed', async () => {
     const { counts } = await alternate({ database: 'leaking' })
     expect(withoutServers(counts).answers.edge_functions).not.toEqual(expected(50).edge_functions)
+  })
+})
+
+describe('statements are prepared', () => {
+  const send = (url: string, connections: number) =>
+    runScript<{ errors: string[]; prepared: number }>('tests/postgres/prepared.ts', [`${connections}`], {
+      EDGE_DATABASE_URL: url,
+    })
+
+  test('on a direct connection', async () => {
+    expect(await send(platform('pooled', 'edge_functions'), 1)).toEqual({ errors: [], prepared: 1 })
+  })
+
+  test('through a pooler that knows them', async () => {
+    const url = await pooled('pooled', 'edge_functions', 1, 'max_prepared_statements = 100')
+    expect(await send(url.href, 2)).toEqual({ errors: [], prepared: 1 })
+  })
+
+  test('until a pooler answers that one is not there', async () => {
+    const url = await pooled('pooled', 'edge_functions', 2)
+    await fill(url.href, 2)
+    expect((await send(url.href, 1)).errors).toEqual(['26000'])
+  })
+
+  test('until a pooler answers that one is already there', async () => {
+    const url = await pooled('pooled', 'edge_functions', 1)
+    expect((await send(url.href, 2)).errors).toEqual(['42P05'])
+  })
+
+  test('and one that a pooler answers so is repeated, and runs once', async () => {
+    const url = await pooled('pooled', 'edge_functions', 2)
+    await fill(url.href, 2)
+    await connected(platform('pooled'), (sql) =>
+      sql.unsafe(`
+        create table private.counted (number integer not null);
+        create function private.count_once(number integer) returns json language sql set search_path = '' as
+          'insert into private.counted values (number) returning to_json(counted.number)';
+        grant insert, select on private.counted to edge_functions;
+        grant execute on function private.count_once(integer) to edge_functions;
+      `))
+    const env = { EDGE_DATABASE_URL: url.href, DATABASE_POOL: '4' }
+    const { answers } = await runScript<{ answers: number[] }>('tests/postgres/count_once.ts', [], env)
+    const numbers = Array.from({ length: 200 }, (_, number) => number)
+    expect(answers).toEqual(numbers)
+    const rows = await connected(platform('pooled'), (sql) => sql`select number from private.counted order by number`)
+    expect(rows.map(({ number }) => number)).toEqual(numbers)
   })
 })
 

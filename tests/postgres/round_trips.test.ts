@@ -1,4 +1,4 @@
-// A statement is one round trip to the database, also through a pooler, where nothing can be prepared.
+// A statement is one round trip to the database, also when it is prepared, and also through a pooler.
 import { randomUUID } from 'node:crypto'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { startPooler } from '../tools/pooler.ts'

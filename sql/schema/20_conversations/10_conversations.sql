@@ -117,14 +117,14 @@ begin
         when not emails then null
         when voyager.id = any (cut_off) then ''
         when is_shown then voyager.email
-        else private.shown_email(voyager, mine.id)
+        else private.shown_email(voyager.id, voyager.email, mine.id)
       end,
       local.id, local.name,
       case
         when not emails then null
         when local.id = any (cut_off) then ''
         when is_shown then local.email
-        else private.shown_email(local, mine.id)
+        else private.shown_email(local.id, local.email, mine.id)
       end,
       mine.created_at
     from public.conversations as mine
@@ -211,45 +211,37 @@ returns json
 language plpgsql stable security invoker set search_path = ''
 as $$
 declare
-  listed json[];
+  listed text[];
 begin
-  with page as materialized (
-    -- One more than the page, as in list_messages.
-    select *
-    from private.my_inbox(
-      page_limit => page_limit + 1, page_offset => page_offset, archived => archived, pinned_first => pinned_first
-    )
-  )
+  -- One more than the page, as in list_messages. format, because json_build_object took a fifth of a page of 50.
   select array_agg(
-    json_build_object(
-      'id', page.id, 'voyager_id', page.voyager_id, 'local_id', page.local_id,
-      'Voyager', json_build_object(
-        'id', page.voyager_id, 'name', participants.voyager_name, 'email', participants.voyager_email
-      ),
-      'Local', json_build_object(
-        'id', page.local_id, 'name', participants.local_name, 'email', participants.local_email
-      ),
-      'Messages', case
-        when page.latest_id is null then '[]'
-        else json_build_array(json_build_object(
-          'id', page.latest_id, 'content', page.content, 'user_id', page.user_id, 'read', page.read,
-          'createdAt', private.iso(page.latest_at)
-        ))
+    format(
+      '{"id" : %1$s, "voyager_id" : %2$s, "local_id" : %3$s, '
+      '"Voyager" : {"id" : %2$s, "name" : %4$s, "email" : %5$s}, '
+      '"Local" : {"id" : %3$s, "name" : %6$s, "email" : %7$s}, '
+      '"Messages" : [%8$s], "createdAt" : "%9$s"}',
+      page.id, page.voyager_id, page.local_id,
+      to_json(page.voyager_name), to_json(page.voyager_email), to_json(page.local_name), to_json(page.local_email),
+      case
+        when page.latest_id is not null then format(
+          '{"id" : %s, "content" : %s, "user_id" : %s, "read" : %s, "createdAt" : "%s"}',
+          page.latest_id, to_json(page.content), page.user_id, to_json(page.read), private.iso(page.latest_at)
+        )
       end,
-      'createdAt', private.iso(participants.created_at)
+      private.iso(page.created_at)
     )
     order by page.is_pinned desc, page.active_at desc, page.id desc
   )
   into listed
-  from page
-  join private.participants_of((select array_agg(id) from page), emails => true) as participants
-    on participants.id = page.id;
+  from private.my_inbox(
+    page_limit => page_limit + 1, page_offset => page_offset, archived => archived, pinned_first => pinned_first
+  ) as page;
 
   if cardinality(listed) > page_limit then
     perform private.set_response_metadata(jsonb_build_object('next', page_offset + page_limit));
     listed := listed[:page_limit];
   end if;
-  return coalesce(array_to_json(listed), '[]');
+  return ('[' || coalesce(array_to_string(listed, ','), '') || ']')::json;
 end
 $$;
 comment on function api.list_conversations(integer, bigint, boolean, boolean) is

@@ -68,30 +68,45 @@ of four indexes, because Postgres does not merge parts of a union that have a co
 
 create function private.my_inbox(page_limit bigint, page_offset bigint, archived boolean, pinned_first boolean)
 returns table (
-  id bigint, voyager_id bigint, local_id bigint, active_at timestamptz, is_pinned boolean, latest_id bigint,
-  content text, user_id bigint, read boolean, latest_at timestamptz
+  id bigint,
+  voyager_id bigint, voyager_name text, voyager_email text,
+  local_id bigint, local_name text, local_email text,
+  created_at timestamptz, active_at timestamptz, is_pinned boolean,
+  latest_id bigint, content text, user_id bigint, read boolean, latest_at timestamptz
 )
 language plpgsql stable security definer rows 50
 set search_path = ''
 -- Otherwise the plan for an inbox of five, which reads and sorts all of it, is kept for one of 10,000.
 set enable_bitmapscan = off
 set enable_seqscan = off
+-- Nor compares each of 10,000 with each, which ten would justify.
+set enable_nestloop = off
 as $$
 declare
   me constant bigint := private.my_id();
+  my_name text;
+  my_email text;
   pinned bigint[] := array[]::bigint[];
   shown bigint[];
   skipped bigint;
   -- The page begins after this entry.
   after_time timestamptz := 'infinity'::timestamptz;
   after_id bigint := 9223372036854775807;
+  -- The rule of participants_of.
+  cut_off constant bigint[] := coalesce(private.blocked_users_of(me), '{}');
+  is_shown constant boolean := coalesce(current_setting('api.partner_email', true), '') <> 'after_reply';
 begin
   if pinned_first then
     pinned := array(
       select entries.conversation_id
-      from private.conversation_states as states
-      join private.inbox_entries as entries using (user_id, conversation_id)
-      where states.user_id = me and states.is_pinned and (archived is null or entries.is_archived = archived)
+      from private.inbox_entries as entries
+      where entries.user_id = me
+        and entries.conversation_id = any (array(
+          select states.conversation_id
+          from private.conversation_states as states
+          where states.user_id = me and states.is_pinned
+        ))
+        and (archived is null or entries.is_archived = archived)
       order by entries.active_at desc, entries.conversation_id desc
     );
   end if;
@@ -109,6 +124,7 @@ begin
     limit 1
     offset skipped - 1;
   end if;
+  select name, email into my_name, my_email from public.users where users.id = me;
   return query
     with page as materialized (
       select *, true as is_pinned
@@ -122,17 +138,40 @@ begin
         limit page_limit - cardinality(shown)
       )
     )
+    -- Each table is read once and in the order of its index: a row at a time was ten pages for each conversation.
     select
-      page.conversation_id, page.voyager_id, page.local_id, page.active_at, page.is_pinned, messages.id,
-      messages.content, messages.user_id, messages.read, messages.created_at
+      page.conversation_id,
+      page.voyager_id,
+      case me when page.voyager_id then my_name else partner.name end,
+      case me when page.voyager_id then my_email else shown.email end,
+      page.local_id,
+      case me when page.local_id then my_name else partner.name end,
+      case me when page.local_id then my_email else shown.email end,
+      conversations.created_at, page.active_at, page.is_pinned,
+      messages.id, messages.content, messages.user_id, messages.read, messages.created_at
     from page
-    left join public.messages on messages.id = page.last_message_id;
+    join public.conversations
+      on conversations.id = page.conversation_id
+      and conversations.id = any (array(select page.conversation_id from page))
+    join public.users as partner
+      on partner.id = page.voyager_id + page.local_id - me
+      and partner.id = any (array(select page.voyager_id + page.local_id - me from page))
+    cross join lateral (
+      select case
+        when partner.id = any (cut_off) then ''
+        when is_shown then partner.email
+        else private.shown_email(partner.id, partner.email, page.conversation_id)
+      end as email
+    ) as shown
+    left join public.messages
+      on messages.id = page.last_message_id
+      and messages.id = any (array(select page.last_message_id from page));
 end
 $$;
 comment on function private.my_inbox(bigint, bigint, boolean, boolean) is
-  'A page of the caller''s conversations with their latest messages, in no order; all of them if the limit is null.
-archived null takes archived ones and others. Definer, because callers cannot read conversation_activity, and the policy
-on messages would gather all conversations of the caller.';
+  'A page of the caller''s conversations with their participants and latest messages, in no order; all of them if the
+limit is null. archived null takes archived ones and others. Definer, because callers cannot read conversation_activity
+and other users, and the policy on messages would gather all conversations of the caller.';
 grant execute on function private.my_inbox(bigint, bigint, boolean, boolean) to authenticated;
 
 create function private.my_unread()

@@ -107,17 +107,17 @@ $$;
 comment on function private.require_first_contact(bigint, bigint, integer) is
   'Raises 403 if nothing more may reach the partner before they have answered. Only for definer functions.';
 
-create function private.shown_email(person public.users, conversation bigint)
+create function private.shown_email(person bigint, email text, conversation bigint)
 returns text
 language plpgsql stable security invoker set search_path = ''
 as $$
 begin
   return case
-    when person.id = private.my_id() or private.has_written(person.id, conversation) then person.email
+    when person = private.my_id() or private.has_written(person, conversation) then email
     else ''
   end;
 end
 $$;
-comment on function private.shown_email(public.users, bigint) is
+comment on function private.shown_email(bigint, text, bigint) is
   'The e-mail address of a participant as the caller sees it with PARTNER_EMAIL=after_reply: the partner''s is empty
 until they have written. Only for definer functions.';
