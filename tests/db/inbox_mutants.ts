@@ -8,7 +8,6 @@ import { type Change, failingFile, tryMutants } from './guard_mutants.ts'
 const changes: Record<string, Change[]> = {
   'api.set_conversation_state': [
     ['mute_until <= now()', 'false'],
-    ['where id = me and is_active for no key update', 'where id = me for no key update'],
     ['perform private.require_participant(conversation)', 'null'],
     ['archive <> before.archived', 'false'],
     ['when voyager_id <> me then voyager_archived_id when', 'when'],

@@ -24,7 +24,7 @@ const changes: Record<string, Change[]> = {
     ['client_id => draft_client_id', 'client_id => null'],
     ["'existing', not is_new", "'existing', false"],
   ],
-  'private.hash_request': [['jsonb_strip_nulls(request - ', '(request - '], [" - 'client_id'", '']],
+  'private.hash_request': [['jsonb_strip_nulls(request)', 'request']],
   'private.add_block': [['>= 1000', '>= 100000']],
   'private.copy_evidence': [
     ['select report.message_id', 'select null::bigint'],

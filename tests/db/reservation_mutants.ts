@@ -14,7 +14,6 @@ import { explore } from './schedules.ts'
 const changes: Record<string, Change[]> = {
   'private.lock_pair': [
     ['me in (voyager_id, local_id)', 'true'],
-    ['where id = me and is_active', 'where id = me'],
   ],
   'private.require_partner': [
     ['private.is_blocked_between(private.my_id(), partner)', 'false'],
@@ -26,7 +25,7 @@ const changes: Record<string, Change[]> = {
   'api.offer_reservation': [
     ['reply is not null', 'false'],
     ["'conversation_id', conversation, ", ''],
-    [", 'host_id', host)", ')'],
+    [", 'host_id', host,", ','],
     ['host not in (me, partner)', 'false'],
     ['<= private.present()', "< private.present() - interval '1 second'"],
     ["raise sqlstate 'PT400' using message = 'date: must be in the future'", 'null'],
@@ -58,7 +57,6 @@ const changes: Record<string, Change[]> = {
     ['private.is_blocked_between(me, partner)', 'false'],
     ['current.revision is distinct from step_reservation.revision', 'false'],
     ['current.revision is distinct from step_reservation.revision', 'current.revision < step_reservation.revision'],
-    ['if note is not null then\n    perform', 'if false then\n    perform'],
     ['current.status = next_status', 'false'],
     ["step = 'complete'\n    or ", ''],
     ["current.status <> 'pending' and not (step = 'cancel' and current.status = 'accepted')", 'false'],

@@ -11,8 +11,8 @@ create table private.stored_replies (
   primary key (user_id, noun, client_id)
 );
 comment on table private.stored_replies is
-  'What was created with an idempotency key: a hash of the request, and its first answer, which a repeat returns byte for
-byte. The file of each noun adds a column that makes the answer go with what it describes.';
+  'What was created with an idempotency key: a hash of the request, and its first answer, which a repeat returns byte
+for byte. The file of each noun adds a column that makes the answer go with what it describes.';
 comment on column private.stored_replies.noun is
   'What was created, as the refusal of another request calls it. Each noun has keys of its own.';
 comment on column private.stored_replies.metadata is 'The response metadata of the first answer.';
@@ -23,7 +23,7 @@ returns bytea
 language plpgsql immutable security invoker set search_path = ''
 as $$
 begin
-  return sha256(convert_to(jsonb_strip_nulls(request - 'client_id')::text, 'UTF8'));
+  return sha256(convert_to(jsonb_strip_nulls(request)::text, 'UTF8'));
 end
 $$;
 comment on function private.hash_request(jsonb) is 'By what a repeat is told from another request with the same key.';

@@ -100,13 +100,13 @@ begin
       )
       when 'RATE_LIMIT_RESERVE' then exists (
         select
-        from private.reservation_replies
-        where user_id = me and reservation_replies.client_id = consume_write_limit.client_id
+        from private.stored_replies
+        where user_id = me and noun = 'reservation' and stored_replies.client_id = consume_write_limit.client_id
       )
       when 'RATE_LIMIT_REPORT' then exists (
         select
-        from private.report_replies
-        where user_id = me and report_replies.client_id = consume_write_limit.client_id
+        from private.stored_replies
+        where user_id = me and noun = 'report' and stored_replies.client_id = consume_write_limit.client_id
       )
     end;
     if is_repeat then
