@@ -21,13 +21,13 @@ const countByHour = async (table: string): Promise<{ hours: number[]; isCut: boo
 
 const plot = (title: string, hours: number[], isCut = false): HTMLElement => {
   const total = hours.reduce((sum, count) => sum + count, 0)
-  const most = Math.max(1, ...hours)
+  const highest = Math.max(1, ...hours)
   const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg')
   svg.setAttribute('viewBox', '0 0 240 48')
   svg.setAttribute('aria-hidden', 'true')
   hours.forEach((count, index) => {
     const bar = document.createElementNS('http://www.w3.org/2000/svg', 'rect')
-    const height = Math.max(1, 46 * count / most)
+    const height = Math.max(1, 46 * count / highest)
     const place = { x: index * 10, y: 48 - height, width: 8, height }
     for (const [name, value] of Object.entries(place)) bar.setAttribute(name, `${value}`)
     svg.append(bar)
