@@ -9,7 +9,7 @@ import { ownPhoto } from './storage.ts'
 
 type Reservation = components['schemas']['MyReservation']
 
-/** What is beside the list while nothing is open: offers that wait for an answer, and people near to one's interests. */
+/** What is beside the list while nothing is open: offers that wait for an answer, and people of like interests. */
 export const openOverview = (api: ApiClient, navigation: Navigation) => {
   const current = new AbortController()
   const { signal } = current
