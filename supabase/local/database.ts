@@ -1,4 +1,4 @@
-import type { PGlite } from '@electric-sql/pglite'
+import { PGlite } from '@electric-sql/pglite'
 import { vector } from '@electric-sql/pglite/vector'
 import { pgtap } from '@electric-sql/pglite/pgtap'
 import { btree_gist } from '@electric-sql/pglite/contrib/btree_gist'
@@ -102,6 +102,9 @@ export const openPglite = async (
     await createPgliteConnection({
       url: stored ? `file://${stored.folder}` : 'memory://',
       pgliteOptions: {
+        // PGlite touches all of its buffers at the start, so Postgres's default of 128 MB costs 120 MB for nothing: the
+        // demo world's searches and lists take as long with these.
+        startParams: [...PGlite.defaultStartParams, '-c', 'shared_buffers=16MB'],
         extensions: { vector, pgtap, btree_gist, fuzzystrmatch, unaccent },
         parsers: {
           [timestamp]: isoTimestamp,

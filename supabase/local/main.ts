@@ -14,6 +14,7 @@ import { uploadPortraits } from './portraits.ts'
 import { openRealtime } from './realtime/server.ts'
 import { allSettings, misspeltSettings } from '../../functions/_shared/setting_rules.ts'
 import { CannotStart } from './cannot_start.ts'
+import { help } from './help.ts'
 import { type Keys, originOf, readSettings, type Settings } from './settings.ts'
 import { openStorage } from './storage/server.ts'
 import { openVapidKeys } from './vapid.ts'
@@ -168,10 +169,15 @@ const start = async (): Promise<void> => {
   }
   Deno.addSignalListener('SIGINT', stop)
   Deno.addSignalListener('SIGTERM', stop)
-  printBanner(settings, keys, dashboard.link)
+  printBanner(settings, keys, dashboard.link, Deno.stdout.isTerminal())
 }
 
 try {
+  if (Deno.args.includes('--help')) {
+    console.log(help())
+    Deno.exit(0)
+  }
+  if (Deno.args.length) throw new CannotStart(`${Deno.args[0]} is unknown; npm start -- --help lists the settings`)
   await start()
 } catch (error) {
   if (error instanceof CannotStart) console.error(error.message)

@@ -41,6 +41,7 @@ export const uploadPortraits = async (
   }
   try {
     const people = await database.query(missing, [])
+    if (people.length) console.log(`Storing ${people.length} portraits …`)
     for (let next = 0; next < people.length; next += 20) {
       await Promise.all(people.slice(next, next + 20).map(({ id, name }) => upload(String(id), String(name))))
     }
