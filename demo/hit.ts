@@ -9,10 +9,10 @@ export type Hit = components['schemas']['SearchHit']
 
 const places = { interests: 'interests', biography: 'own words', city: 'place', country: 'place', name: 'name' }
 
-/** Why somebody was found, in words: where theirs are those of the query, or else the meaning. */
+/** Why somebody was found: the first place where their words are those of the query, or else the meaning. */
 const reasonOf = ({ _matches = {} }: Hit, hasWords: boolean): string => {
-  const found = Object.entries(places).flatMap(([field, place]) => _matches[field] ? [place] : [])
-  if (found.length > 0) return `by ${[...new Set(found)].join(', ')}`
+  const found = Object.entries(places).find(([field]) => _matches[field])
+  if (found) return `by ${found[1]}`
   return hasWords ? 'by meaning' : ''
 }
 
